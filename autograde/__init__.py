@@ -1,0 +1,1 @@
+"""Builds the labs from their solutions, and grades what students hand in. Knows no lab by name."""

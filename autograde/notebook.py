@@ -1,0 +1,147 @@
+"""Checks in the student's notebook: feedback on a TODO in seconds, and under nbgrader's own commands too.
+
+    check = Checker("checks.py", world)
+    check("partial_sum")
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from autograde import check as contract
+from autograde import show
+from autograde.check import Finding, Result
+from autograde.labs import load_checks
+from autograde.subject import Subject, python_source
+from course.world import RanksFailed, World
+
+
+class CheckFailed(AssertionError):
+    """A check that found something, where the only way to say so is an error: under `nbgrader validate`."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class Checker:
+    """The checks of one lab, in its notebook.
+
+    path: of the lab's `checks.py`. world: the ranks that the student's code runs on. seed: for the same cases again;
+    None: fresh ones for each check.
+    Raises LabError if the checks cannot be loaded.
+    """
+
+    def __init__(self, path: str, world: World, seed: int | None = None) -> None:
+        self.checks = {check.todo: check for check in load_checks(path)}
+        self.world = world
+        self.seed = seed
+
+    def __call__(self, todo: str) -> float | None:
+        """Check the TODO called `todo` as the last run of its cell has it, and show the result.
+
+        In JupyterLab nothing is raised or returned, so that "Run all" goes on to the next TODO. Under `nbgrader autograde`
+        the score is returned, which nbgrader takes as partial credit; under `nbgrader validate` findings are raised.
+        """
+        if todo not in self.checks:
+            raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")
+        result = self.result(todo)
+        execution = os.environ.get("NBGRADER_EXECUTION")
+        if execution == "validate" and not result.passed:
+            raise CheckFailed(show.text(result))
+        display(result)
+        return result.score if execution == "autograde" else None
+
+    def result(self, todo: str) -> Result:
+        """The result of the check, without showing it."""
+        check = self.checks[todo]
+        seed = secrets.randbits(32) if self.seed is None else self.seed
+        source = cell_that_defines(todo, executed_cells())
+        if source is None:
+            message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
+            return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
+        return contract.run(check, self.world, Subject(todo, source), seed)
+
+
+class Shown:
+    """Gives Jupyter both forms of a result."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def __repr__(self) -> str:
+        return show.text(self.result)
+
+    def _repr_html_(self) -> str:
+        return show.html(self.result)
+
+
+def display(result: Result) -> None:
+    """Show a result: HTML and plain text in a notebook, plain text elsewhere."""
+    from IPython import get_ipython
+    from IPython.display import display as show_in_notebook
+
+    show_in_notebook(Shown(result)) if get_ipython() is not None else print(show.text(result))
+
+
+def executed_cells() -> list[str]:
+    """Source text of the cells that were run in this kernel, oldest first."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return list(shell.history_manager.input_hist_raw) if shell is not None else []
+
+
+def cell_that_defines(name: str, cells: list[str]) -> str | None:
+    """The last cell that binds `name` at its top level: by def, class, assignment or import."""
+    return next((cell for cell in reversed(cells) if name in bound_names(cell)), None)
+
+
+def bound_names(cell: str) -> set[str]:
+    """Names that a cell defines at its top level. A cell that is not Python defines those its lines begin to define."""
+    try:
+        tree = ast.parse(python_source(cell))
+    except (SyntaxError, ValueError):
+        words = (line.split("(")[0].split(":")[0].split() for line in cell.splitlines())
+        return {parts[1] for parts in words if len(parts) == 2 and parts[0] in ("def", "class")}
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names.update(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
+    return names
+
+
+@contextmanager
+def needs(*todos: str) -> Iterator[None]:
+    """Skip the rest of a cell that uses TODOs which are not done yet, and say so.
+
+    Swallows NotImplementedError, here or on the ranks, and NameError for one of `todos`; nothing else.
+    """
+    try:
+        yield
+    except NotImplementedError:
+        missing = True
+    except NameError as error:
+        if error.name not in todos:
+            raise
+        missing = True
+    except RanksFailed as error:
+        if error.outcome.state != "not-done":
+            raise
+        missing = True
+    else:
+        missing = False
+    if missing:
+        names = " and ".join(f"`{todo}`" for todo in todos)
+        print(f"This cell needs your {names}: come back and run it again when the check passes.")
+
+
+__all__ = ["CheckFailed", "Checker", "needs"]

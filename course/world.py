@@ -1,0 +1,274 @@
+"""The set of MPI ranks behind a notebook.
+
+    world = World(4)                              # engines by mpiexec
+    world.run(fn, *args, size=3, deadline=20)     # fn on the first 3 ranks; their results in rank order
+    %%px                                          # plain ipyparallel works on the same ranks
+
+Every run has a deadline. A run that hangs, dies or raises is reported rank by rank, the ranks are replaced where that is
+needed, and the next run finds a healthy world. When the owner of the world dies, its reaper ends all its processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cloudpickle
+
+from course import subworld
+from course.ranks import RankProcesses, WorldError
+from course.report import Outcome, RankReport, judge_state
+from course.subworld import Placeholder, Plan
+from course.watch import read_log
+
+__all__ = ["COMM", "RANK", "SIZE", "Interrupted", "RanksFailed", "World", "WorldError"]
+
+COMM, RANK, SIZE = Placeholder.COMM, Placeholder.RANK, Placeholder.SIZE
+
+GRACE = 1.0  # seconds that the other ranks get once one has raised, before those that wait for it count as stuck
+POLL = 0.01  # seconds between two looks at the results
+OPENING = 60.0  # seconds that torch, Horovod or a communicator may take to start or end
+
+
+class RanksFailed(RuntimeError):
+    """A run that not every rank came back from. `outcome` has what each rank did."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        super().__init__(f"{outcome.detail}\n\n{outcome.report}")
+
+    def _render_traceback_(self) -> list[str]:
+        """In a notebook: the report, and the ranks' own tracebacks, instead of the way through this module."""
+        lines = [f"{type(self).__name__}: {self}"]
+        tracebacks = {rank.error["traceback"]: rank.rank for rank in reversed(self.outcome.ranks) if rank.error}
+        for text, rank in tracebacks.items():
+            lines += ["", f"Traceback of rank {rank}:", text]
+        return lines
+
+
+class Interrupted(KeyboardInterrupt):
+    """The person stopped a run. Its text is where each rank stood."""
+
+
+class World:
+    """`size` MPI ranks, started at once and shown to be ready.
+
+    size: number of ranks. stall: seconds without any progress, while all unfinished ranks wait in communication calls,
+    after which a run counts as deadlocked. progress: whether to show a progress bar.
+    Raises WorldError, which says what is missing, if the ranks cannot be started.
+    """
+
+    def __init__(self, size: int = 4, *, stall: float = 3.0, progress: bool = True) -> None:
+        if size < 1:
+            raise ValueError(f"A world has at least one rank, not {size}.")
+        self.size = size
+        self.stall = stall
+        self.outcome: Outcome | None = None
+        self._runs = 0
+        self._processes = RankProcesses(size, progress=progress)
+
+    def __enter__(self) -> World:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"World of {self.size} ranks: {self._processes.description}"
+
+    @property
+    def events(self) -> list[list[dict]]:
+        """What each rank of the last run communicated; see `course.watch`."""
+        return self.outcome.events if self.outcome else []
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the ranks on this machine."""
+        return self._processes.pids()
+
+    def run(self, function: Callable, *args: Any, **options: Any) -> list[Any]:
+        """Like `attempt`, but gives the results in rank order. Raises RanksFailed, with the report, if a rank fails.
+
+        What the ranks printed is printed here, with their numbers.
+        """
+        outcome = self.attempt(function, *args, **options)
+        for rank in outcome.ranks:
+            for line in rank.stdout.splitlines():
+                print(f"[rank {rank.rank}] {line}")
+        if not outcome.ok:
+            raise RanksFailed(outcome)
+        return outcome.results
+
+    def attempt(
+        self,
+        function: Callable,
+        *args: Any,
+        ranks: Sequence[int] | None = None,
+        size: int | None = None,
+        deadline: float = 20.0,
+        init: str | None = None,
+        watch: bool = True,
+    ) -> Outcome:
+        """Run ``function(*args)`` on some ranks and tell what became of it, whatever that is.
+
+        Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it.
+        ranks: which, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, without the
+        time to start libraries. init: "torch" or "horovod", to be ready on just these ranks. watch: whether to record what
+        they communicate.
+        Raises ValueError for ranks that do not exist, TypeError for a function or argument that cannot be sent,
+        WorldError if the ranks cannot be started, Interrupted if the person interrupts.
+        """
+        members = self._members(ranks, size)
+        if init not in (None, "torch", "horovod"):
+            raise ValueError(f'init is None, "torch" or "horovod", not {init!r}')
+        try:
+            payload = cloudpickle.dumps((function, args))
+        except Exception as error:
+            raise TypeError(f"Cannot send {getattr(function, '__name__', function)!r} to the ranks: {error}") from error
+        self._processes.ready()
+        self._runs += 1
+        log = f"{self._processes.folder}/run-{self._runs}-{{rank}}.jsonl"
+        plan = Plan(self._runs, tuple(members), init, log if watch else None, free_port())
+        self._all(members, subworld.open_subworld, plan)
+        self.outcome = self._watch_over(members, payload, deadline, log)
+        if self.outcome.state in ("ok", *RAISED) and all(r.state in ("returned", "raised") for r in self.outcome.ranks):
+            self._all(members, subworld.close_subworld)
+        else:
+            self._processes.replace()
+        for member in members:
+            remove(log.format(rank=member))
+        return self.outcome
+
+    def stop(self) -> None:
+        """End the ranks and all that belongs to them. A stopped world starts again when it is next used."""
+        self._processes.stop()
+
+    def _members(self, ranks: Sequence[int] | None, size: int | None) -> list[int]:
+        if ranks is not None and size is not None:
+            raise ValueError("Give ranks or size, not both.")
+        members = list(range(self.size if size is None else size)) if ranks is None else list(ranks)
+        if not members or len(set(members)) != len(members) or not set(members) <= set(range(self.size)):
+            raise ValueError(f"No such ranks in a world of {self.size}: {members}")
+        return members
+
+    def _all(self, members: list[int], function: Callable, *args: Any) -> None:
+        """Run one of our own functions on the ranks. If it fails there, replace the ranks and raise WorldError."""
+        pending = [self._processes.send(member, function, *args) for member in members]
+        end = time.monotonic() + OPENING
+        try:
+            for result in pending:
+                while not result.ready() and not self._processes.dead(members) and time.monotonic() < end:
+                    result.wait(POLL)
+                result.get(0)
+        except KeyboardInterrupt:
+            self._processes.replace()
+            raise
+        except Exception as error:
+            self._processes.replace()
+            raise WorldError(f"The ranks could not do {function.__name__}: {error}") from error
+
+    def _watch_over(self, members: list[int], payload: bytes, deadline: float, log: str) -> Outcome:
+        """Send the call, wait for what is due, and find out where the ranks stand that are not back by then."""
+        began = time.monotonic()
+        pending = {rank: self._processes.send(member, subworld.call, payload) for rank, member in enumerate(members)}
+        reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
+        stuck = Stuck(self.stall)
+        interrupted = False
+        limit = began + deadline
+        try:
+            while pending and time.monotonic() < limit:
+                for rank in [rank for rank, result in pending.items() if result.ready()]:
+                    self._take(reports[rank], pending.pop(rank))
+                    if reports[rank].state == "raised":
+                        limit = min(limit, time.monotonic() + GRACE)
+                if self._processes.dead([members[rank] for rank in pending]):
+                    break
+                if stuck.since([log.format(rank=members[rank]) for rank in pending]):
+                    break
+                if pending:
+                    next(iter(pending.values())).wait(POLL)
+        except KeyboardInterrupt:
+            interrupted = True
+        for rank, result in pending.items():
+            self._locate(reports[rank], result)
+        for rank, member in enumerate(members):
+            reports[rank].events = read_log(log.format(rank=member))
+        ranks = list(reports.values())
+        outcome = Outcome(judge_state(ranks), ranks, time.monotonic() - began)
+        if interrupted:
+            self._processes.replace()
+            raise Interrupted(f"stopped by you\n\n{outcome.report}")
+        return outcome
+
+    def _take(self, report: RankReport, result: Any) -> None:
+        """Fill in the report of a rank that is back."""
+        try:
+            answer = result.get(0)
+        except Exception as error:  # the engine itself went away
+            report.state, report.error = "died", None
+            report.code = self._processes.exit_code(report.world_rank)
+            report.stdout = str(error) if report.code is None else ""
+            return
+        report.stdout, report.seconds, report.error = result.stdout or "", answer["seconds"], answer["error"]
+        report.state = "raised" if report.error else "returned"
+        if report.error:
+            report.line, report.source = report.error["line"], report.error["source"]
+        else:
+            report.result = cloudpickle.loads(answer["result"])
+
+    def _locate(self, report: RankReport, result: Any) -> None:
+        """Fill in the report of a rank that is not back: dead, or where it stands."""
+        report.stdout = (result.metadata or {}).get("stdout", "") if isinstance(result.metadata, dict) else ""
+        code = self._processes.exit_code(report.world_rank)
+        if code is not None:
+            report.state, report.code = "died", code
+        else:
+            report.stand_at(self._processes.stack(report.world_rank))
+
+
+class Stuck:
+    """Notices that ranks make no progress: each log ends with a call that began and did not end, and none grows.
+
+    stall: for how many seconds.
+    """
+
+    def __init__(self, stall: float) -> None:
+        self.stall = stall
+        self.sizes: list[int] | None = None
+        self.seen = time.monotonic()
+
+    def since(self, logs: list[str]) -> bool:
+        """Whether nothing moved for `stall` seconds in these logs, and all of them wait."""
+        sizes = [os.path.getsize(log) if os.path.exists(log) else -1 for log in logs]
+        now = time.monotonic()
+        if sizes != self.sizes:
+            self.sizes, self.seen = sizes, now
+        return bool(logs) and now - self.seen > self.stall and all(waits(log) for log in logs)
+
+
+def waits(log: str) -> bool:
+    """Whether a rank stands in a communication call, by its log."""
+    return any(event["state"] in ("called", "awaited") for event in read_log(log))
+
+
+RAISED = ("raised", "not-done", "no-such-name", "cell-fails")
+
+
+def free_port() -> int:
+    """A TCP port of this machine that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def remove(path: str) -> None:
+    """Delete a file if it is there."""
+    try:
+        os.remove(path)
+    except FileNotFoundError:
+        return

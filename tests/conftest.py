@@ -1,0 +1,16 @@
+"""Fixtures of all tests. A world takes seconds to start, so tests share one; what a test breaks in it must be mended by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from course.world import World
+
+
+@pytest.fixture(scope="session")
+def world() -> Iterator[World]:
+    """Four real MPI ranks."""
+    with World(4, progress=False) as world:
+        yield world
