@@ -34,6 +34,8 @@ MESSAGES = {
     "bad-result": "{detail}",
 }
 
+ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -165,4 +167,7 @@ def trouble(outcome: dict, points: float) -> list[Finding]:
     state, report = outcome["state"], outcome["report"]
     if state == "ok":
         return []
-    return [Finding(state, MESSAGES[state].format(detail=outcome.get("detail", "")), points, report)]
+    message = MESSAGES[state].format(detail=outcome["detail"])
+    if any((rank["error"] or {}).get("type") == "NameError" for rank in outcome["ranks"]):
+        message += " " + ALONE
+    return [Finding(state, message, points, report)]

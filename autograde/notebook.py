@@ -1,7 +1,7 @@
 """Checks in the student's notebook: feedback on a TODO in seconds, and under nbgrader's own commands too.
 
-    check = Checker("checks.py", world)
-    check("partial_sum")
+check = Checker("checks.py", world)
+check("partial_sum")
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class Checker:
     def __call__(self, todo: str) -> float | None:
         """Check the TODO called `todo` as the last run of its cell has it, and show the result.
 
-        In JupyterLab nothing is raised or returned, so that "Run all" goes on to the next TODO. Under `nbgrader autograde`
-        the score is returned, which nbgrader takes as partial credit; under `nbgrader validate` findings are raised.
+        In JupyterLab nothing is raised or returned, so that "Run all" goes on to the next TODO. Under `nbgrader
+        autograde` the score is returned, which nbgrader takes as partial credit; under `nbgrader validate` findings are
+        raised.
         """
         if todo not in self.checks:
             raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")

@@ -58,7 +58,7 @@ class Subject:
 
 
 def python_source(source: str) -> str:
-    """`source` with IPython's magics (`%timeit`, `!ls`) turned into Python, so that a cell means what it does in a notebook."""
+    """`source` with IPython's magics (`%timeit`, `!ls`) turned into Python, as a notebook does it."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     return TransformerManager().transform_cell(source)

@@ -26,7 +26,9 @@ def mpiexec() -> str:
     beside = os.path.dirname(sys.executable)
     found = shutil.which("mpiexec") or shutil.which("mpiexec", path=beside)
     if found is None:
-        raise MissingMPI("No mpiexec here. Install one without sudo by `./lockstep setup`, or `apt install openmpi-bin`.")
+        raise MissingMPI(
+            "No mpiexec here. Install one without sudo by `./lockstep setup`, or `apt install openmpi-bin`."
+        )
     return found
 
 
@@ -63,4 +65,3 @@ class RankLauncher(MPIEngineSetLauncher):
     def program(self) -> list[str]:
         """The command that mpiexec starts on each rank."""
         return [sys.executable, "-m", "course.rank", "--mpi"]
-

@@ -22,8 +22,8 @@ def midpoint_sum(function: Callable[[float], float], intervals: int) -> float:
 def recorded(function: Callable[[np.ndarray], np.ndarray], record: dict) -> Callable[[np.ndarray], np.ndarray]:
     """`function`, for float64 arrays only, keeping a record of its calls.
 
-    record: ``record["points"]``, a list, gets each point that was asked for; ``record["refused"]`` the kind of an
-    argument that is no float64 ndarray, for which the function raises TypeError.
+    record: ``record["used"]`` becomes True, and ``record["points"]``, a list, gets each point that was asked for;
+    ``record["refused"]`` gets the kind of an argument that is no float64 ndarray, for which TypeError is raised.
     """
 
     def f(x: np.ndarray) -> np.ndarray:
@@ -31,6 +31,7 @@ def recorded(function: Callable[[np.ndarray], np.ndarray], record: dict) -> Call
             kind = type(x).__name__
             record["refused"] = f"{kind} of {x.dtype}" if hasattr(x, "dtype") and kind != str(x.dtype) else kind
             raise TypeError(f"f takes an ndarray of float64, not a {record['refused']}")
+        record["used"] = True
         record["points"] += x.ravel().tolist()
         return function(x)
 
@@ -52,18 +53,22 @@ def mistakes(intervals: int, points: Sequence[Sequence[float]], single: float = 
     index = numbers(intervals, flat)
     off = [abs(x - (i + 0.5) / intervals) if 0 <= i < intervals else 1.0 for x, i in zip(flat, index, strict=True)]
     if max(off, default=0) > 1e-9:
-        if size > 1 and all(abs(x * len(own) % 1 - 0.5) < 1e-6 for own in points for x in own):
+        if (
+            size > 1
+            and min(map(len, points)) > 1
+            and all(abs(x * len(own) % 1 - 0.5) < 1e-6 for own in points for x in own)
+        ):
             return [("local-h", {})]
         if max(off) < single:
             return [("float32", {"seen": f"Points given to f lie {max(off):.0e} beside the midpoints"})]
         return [("not-midpoints", {"bad": sum(far > 1e-9 for far in off), "all": len(flat)})]
-    if size > 1 and all(len(set(numbers(intervals, own))) == intervals for own in points):
+    if intervals >= size > 1 and all(len(set(numbers(intervals, own))) == intervals for own in points):
         return [("everything-on-every-rank", {"size": size})]
     found: list[tuple[str, dict]] = []
     counts = Counter(index)
     if twice := sum(n > 1 for n in counts.values()):
         found.append(("overlapping-shares", {"size": size, "twice": twice}))
-    if missing := intervals - len(counts):
+    elif missing := intervals - len(counts):
         name = "remainder-lost" if missing == intervals % size else "points-missing"
         found.append((name, {"size": size, "n": missing}))
     most, least = max(map(len, points)), min(map(len, points))

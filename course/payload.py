@@ -9,7 +9,8 @@ from typing import Any
 def describe(payload: Any) -> dict:
     """``{"bytes": int | None, "dtype": str | None, "value": float | int | None}`` of what is sent.
 
-    payload: a tensor, an ndarray, a buffer specification of mpi4py (``[array, type]``), or any object that mpi4py pickles.
+    payload: a tensor, an ndarray, a buffer specification of mpi4py (``[array, type]``), or any object that mpi4py
+    pickles.
     """
     if isinstance(payload, (list, tuple)) and payload and hasattr(payload[0], "dtype"):
         if len(payload) > 1 and all(hasattr(item, "dtype") for item in payload):

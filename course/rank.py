@@ -1,7 +1,7 @@
 """The program that mpiexec starts on each rank: a small parent that looks after the process of the rank proper.
 
-The parent says how its child ended, by exit status or signal, and stays until the world replaces its ranks. So a rank that
-dies does not take the MPI job with it at once, and the world can still ask the others where they stand.
+The parent says how its child ended, by exit status or signal, and stays until the world replaces its ranks. So a rank
+that dies does not take the MPI job with it at once, and the world can still ask the others where they stand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def write_whole(path: str, data: dict) -> None:
 
 
 def become_engine(folder: str, rank: int) -> None:
-    """Turn this process into the rank's ipyparallel engine. On SIGUSR1 it writes where it stands, even in a blocked call."""
+    """Turn this process into the rank's ipyparallel engine, which tells on SIGUSR1 where it stands."""
     die_with_parent()
     stack = open(f"{folder}/rank-{rank}.stack", "w")  # noqa: SIM115, stays open as long as the process lives
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)

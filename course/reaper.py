@@ -1,8 +1,8 @@
 """Ends every process of a world when the program that made it is gone, however it went.
 
-A world's processes carry a mark in their environment. The reaper waits on a pipe whose other end only the owner holds; when
-the owner closes it, or dies, even by SIGKILL, the reaper kills all that carry the mark and removes the world's folders.
-It imports little, so that it starts fast and stays small.
+A world's processes carry a mark in their environment. The reaper waits on a pipe whose other end only the owner holds;
+when the owner closes it, or dies, even by SIGKILL, the reaper kills all that carry the mark and removes the world's
+folders. It imports little, so that it starts fast and stays small.
 
     python reaper.py MARK FOLDER...        reads standard input until its end
 """

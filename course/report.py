@@ -20,8 +20,9 @@ class RankReport:
     """One rank of a run.
 
     rank: its number among the ranks of the run. state: "returned", "raised", "waiting" (in a communication call),
-    "running" (in anything else) or "died". call: the communication call that it waits in. line, source: of the student's
-    cell, where it stands or raised. code: exit status, or minus the signal's number. events: see `course.watch`.
+    "running" (in anything else) or "died". call: the communication call that it waits in. line, source: of the
+    student's cell, where it stands or raised. code: exit status, or minus the signal's number. events: see
+    `course.watch`.
     """
 
     rank: int
@@ -127,7 +128,10 @@ class Outcome:
             try:
                 entry["result"] = json.loads(json.dumps(rank.result))
             except (TypeError, ValueError, RecursionError):
-                state, detail = "bad-result", f"rank {rank.rank} returned what is not plain data: {type(rank.result).__name__}"
+                state, detail = (
+                    "bad-result",
+                    f"rank {rank.rank} returned what is not plain data: {type(rank.result).__name__}",
+                )
         return {"state": state, "detail": detail, "report": self.report, "seconds": self.seconds, "ranks": ranks}
 
 

@@ -18,7 +18,7 @@ from course.line_fit import TOLERANCE, sample_gradients
 
 # What `judge_path` may find, in words. {n}: number of samples, {size}: the batch size asked for, {rows}: of the path.
 MISTAKES = {
-    "rows-all-equal": "All rows are the same point: each is perhaps the one tensor that every step changed.",
+    "rows-all-equal": "From row 1 on all rows are the same point: perhaps the one tensor that every step changes.",
     "wrong-start": "Row 0 is {first}, not `start` = {start}.",
     "start-missing": "Row 0 is {first}, the point after the first step. It should be `start` = {start}.",
     "last-row-missing": "The path has {rows} rows, one too few: it stops before the last step.",
@@ -139,7 +139,7 @@ def judge_path(
     """
     samples, per_epoch = len(x), math.ceil(len(x) / batch_size)
     facts = {"first": tuple(float(f"{value:.5g}") for value in path[0].tolist()), "due": epochs * per_epoch + 1}
-    if len(path) > 1 and bool((path == path[0]).all()):
+    if len(path) > 2 and bool((path[1:] == path[1]).all()):
         return ["rows-all-equal"], facts
     begin = torch.tensor([start], dtype=path.dtype)
     mistakes = []
@@ -171,15 +171,14 @@ def _judge_orders(orders: list[list[tuple[int, ...]]], samples: int, batch_size:
     everything = tuple(range(samples))
     if batch_size < samples and all(batch == everything for order in orders for batch in order):
         return ["whole-set-each-step"], {}
+    sizes = [", ".join(str(len(batch)) for batch in order) for order in orders]
+    facts = [{"epoch": epoch, "sizes": held} for epoch, held in enumerate(sizes)]
     for epoch, order in enumerate(orders):
-        visited, sizes = sum(order, ()), [len(batch) for batch in order]
-        facts = {"epoch": epoch, "sizes": ", ".join(map(str, sizes))}
+        visited = sum(order, ())
         if len(set(visited)) < len(visited):
-            return ["with-replacement"], facts
+            return ["with-replacement"], facts[epoch]
         if len(visited) < samples and not dropped:
-            return ["samples-missed"], facts
-        if sizes[:-1] != [batch_size] * (len(sizes) - 1):
-            return ["wrong-batch-size"], facts
+            return ["samples-missed"], facts[epoch]
     if batch_size >= samples:
         return [], {}
     if all(sum(order, ()) == everything[: len(sum(order, ()))] for order in orders):
@@ -187,4 +186,9 @@ def _judge_orders(orders: list[list[tuple[int, ...]]], samples: int, batch_size:
     different = len({tuple(order) for order in orders})
     if different == 1 or (batch_size == 1 and different < len(orders)):
         return ["same-order-every-epoch"], {}
-    return ["batches-not-cut-anew"] if len({frozenset(order) for order in orders}) == 1 else [], {}
+    if batch_size > 1 and len({frozenset(order) for order in orders}) == 1:
+        return ["batches-not-cut-anew"], {}
+    for epoch, order in enumerate(orders):
+        if any(len(batch) != batch_size for batch in order[:-1]):
+            return ["wrong-batch-size"], facts[epoch]
+    return [], {}

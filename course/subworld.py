@@ -1,7 +1,8 @@
-"""One run as one of its ranks sees it: the communicator, torch's process group and Horovod of just the ranks that take part.
+"""One run as one of its ranks sees it: communicator, torch's process group and Horovod of just the ranks in it.
 
-The world sends three messages for each run: `open_subworld`, `call`, `close_subworld`. The last comes when every rank is
-back, and not before: a group torn down by the first rank that is done would turn another rank's deadlock into an error.
+The world sends three messages for each run: `open_subworld`, `call`, `close_subworld`. The last comes when every rank
+is back, and not before: a group torn down by the first rank that is done would turn another rank's deadlock into an
+error.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SubWorld:
         self.plan = plan
         world = MPI.COMM_WORLD
         group = world.group.Incl(plan.ranks)
-        # Never freed: MPI would give its context to the next run, which could then receive what this one left unreceived.
+        # Never freed: MPI would give its context to the next run, which could then receive what this one left.
         self.comm = world.Create_group(group, tag=plan.number % 30_000)
         group.Free()
         hosts = self.comm.allgather(MPI.Get_processor_name())
@@ -135,7 +136,7 @@ def describe_error(error: BaseException) -> dict:
 
 
 def holder() -> Any:
-    """Where a rank keeps its sub-world between two messages: on the engine's shell, which lives as long as the engine."""
+    """Where a rank keeps its sub-world between two messages: on the shell, which lives as long as the engine."""
     from IPython import get_ipython
 
     return get_ipython()

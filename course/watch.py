@@ -1,9 +1,9 @@
 """What the ranks did: a record of each mpi4py, torch.distributed and Horovod call of one rank.
 
 A `Recorder` puts itself between the student's code and the three libraries while a run lasts. Each call is one event:
-library, operation, bytes, peer, start, end and the line of the student's cell that made it. Events go to a log file as they
-happen, so the world can read them also from a rank that hangs or died. Checks count with them; `course.figures.timeline`
-draws them.
+library, operation, bytes, peer, start, end and the line of the student's cell that made it. Events go to a log file as
+they happen, so the world can read them also from a rank that hangs or died. Checks count with them;
+`course.figures.timeline` draws them.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ class Recorder:
         """Note that call `number` is complete, or that it raised."""
         if number >= 0:
             end = b'{"of": %d, "end": %.9f%s}\n'
-            os.write(self.file, end % (number, time.perf_counter() - self.began, b', "failed": true' if failed else b""))
+            os.write(
+                self.file, end % (number, time.perf_counter() - self.began, b', "failed": true' if failed else b"")
+            )
 
     def returned(self, number: int) -> None:
         """Note that call `number` returned while its operation goes on."""
@@ -170,8 +172,10 @@ def calling_line() -> int | None:
 
 
 def read_log(path: str) -> list[dict]:
-    """The events of a log, in order of call: the keys of `Recorder.start`, ``end`` (None: not complete), ``failed``, and
-    ``state``: "called" (not returned), "under way" (returned, goes on), "awaited" or "done".
+    """The events of a log, in order of call.
+
+    Each has the keys of `Recorder.start`, ``end`` (None: not complete), ``failed``, and ``state``: "called" (not
+    returned), "under way" (returned, goes on), "awaited" or "done".
 
     A line that a killed process left half-written is dropped. A missing file has no events.
     """

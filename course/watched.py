@@ -1,7 +1,7 @@
 """Where the watch takes hold: mpi4py's communicators, and the functions of torch.distributed and Horovod.
 
-mpi4py's classes cannot be patched, so communicators are replaced by a subclass, and ``MPI.COMM_WORLD`` by an instance of it.
-The functions of the other two are replaced in each module that holds them, and put back when the run ends.
+mpi4py's classes cannot be patched, so communicators are replaced by a subclass, and ``MPI.COMM_WORLD`` by an instance
+of it. The functions of the other two are replaced in each module that holds them, and put back when the run ends.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ OBJECT = {
     ("barrier", "Barrier", "Ibarrier"): (),
 }
 BUFFER = {
-    ("Allreduce", "Iallreduce", "Scan", "Exscan", "Reduce_scatter_block", "Ireduce_scatter_block"): ("payload", "out", "op"),
+    ("Allreduce", "Iallreduce", "Scan", "Exscan", "Reduce_scatter_block", "Ireduce_scatter_block"): (
+        "payload",
+        "out",
+        "op",
+    ),
     ("Reduce_scatter", "Ireduce_scatter"): ("payload", "out", "counts", "op"),
     ("Reduce", "Ireduce"): ("payload", "out", "op", "peer"),
     ("Bcast", "Ibcast", "Send", "Ssend", "Isend", "Issend"): ("payload", "peer"),
-    ("Gather", "Igather", "Gatherv", "Igatherv", "Scatter", "Iscatter", "Scatterv", "Iscatterv"): ("payload", "out", "peer"),
+    ("Gather", "Igather", "Gatherv", "Igatherv", "Scatter", "Iscatter", "Scatterv", "Iscatterv"): (
+        "payload",
+        "out",
+        "peer",
+    ),
     ("Allgather", "Iallgather", "Allgatherv", "Iallgatherv", "Alltoall", "Ialltoall", "Alltoallv"): ("payload", "out"),
     ("Recv", "Irecv"): ("out", "peer"),
     ("Sendrecv",): ("payload", "peer"),
@@ -49,7 +57,13 @@ TORCH = {
 HOROVOD = {
     ("allreduce", "allreduce_async"): ("payload", "average", "name", "compression", "op"),
     ("allreduce_", "allreduce_async_"): ("payload", "average", "name", "op"),
-    ("grouped_allreduce", "grouped_allreduce_async", "grouped_allreduce_"): ("payload", "average", "name", "compression", "op"),
+    ("grouped_allreduce", "grouped_allreduce_async", "grouped_allreduce_"): (
+        "payload",
+        "average",
+        "name",
+        "compression",
+        "op",
+    ),
     ("grouped_allreduce_async_",): ("payload", "average", "name", "op"),
     ("allgather", "allgather_async", "allgather_object", "alltoall", "alltoall_async"): ("payload",),
     ("broadcast", "broadcast_async", "broadcast_", "broadcast_async_", "broadcast_object"): ("payload", "peer"),
@@ -57,7 +71,9 @@ HOROVOD = {
     ("barrier",): (),
 }
 ALIASES = {
-    **dict.fromkeys(("sendobj", "sendbuf", "obj", "tensor", "tensors", "input", "input_list", "object_list"), "payload"),
+    **dict.fromkeys(
+        ("sendobj", "sendbuf", "obj", "tensor", "tensors", "input", "input_list", "object_list"), "payload"
+    ),
     **dict.fromkeys(("root", "dest", "source", "dst", "src", "root_rank"), "peer"),
     **dict.fromkeys(("recvbuf", "output", "output_tensor"), "out"),
 }
@@ -70,11 +86,14 @@ def flat(table: dict) -> dict[str, tuple[str, ...]]:
 
 def bound(names: tuple[str, ...], args: tuple, kwargs: dict) -> dict:
     """Arguments by our names, whether they were given by position or by the library's name."""
-    return {**dict(zip(names, args, strict=False)), **{ALIASES.get(name, name): value for name, value in kwargs.items()}}
+    return {
+        **dict(zip(names, args, strict=False)),
+        **{ALIASES.get(name, name): value for name, value in kwargs.items()},
+    }
 
 
 def watched_communicators(recorder: Recorder) -> Any:
-    """A subclass of mpi4py's Intracomm whose calls go through `recorder`. Its `settle` closes the log's open requests."""
+    """A subclass of mpi4py's Intracomm whose calls go through `recorder`. Its `settle` ends finished requests."""
     from mpi4py import MPI
 
     operations = [(name, op) for name in dir(MPI) if isinstance(op := getattr(MPI, name), MPI.Op)]

@@ -4,15 +4,13 @@
     world.run(fn, *args, size=3, deadline=20)     # fn on the first 3 ranks; their results in rank order
     %%px                                          # plain ipyparallel works on the same ranks
 
-Every run has a deadline. A run that hangs, dies or raises is reported rank by rank, the ranks are replaced where that is
-needed, and the next run finds a healthy world. When the owner of the world dies, its reaper ends all its processes.
+Every run has a deadline. A run that hangs, dies or raises is reported rank by rank, the ranks are replaced where that
+is needed, and the next run finds a healthy world. When the owner of the world dies, its reaper ends all its processes.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -116,12 +114,11 @@ class World:
     ) -> Outcome:
         """Run ``function(*args)`` on some ranks and tell what became of it, whatever that is.
 
-        Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it.
-        ranks: which, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, without the
-        time to start libraries. init: "torch" or "horovod", to be ready on just these ranks. watch: whether to record what
-        they communicate.
-        Raises ValueError for ranks that do not exist, TypeError for a function or argument that cannot be sent,
-        WorldError if the ranks cannot be started, Interrupted if the person interrupts.
+        Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it. ranks:
+        which, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, without the
+        time to start libraries. init: "torch" or "horovod", to be ready on just these ranks. watch: whether to record
+        what they communicate. Raises ValueError for ranks that do not exist, TypeError for a function or argument that
+        cannot be sent, WorldError if the ranks cannot be started, Interrupted if the person interrupts.
         """
         members = self._members(ranks, size)
         if init not in (None, "torch", "horovod"):

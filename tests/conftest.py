@@ -1,4 +1,4 @@
-"""Fixtures of all tests. A world takes seconds to start, so tests share one; what a test breaks in it must be mended by it."""
+"""Fixtures of all tests. A world takes seconds to start, so tests share one."""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ def test_a_deadlock_is_told_by_rank_and_line_and_the_world_goes_on(world):
     outcome = world.attempt(call, hang, COMM, deadline=30)
     assert outcome.state == "hang"
     assert time.monotonic() - began < 15, "a deadlock is noticed before the deadline"
-    assert outcome.detail == "ranks 1, 2 and 3 wait in comm.allreduce, cell line 5; rank 0 returned without communicating."
+    assert (
+        outcome.detail == "ranks 1, 2 and 3 wait in comm.allreduce, cell line 5; rank 0 returned without communicating."
+    )
     assert "rank 2  waits in comm.allreduce, cell line 5:  return comm.allreduce(part)" in outcome.report
     assert healthy(world)
 
@@ -110,7 +112,9 @@ def test_a_deadlock_in_torch_or_horovod_is_told_as_well(world, init, subject, wh
     outcome = world.attempt(call, cell(source), RANK, init=init, deadline=30)
     assert outcome.state == "hang"
     line = int(where.split()[-1]) + 1
-    assert outcome.detail.startswith(f"ranks 0, 2 and 3 wait in {where.split(',')[0]}, cell line {line}; rank 1 returned")
+    assert outcome.detail.startswith(
+        f"ranks 0, 2 and 3 wait in {where.split(',')[0]}, cell line {line}; rank 1 returned"
+    )
     assert healthy(world)
 
 

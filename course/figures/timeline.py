@@ -1,0 +1,83 @@
+"""What each rank did, as a timeline: one row a rank, one bar a communication call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course.figures.style import COLOURS, new_figure
+
+# One colour a kind of call, the same in every figure of the course.
+KINDS = (
+    "allreduce",
+    "broadcast",
+    "reduce",
+    "gather",
+    "allgather",
+    "scatter",
+    "reduce_scatter",
+    "alltoall",
+    "send",
+    "recv",
+    "sendrecv",
+    "scan",
+    "barrier",
+    "other",
+)
+
+
+def timeline(events: Sequence[Sequence[dict]], title: str = "What each rank did") -> Figure:
+    """Draw the communication of a run.
+
+    events: for each rank its events, as `course.world.World.events` gives them; times in seconds since the run began.
+    A call that never came to its end is drawn open, to the right edge, and hatched.
+    """
+    figure, axes = new_figure(width=8.0, height=1.3 + 0.45 * max(1, len(events)))
+    calls = [event for rank in events for event in rank]
+    last = max((event["end"] or event["start"] for event in calls), default=1.0)
+    edge = last * 1.05 + 1e-6
+    scale, unit = (1e3, "ms") if edge < 1.0 else (1.0, "s")
+    for row, rank in enumerate(events):
+        for event in rank:
+            draw_call(axes, row, event, edge, scale)
+    axes.set_yticks(range(len(events)), [f"rank {row}" for row in range(len(events))])
+    axes.set_ylim(len(events) - 0.5, -0.5)
+    axes.set_xlim(0.0, edge * scale)
+    axes.set_xlabel(f"time since the run began [{unit}]")
+    axes.set_title(title)
+    legend(axes, calls)
+    return figure
+
+
+def draw_call(axes: Axes, row: int, event: dict, edge: float, scale: float) -> None:
+    """One bar. edge: where an unfinished call ends, in seconds. scale: from seconds to the unit of the axis."""
+    open_end = event["end"] is None
+    end = edge if open_end else event["end"]
+    axes.barh(
+        row,
+        max(end - event["start"], edge / 400) * scale,
+        left=event["start"] * scale,
+        height=0.6,
+        color=colour(event["kind"]),
+        edgecolor="black" if open_end else colour(event["kind"]),
+        hatch="////" if open_end else None,
+        linewidth=0.8,
+    )
+
+
+def colour(kind: str) -> str:
+    """The colour of a kind of call."""
+    return COLOURS[KINDS.index(kind) % len(COLOURS)]
+
+
+def legend(axes: Axes, calls: Sequence[dict]) -> None:
+    """Name the kinds of call that occur, and the unfinished ones, above the rows where nothing is drawn."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=colour(kind), label=kind) for kind in KINDS if any(call["kind"] == kind for call in calls)]
+    if any(call["end"] is None for call in calls):
+        patches.append(Patch(facecolor="white", edgecolor="black", hatch="////", label="never finished"))
+    if patches:
+        axes.legend(handles=patches, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

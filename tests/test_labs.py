@@ -1,0 +1,105 @@
+"""Every lab by its variants: right answers pass, known mistakes get their finding, a blank TODO costs itself only."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autograde import check as contract
+from autograde import show
+from autograde.build import instructor_notebook, release
+from autograde.check import Check, Result
+from autograde.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.subject import Subject
+from course.world import World
+
+ROOT = Path(__file__).parent.parent
+LABS = find_labs(ROOT)
+
+# Fresh cases for each session, as in a grading; a failure prints the seed.
+SEED = secrets.randbits(32)
+
+
+def checks_of(lab: Lab) -> dict[str, Check]:
+    """The lab's checks by TODO, hidden cases included."""
+    return {check.todo: check for check in load_checks(lab.checks)}
+
+
+@cache
+def cells_of(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
+    """The source of each TODO's cell: with the solution, and blank as students get it."""
+    solved = instructor_notebook(lab)
+    return tuple(
+        {cell.id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")}
+        for notebook in (solved, release(solved))
+    )
+
+
+def variants(kind: int) -> Iterator[tuple]:
+    """(lab, todo, name, variant) for all RIGHT (0) or WRONG (1) of all labs."""
+    for lab in LABS:
+        for todo, entries in load_variants(lab.variants)[kind].items():
+            for name, variant in entries.items():
+                yield pytest.param(lab, todo, variant, id=f"{lab.name}-{todo}-{name}")
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[dict[int, World]]:
+    """Worlds by number of ranks, started when first asked for."""
+    started: dict[int, World] = {}
+    yield started
+    for world in started.values():
+        world.stop()
+
+
+def result_of(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Result:
+    """Check one cell, on the ranks that the lab asks for."""
+    ranks = load_ranks(lab.checks)
+    if ranks not in worlds:
+        worlds[ranks] = World(ranks, progress=False)
+    return contract.run(checks_of(lab)[todo], worlds[ranks], Subject(todo, source), SEED)
+
+
+TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for todo in checks_of(lab)]
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_the_solution_earns_all_points(worlds, lab, todo):
+    result = result_of(worlds, lab, todo, cells_of(lab)[0][todo])
+    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
+    assert result.score == result.points
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_a_blank_todo_loses_its_own_points(worlds, lab, todo):
+    result = result_of(worlds, lab, todo, cells_of(lab)[1][todo])
+    assert [finding.key for finding in result.findings] == ["not-done"], show.text(result)
+    assert result.score == 0
+
+
+@pytest.mark.parametrize(("lab", "todo", "source"), variants(0))
+def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
+    result = result_of(worlds, lab, todo, source)
+    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
+
+
+@pytest.mark.parametrize(("lab", "todo", "wrong"), variants(1))
+def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wrong):
+    result = result_of(worlds, lab, todo, wrong.source)
+    assert wrong.finding in [finding.key for finding in result.findings], f"seed {SEED}\n{show.text(result)}"
+    assert result.score < result.points
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_each_todo_has_a_right_variant_and_three_wrong_ones_with_a_source(lab):
+    right, wrong = load_variants(lab.variants)
+    for todo in checks_of(lab):
+        assert right.get(todo), f"{lab.name}: no RIGHT for {todo}"
+        assert len(wrong.get(todo, {})) >= 3, f"{lab.name}: fewer than three WRONG for {todo}"
+        for name, variant in wrong[todo].items():
+            assert variant.known_from.strip(), f"{lab.name}: {todo}/{name} says nowhere it is known from"
+    assert set(right) | set(wrong) == set(checks_of(lab))

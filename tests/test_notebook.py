@@ -1,0 +1,159 @@
+"""Checks in a real notebook, run by a real kernel on real ranks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograde.notebook import bound_names, cell_that_defines
+
+CHECKS = """
+from autograde.check import Check, Finding, trouble
+
+RANKS = 2
+
+
+def total(subject, comm):
+    return subject.load()(comm, comm.rank + 1)
+
+
+class Total(Check):
+    todo = "total"
+    points = 2
+
+    def cases(self, rng):
+        return [{"size": 2}, {"size": 1}]
+
+    def probe(self, world, subject, case):
+        from course.world import COMM
+
+        return world.attempt(total, subject, COMM, size=case["size"]).plain()
+
+    def verdict(self, case, evidence):
+        if found := trouble(evidence, self.points):
+            return found
+        expected = case["size"] * (case["size"] + 1) // 2
+        wrong = [rank["rank"] for rank in evidence["ranks"] if rank["result"] != expected]
+        return [Finding("wrong-total", f"Ranks {wrong} have the wrong total.", 1.5)] if wrong else []
+
+
+CHECKS = [Total()]
+"""
+START = """
+from autograde.notebook import Checker, needs
+from course.world import COMM, World
+world = World(2, progress=False)
+check = Checker("checks.py", world)
+"""
+RIGHT = "def total(comm, mine):\n    return comm.allreduce(mine)"
+PARTLY = "def total(comm, mine):\n    return comm.reduce(mine)"
+HANGS = "def total(comm, mine):\n    if comm.rank == 0:\n        return comm.allreduce(mine)"
+BLANK = "def total(comm, mine):\n    raise NotImplementedError()"
+
+
+def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbformat.NotebookNode]:
+    """Run cells in a kernel in a folder with `checks.py`; gives the executed cells."""
+    (folder / "checks.py").write_text(CHECKS)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (START, *cells)])
+    environment = {**os.environ, **({"NBGRADER_EXECUTION": execution} if execution else {})}
+    resources = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, timeout=90, allow_errors=True, kernel_name="python3", resources=resources)
+    client.execute(env=environment)
+    return notebook.cells[1:]
+
+
+def text_of(cell: nbformat.NotebookNode) -> str:
+    """All text that a cell shows."""
+    parts = []
+    for output in cell.outputs:
+        parts.append(
+            output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", []))
+        )
+    return "\n".join(parts)
+
+
+def test_a_student_sees_findings_and_can_go_on(tmp_path):
+    check = 'check("total")'
+    blank, partly, hangs, right = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check)[1::2]
+    assert "total: not yet, 0 of 2 points" in text_of(blank)
+    assert "not done yet" in text_of(blank)
+    assert "total: not yet, 0.5 of 2 points" in text_of(partly)
+    assert "Ranks [1] have the wrong total." in text_of(partly)
+    assert "A deadlock: rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(
+        hangs
+    )
+    assert "total: passed, 2 of 2 points" in text_of(right)
+    for cell in (blank, partly, hangs, right):
+        outputs = [output for output in cell.outputs if output.output_type == "display_data"]
+        assert len(outputs) == 1
+        assert 'role="status"' in outputs[0].data["text/html"]
+        assert not [output for output in cell.outputs if output.output_type in ("error", "execute_result")]
+
+
+def test_under_nbgrader_autograde_the_score_is_the_result(tmp_path):
+    cells = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="autograde")
+    results = [o.data["text/plain"] for c in cells for o in c.outputs if o.output_type == "execute_result"]
+    assert results == ["0.5", "2.0"]
+
+
+def test_under_nbgrader_validate_a_failed_check_fails_its_cell_with_the_findings(tmp_path):
+    _, failed, _, passed = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="validate")
+    assert [output.output_type for output in failed.outputs] == ["error"]
+    assert "Ranks [1] have the wrong total." in text_of(failed)
+    assert [output.output_type for output in passed.outputs] == ["display_data"]
+
+
+def test_a_name_that_is_nowhere_and_a_check_that_is_not_there_are_told(tmp_path):
+    missing, unknown, _, checked = run(
+        tmp_path, 'check("total")', 'check("totl")', "def total(comm, mine:\n    return 1", 'check("total")'
+    )
+    assert "Run the cell of this TODO first" in text_of(missing)
+    assert "There is no check for 'totl'; there are: total" in text_of(unknown)
+    assert "The cell itself does not run: SyntaxError" in text_of(checked)
+    assert "(cell line 1)" in text_of(checked)
+
+
+def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_path):
+    _, _, checked = run(
+        tmp_path,
+        "def helper(x):\n    return x",
+        "def total(comm, mine):\n    return comm.allreduce(helper(mine))",
+        'check("total")',
+    )
+    assert "NameError" in text_of(checked)
+    assert "Only this cell is handed in" in text_of(checked)
+
+
+def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
+    body = 'with needs("total"):\n    print(world.run(total, COMM, 1))'
+    _, blank, _, right, none, other = run(
+        tmp_path, BLANK, body, RIGHT, body, 'with needs("gone"):\n    gone()', 'with needs("x"):\n    1 / 0'
+    )
+    assert "This cell needs your `total`" in text_of(blank)
+    assert "[2, 2]" in text_of(right)
+    assert "This cell needs your `gone`" in text_of(none)
+    assert "ZeroDivisionError" in text_of(other)
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("def f(): pass", {"f"}),
+        ("class C:\n    def g(self): pass", {"C"}),
+        ("a, (b, c) = 1, (2, 3)\nd: int = 4", {"a", "b", "c", "d"}),
+        ("from m import x as y\nimport k", {"y", "k"}),
+        ("%matplotlib inline\nf = 1", {"f"}),
+        ("def f(:\n  pass", {"f"}),
+    ],
+)
+def test_the_names_that_a_cell_defines(cell, names):
+    assert bound_names(cell) == names
+
+
+def test_the_last_cell_that_defines_a_name_counts():
+    assert cell_that_defines("f", ["f = 1", "def f(): pass", "g = f"]) == "def f(): pass"
+    assert cell_that_defines("h", ["f = 1"]) is None
