@@ -1,7 +1,8 @@
-"""The program that mpiexec starts on each rank: a small parent that looks after the process of the rank proper.
+"""The program that mpiexec starts on each rank: it gives its place to the process of the rank proper, and stays.
 
-The parent says how its child ended, by exit status or signal, and stays until the world replaces its ranks. So a rank
-that dies does not take the MPI job with it at once, and the world can still ask the others where they stand.
+Where there is a nursery (see `course.nursery`), it forks that process; else this program does. How the process ended,
+by exit status or signal, is noted, and this program stays until the world replaces its ranks. So a rank that dies does
+not take the MPI job with it at once, and the world can still ask the others where they stand.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import faulthandler
 import json
 import os
 import signal
+import socket
 import sys
+import time
 
 FOLDER = "LOCKSTEP_FOLDER"
+NURSERY = "LOCKSTEP_NURSERY"
+WAIT = 120.0  # seconds that a rank waits for the nursery's imports, on a slow machine
 PR_SET_PDEATHSIG = 1
 
 
@@ -42,24 +47,69 @@ def become_engine(folder: str, rank: int) -> None:
     die_with_parent()
     stack = open(f"{folder}/rank-{rank}.stack", "w")  # noqa: SIM115, stays open as long as the process lives
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
-    import torch.distributed  # noqa: F401, before the rank counts as ready, so that no deadline pays for it
+    import_libraries()  # before the rank counts as ready, so that no deadline pays for it
     from ipyparallel.engine.app import main
 
-    write_whole(f"{folder}/rank-{rank}.json", {"pid": os.getpid(), "state": "started"})
+    write_whole(status_path(folder, rank), {"pid": os.getpid(), "state": "started"})
     main()
 
 
+def import_libraries() -> None:
+    """Import what ranks use, but mpi4py.MPI, whose import starts MPI."""
+    import importlib.util
+
+    for name in ("ipyparallel.engine.app", "ipykernel.ipkernel", "torch.distributed"):
+        importlib.import_module(name)
+    if importlib.util.find_spec("horovod"):  # labs without it work where it is not installed
+        importlib.import_module("horovod.torch")
+
+
+def status_path(folder: str, rank: int) -> str:
+    """Where the state of a rank's process is noted."""
+    return f"{folder}/rank-{rank}.json"
+
+
+def write_end(folder: str, rank: int, pid: int, status: int) -> None:
+    """Note how a rank's process ended. status: as os.waitpid gives it."""
+    code = os.waitstatus_to_exitcode(status)
+    write_whole(status_path(folder, rank), {"pid": pid, "state": "ended", "code": code})
+
+
+def hand_over(path: str, place: dict) -> None:
+    """Ask the nursery at `path` for a process in this one's place, which has this one's standard streams.
+
+    place: "folder", "rank", "argv", "environment" and "directory". Raises TimeoutError if there is no nursery.
+    """
+    end = time.monotonic() + WAIT
+    with socket.socket(socket.AF_UNIX) as line:
+        while True:
+            try:
+                line.connect(path)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise TimeoutError(f"the nursery did not answer within {WAIT:g} s") from None
+                time.sleep(0.02)
+        message = json.dumps(place).encode()
+        socket.send_fds(line, [len(message).to_bytes(8, "big")], [0, 1, 2])
+        line.sendall(message)
+        line.shutdown(socket.SHUT_WR)
+
+
 def main() -> None:
-    """Fork the engine, wait for its end, note it, and stay."""
+    """Have the rank's process made, and stay until killed."""
     die_with_parent()
     folder, rank = os.environ[FOLDER], world_rank()
-    child = os.fork()
-    if child == 0:
-        become_engine(folder, rank)
-        sys.exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    write_whole(f"{folder}/rank-{rank}.json", {"pid": child, "state": "ended", "code": code})
+    if nursery := os.environ.get(NURSERY):
+        place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
+        hand_over(nursery, {**place, "environment": dict(os.environ)})
+    else:
+        child = os.fork()
+        if child == 0:
+            die_with_parent()
+            become_engine(folder, rank)
+            os._exit(0)
+        write_end(folder, rank, child, os.waitpid(child, 0)[1])
     while True:
         signal.pause()
 

@@ -87,7 +87,7 @@ class RankProcesses:
 
     def replace(self) -> None:
         """Kill the ranks and start new ones in the background; `ready` waits for them."""
-        reaper.kill_marked(self._mark)
+        reaper.kill_marked(f"{self.mark}-ranks", spared=self._nursery.pid)
         self._launch()
 
     def stop(self) -> None:
@@ -95,11 +95,6 @@ class RankProcesses:
         if self._ending is not None:
             self._ending()
         self.engines = []
-
-    @property
-    def _mark(self) -> str:
-        """What the present ranks carry in their environment; the world's mark is its beginning."""
-        return f"{self.mark}-ranks-{self._generation}"
 
     def _path(self, member: int, suffix: str) -> str:
         return f"{self.folder}/ranks-{self._generation}/rank-{member}.{suffix}"
@@ -141,15 +136,25 @@ class RankProcesses:
             log=log,
         )
         self.client: Any = None
+        with open(f"{self.folder}/nursery.log", "w") as output:
+            self._nursery = subprocess.Popen(
+                [sys.executable, "-m", "course.nursery", f"{self.folder}/nursery"],
+                env={**os.environ, **self._environment("ranks")},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         self._ending = weakref.finalize(self, end, watchdog, self.mark, log)
         self._launch()
         self._connect("Starting")
 
-    def _environment(self, mark: str) -> dict[str, str]:
-        """Environment of the world's processes."""
+    def _environment(self, kind: str) -> dict[str, str]:
+        """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
         return {
             **launch.mpi_environment(self.size),
-            reaper.MARK: mark,
+            reaper.MARK: f"{self.mark}-{kind}",
+            rank.NURSERY: f"{self.folder}/nursery",
             rank.FOLDER: f"{self.folder}/ranks-{self._generation}",
             "OMPI_MCA_btl_sm_backing_directory": self.folder,
             "OMPI_MCA_btl_vader_backing_directory": self.folder,
@@ -164,10 +169,10 @@ class RankProcesses:
         os.mkdir(f"{self.folder}/ranks-{self._generation}")
         config = self.cluster.config
         if self.cluster.controller is None:
-            config.LocalControllerLauncher.environment = self._environment(f"{self.mark}-controller")
+            config.LocalControllerLauncher.environment = self._environment("controller")
             self.cluster.start_controller_sync()
         self._former = self._registered()
-        config.RankLauncher.environment = self._environment(self._mark)
+        config.RankLauncher.environment = self._environment("ranks")
         config.RankLauncher.mpi_cmd = [launch.mpiexec()]
         config.RankLauncher.engine_args = ["--IPEngine.enable_nanny=False", f"--profile-dir={self.folder}/profile"]
         self._engine_set = self.cluster.start_engines_sync(self.size)
@@ -195,16 +200,24 @@ class RankProcesses:
         with bar:
             while len(new := self._registered() - self._former) < self.size:
                 bar.update(sum(bool(self._status(member)) for member in range(self.size)) - bar.n)
-                if self.cluster.engines[self._engine_set].state == "after" or time.monotonic() - began > START_LIMIT:
-                    output = self.cluster.engines[self._engine_set].get_output()
-                    self.stop()
-                    raise WorldError(f"The MPI ranks did not start. The end of mpiexec's output:\n{output[-2000:]}")
+                if self._failed() or time.monotonic() - began > START_LIMIT:
+                    raise self._not_started()
                 time.sleep(0.02)
         numbers = {engine: self.client[engine].apply_async(rank.world_rank) for engine, _ in new}
         self.engines = sorted(numbers, key=lambda engine: numbers[engine].get(START_LIMIT))
         self._activate()
         if self.progress and doing == "Starting":
             print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.description}.")
+
+    def _failed(self) -> bool:
+        """Whether mpiexec or the nursery ended, so that nothing more is to be waited for."""
+        return self.cluster.engines[self._engine_set].state == "after" or self._nursery.poll() is not None
+
+    def _not_started(self) -> WorldError:
+        """End everything; the error that says what mpiexec and the nursery said."""
+        output = self.cluster.engines[self._engine_set].get_output() + Path(f"{self.folder}/nursery.log").read_text()
+        self.stop()
+        return WorldError(f"The MPI ranks did not start. `./lockstep doctor` looks for the cause.\n{output[-2000:]}")
 
     def _activate(self) -> None:
         """Point ``%px`` and ``%%px`` at the ranks, in rank order, where there is a notebook."""

@@ -18,12 +18,12 @@ import time
 MARK = "LOCKSTEP_WORLD"
 
 
-def marked(mark: str) -> list[int]:
-    """Ids of this user's processes whose environment holds ``LOCKSTEP_WORLD=<mark>...``."""
+def marked(mark: str, spared: int | None = None) -> list[int]:
+    """Ids of the processes whose environment holds ``LOCKSTEP_WORLD=<mark>...``, but for this one and `spared`."""
     wanted = f"{MARK}={mark}".encode()
     found = []
     for entry in os.listdir("/proc"):
-        if not entry.isdigit() or int(entry) == os.getpid():
+        if not entry.isdigit() or int(entry) in (os.getpid(), spared):
             continue
         try:
             with open(f"/proc/{entry}/environ", "rb") as file:
@@ -37,13 +37,13 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def kill_marked(mark: str, timeout: float = 8.0) -> list[int]:
-    """Kill all processes that carry `mark`; return those still alive after `timeout` seconds (none, normally).
+def kill_marked(mark: str, spared: int | None = None, timeout: float = 8.0) -> list[int]:
+    """Kill all processes that carry `mark` but `spared`; return those alive after `timeout` seconds (none, normally).
 
     A process may be forking while it is looked for, so the search is repeated until it finds nothing.
     """
     end = time.monotonic() + timeout
-    while (alive := marked(mark)) and time.monotonic() < end:
+    while (alive := marked(mark, spared)) and time.monotonic() < end:
         for pid in alive:
             try:
                 os.kill(pid, signal.SIGKILL)

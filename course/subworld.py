@@ -105,7 +105,7 @@ class SubWorld:
         if "torch.distributed" in sys.modules and sys.modules["torch.distributed"].is_initialized():
             sys.modules["torch.distributed"].destroy_process_group()
 
-    def call(self, function: Callable, args: tuple) -> Any:
+    def call(self, function: Callable, args: tuple, zero: float) -> Any:
         """``function(*args)`` with placeholders filled in, and watched if the plan says so."""
         from mpi4py import MPI
 
@@ -113,7 +113,7 @@ class SubWorld:
             comm = self.comm
             if self.plan.log:
                 log = self.plan.log.format(rank=MPI.COMM_WORLD.rank)
-                comm = stack.enter_context(recording(log, comm))
+                comm = stack.enter_context(recording(log, comm, zero))
             values = {Placeholder.COMM: comm, Placeholder.RANK: comm.rank, Placeholder.SIZE: comm.size}
             return function(*(values.get(arg, arg) if isinstance(arg, Placeholder) else arg for arg in args))
 
@@ -147,8 +147,8 @@ def open_subworld(plan: Plan) -> None:
     holder().lockstep_subworld = SubWorld(plan)
 
 
-def call(payload: bytes) -> dict:
-    """Second message: run a pickled ``(function, args)``.
+def call(payload: bytes, zero: float) -> dict:
+    """Second message: run a pickled ``(function, args)``. zero: when the run began, by time.time().
 
     Returns ``{"result": bytes | None, "error": dict | None, "seconds": float}``; the result pickled, as only this side
     may know its classes.
@@ -157,7 +157,7 @@ def call(payload: bytes) -> dict:
     result = error = None
     try:
         function, args = cloudpickle.loads(payload)
-        result = cloudpickle.dumps(holder().lockstep_subworld.call(function, args))
+        result = cloudpickle.dumps(holder().lockstep_subworld.call(function, args, zero))
     except (Exception, SystemExit, KeyboardInterrupt) as raised:
         error = describe_error(raised)
     return {"result": result, "error": error, "seconds": time.perf_counter() - began}

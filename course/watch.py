@@ -75,11 +75,11 @@ def in_cell(filename: str) -> bool:
 class Recorder:
     """Writes the communication calls of one rank to a log, one JSON line when a call starts and one when it ends.
 
-    log: path of the file, made anew.
+    log: path of the file, made anew. zero: when the run began, by time.time(), which all ranks share.
     """
 
-    def __init__(self, log: str) -> None:
-        self.began = time.perf_counter()
+    def __init__(self, log: str, zero: float) -> None:
+        self.began = time.perf_counter() - (time.time() - zero)
         self.count = 0
         self.depth = 0
         self.file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
@@ -198,14 +198,14 @@ def read_log(path: str) -> list[dict]:
 
 
 @contextmanager
-def recording(log: str, communicator: Any) -> Iterator[Any]:
+def recording(log: str, communicator: Any, zero: float) -> Iterator[Any]:
     """Record this rank's communication until the block ends; gives `communicator`, watched.
 
     Watches mpi4py, and torch.distributed and Horovod where they are imported already.
     """
     from course.watched import patched, watched_communicators
 
-    recorder = Recorder(log)
+    recorder = Recorder(log, zero)
     try:
         communicators = watched_communicators(recorder)
         with patched(recorder, communicators):

@@ -172,7 +172,9 @@ class World:
     def _watch_over(self, members: list[int], payload: bytes, deadline: float, log: str) -> Outcome:
         """Send the call, wait for what is due, and find out where the ranks stand that are not back by then."""
         began = time.monotonic()
-        pending = {rank: self._processes.send(member, subworld.call, payload) for rank, member in enumerate(members)}
+        zero = time.time()
+        send = self._processes.send
+        pending = {rank: send(member, subworld.call, payload, zero) for rank, member in enumerate(members)}
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stuck = Stuck(self.stall)
         interrupted = False

@@ -1,0 +1,93 @@
+"""Paths of SGD as they grow, on one clock: the samples that each has read."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image
+
+from course.figures.loss_curves import draw_losses, excess_loss, samples_seen
+from course.figures.loss_surface import RUN_COLOURS, Run, draw_surface, name_runs, window
+from course.figures.style import DOTS_PER_INCH, GROUND, SHARPNESS, Picture, look, new_figure
+
+
+class Movie:
+    """An animated GIF that a notebook plays: it needs no network, no JavaScript and no ffmpeg. alt: what it shows."""
+
+    def __init__(self, gif: bytes, width: int, alt: str) -> None:
+        self.gif, self.width, self.alt = gif, width, alt
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.gif).decode()
+        return f'<img width="{self.width}" alt="{self.alt}" src="data:image/gif;base64,{data}">'
+
+
+def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: int = 48) -> Movie:
+    """Left the paths over the loss, right their losses, as the runs read the same number of samples.
+
+    The clock starts slowly, as most happens there; the last of the `frames` stands for 3 s.
+    """
+    alt = "Paths of SGD with several batch sizes, growing with the number of samples they have read."
+    figure, (left, right) = new_figure(8.4, 4.1, columns=2, alt=alt)
+    draw_surface(left, x, y, window(torch.cat([path for _, path in runs])))
+    draw_losses(right, x, y, runs)
+    name_runs(figure, len(x), runs)
+    seen = [samples_seen(len(path) - 1, len(x), batch_size) for batch_size, path in runs]
+    above = [excess_loss(x, y, path) for _, path in runs]
+    end = max(int(counts[-1]) for counts in seen)
+    with look():
+        for line in right.get_lines():
+            line.set_alpha(0.18)
+        right.set_title("Their losses")
+        moving = [left.set_title("0 samples seen")]
+        for colour, (_, path) in zip(RUN_COLOURS, runs, strict=False):
+            moving += left.plot([], [], color=colour, linewidth=0.9 if len(path) > 300 else 1.8)
+            for axes in (left, right):
+                moving += axes.plot([], [], "o", markersize=8, color=colour, markeredgecolor=GROUND)
+
+    def move(frame: int) -> None:
+        now = round(end * (frame / (frames - 1)) ** 2)
+        moving[0].set_text(f"{now} samples seen")
+        for number, (_, path) in enumerate(runs):
+            here = int((seen[number] <= now).sum()) - 1
+            trail, head, height = moving[1 + 3 * number : 4 + 3 * number]
+            trail.set_data(*path[: here + 1].T)
+            head.set_data(*path[here, :, None])
+            height.set_data(seen[number][here, None], above[number][here, None])
+
+    images = filmed(figure, moving, move, frames)
+    return Movie(gif(images, [80] * (frames - 1) + [3000]), images[0].width // SHARPNESS, alt)
+
+
+def filmed(figure: Picture, moving: Sequence[Artist], move: Callable[[int], None], frames: int) -> list[Image.Image]:
+    """Images of `figure`, after `move(frame)` each. Only `moving` is drawn anew: all of it lies above all else."""
+    figure.set_dpi(DOTS_PER_INCH * SHARPNESS)
+    canvas = FigureCanvasAgg(figure)
+    for artist in moving:
+        artist.set_animated(True)
+    with look():
+        canvas.draw()
+        ground = canvas.copy_from_bbox(figure.bbox)
+        images = []
+        for frame in range(frames):
+            canvas.restore_region(ground)
+            move(frame)
+            for artist in moving:
+                artist.draw(canvas.get_renderer())
+            images.append(Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB"))
+    return images
+
+
+def gif(images: Sequence[Image.Image], milliseconds: Sequence[int]) -> bytes:
+    """An endless GIF of `images`, all in the colours of the last one. milliseconds: how long each is shown."""
+    palette = images[-1].quantize(128, method=Image.Quantize.MEDIANCUT)
+    first, *rest = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
+    stream = io.BytesIO()
+    first.save(stream, format="GIF", save_all=True, append_images=rest, duration=list(milliseconds), loop=0)
+    return stream.getvalue()

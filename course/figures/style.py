@@ -1,0 +1,101 @@
+"""The look that all figures share: an opaque light ground, so that they read in light and dark JupyterLab alike.
+
+Figures are made without pyplot: nothing is kept globally. A figure shows where it is the value of a cell, or where it
+is given to `display`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart with every kind of colour vision; https://jfly.uni-koeln.de/color/
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
+INK = "#2B2B2B"  # text and axes
+FAINT = "#8A8A8A"  # what is there for orientation only
+GROUND = "#FCFCFA"
+
+DOTS_PER_INCH = 110
+SHARPNESS = 2  # dots drawn for each dot shown, for screens of high density
+
+LOOK = MappingProxyType(
+    {
+        "figure.facecolor": GROUND,
+        "axes.facecolor": GROUND,
+        "axes.edgecolor": FAINT,
+        "axes.labelcolor": INK,
+        "axes.titlecolor": INK,
+        "axes.titlesize": 11,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.titlepad": 10,
+        "axes.labelsize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
+        "font.family": ["DejaVu Sans"],
+        "font.size": 9.5,
+        "text.color": INK,
+        "xtick.color": FAINT,
+        "ytick.color": FAINT,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "legend.frameon": False,
+        "lines.solid_capstyle": "round",
+        "hatch.linewidth": 0.6,
+    }
+)
+
+
+class Picture(Figure):
+    """A figure that a notebook shows as a sharp PNG image. alt: what it shows, for those who cannot see it."""
+
+    def __init__(self, *args: Any, alt: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.alt = alt
+
+    def png(self, sharpness: float = 1) -> bytes:
+        """The figure as PNG, `sharpness` times as many dots each way as it has inches x DOTS_PER_INCH."""
+        stream = io.BytesIO()
+        with matplotlib.rc_context(dict(LOOK)):
+            self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
+        return stream.getvalue()
+
+    def _repr_png_(self) -> tuple[bytes, dict]:
+        width, height = (round(inches * DOTS_PER_INCH) for inches in self.get_size_inches())
+        return self.png(SHARPNESS), {"width": width, "height": height, "alt": self.alt}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Everything that is drawn inside has the shared look."""
+    with matplotlib.rc_context(dict(LOOK)):
+        yield
+
+
+def new_figure(
+    width: float = 7.2, height: float = 4.2, columns: int | Sequence[float] = 1, alt: str = ""
+) -> tuple[Picture, Any]:
+    """An empty figure and its axes: one Axes, or a tuple of them side by side where `columns` is not 1.
+
+    width, height: inches. columns: how many, or their relative widths. alt: what the figure shows, in words.
+    """
+    ratios = [1.0] * columns if isinstance(columns, int) else list(columns)
+    with look():
+        figure = Picture(figsize=(width, height), dpi=DOTS_PER_INCH, layout="constrained", alt=alt)
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08, wspace=0.06)
+        axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
+    return figure, axes[0] if len(ratios) == 1 else tuple(axes)
+
+
+def quiet_grid(axes: Axes, axis: str = "both") -> None:
+    """Faint lines at the ticks, behind everything else."""
+    axes.grid(True, axis=axis, color=FAINT, alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)

@@ -1,0 +1,101 @@
+"""Imports what every rank needs once, and forks the ranks from there.
+
+Importing torch takes a rank more than a second of CPU time, MPI_Init a fraction of that. So one process per world
+imports everything, and each rank is a fork of it: it shares the memory of what was imported, and is ready at once, also
+when ranks are replaced. The program that mpiexec started hands over its place: environment, arguments and open files.
+
+    python -m course.nursery SOCKET
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any
+
+from course import rank
+
+
+def receive(line: socket.socket) -> tuple[dict, list[int]]:
+    """The other end of `rank.hand_over`: the place, and its standard streams."""
+    header, streams, _, _ = socket.recv_fds(line, 8, 3)
+    length = int.from_bytes(header, "big")
+    message = b""
+    while len(message) < length and (part := line.recv(length - len(message))):
+        message += part
+    return json.loads(message), list(streams)
+
+
+def take(place: dict, streams: list[int]) -> None:
+    """In a fresh fork: become the rank of this place. Does not return."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.chdir(place["directory"])
+        os.environ.clear()
+        os.environ.update(place["environment"])
+        sys.argv = place["argv"]
+        fresh_randomness()
+        rank.become_engine(place["folder"], place["rank"])
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def fresh_randomness() -> None:
+    """Give this fork its own random numbers where the library seeds itself from the system."""
+    import numpy
+
+    random.seed()
+    numpy.random.seed()
+
+
+def serve(path: str) -> None:
+    """Fork a rank for each request, and note how each ended."""
+    places: dict[int, dict] = {}
+
+    def note_ends(*_: Any) -> None:
+        # A signal may come while the last one is dealt with: each end is asked for once, whoever of the two gets it.
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                place = places.pop(ended[0])
+                rank.write_end(place["folder"], place["rank"], *ended)
+
+    signal.signal(signal.SIGCHLD, note_ends)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(f"{path}.part")
+        door.listen(1024)
+        os.rename(f"{path}.part", path)
+        while True:
+            line, _ = door.accept()
+            with line:
+                place, streams = receive(line)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+            pid = os.fork()
+            if pid == 0:
+                door.close()
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+                take(place, streams)
+            places[pid] = place
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            for stream in streams:
+                os.close(stream)
+
+
+def main() -> None:
+    """Import, then serve."""
+    rank.import_libraries()
+    serve(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
