@@ -14,6 +14,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,12 @@ class RankProcesses:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self._ending = weakref.finalize(self, end, watchdog, self.mark, log)
+        closing = ExitStack()
+        closing.callback(watchdog.wait)
+        closing.callback(watchdog.stdin.close)
+        closing.callback(log.handlers[0].close)
+        self._closing = closing
+        self._ending = weakref.finalize(self, closing.close)
         self._launch()
         self._connect("Starting")
 
@@ -187,6 +193,8 @@ class RankProcesses:
 
         if self.client is None:
             self.client = self.cluster.connect_client_sync()
+            # Messages to processes that are gone would keep this one from ending.
+            self._closing.callback(self.client.close, linger=0)
         began = time.monotonic()
         bar = tqdm(
             total=self.size,
@@ -227,14 +235,6 @@ class RankProcesses:
             view = self.client[self.engines]
             view.block = True
             view.activate()
-
-
-def end(watchdog: subprocess.Popen, mark: str, log: logging.Logger) -> None:
-    """Have the reaper end the world of `mark`, now, and wait for it."""
-    watchdog.stdin.close()
-    watchdog.wait()
-    for handler in log.handlers:
-        handler.close()
 
 
 def devices(size: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from matplotlib.axes import Axes
 
-from course.figures.loss_surface import RUN_COLOURS, Run, best_line, mean_squared_error, name_runs
+from course.figures.loss_surface import RUN_COLOURS, Run, best_line, drawable, mean_squared_error, name_runs
 from course.figures.style import FAINT, GROUND, INK, Picture, look, new_figure, quiet_grid
 
 
@@ -26,13 +26,14 @@ def excess_loss(x: torch.Tensor, y: torch.Tensor, path: torch.Tensor) -> torch.T
 
 def samples_until(x: torch.Tensor, y: torch.Tensor, run: Run, excess: float = 0.1) -> int | None:
     """Samples that a run reads until its loss is first within `excess` of the least; None where it never is."""
-    batch_size, path = run
+    [(batch_size, path)] = drawable([run])
     there = (excess_loss(x, y, path) <= excess).nonzero()
     return int(samples_seen(len(path) - 1, len(x), batch_size)[there[0, 0]]) if len(there) else None
 
 
 def loss_picture(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], excess: float = 0.1) -> Picture:
     """How far above the least the loss of each run is, against samples read; dots where it is first within `excess`."""
+    runs = drawable(runs)
     figure, axes = new_figure(7.6, 4.2, alt="Loss above the least, on a logarithmic scale, against samples seen.")
     draw_losses(axes, x, y, runs, excess)
     name_runs(figure, len(x), runs)

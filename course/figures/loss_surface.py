@@ -121,8 +121,19 @@ def draw_path(axes: Axes, path: torch.Tensor, colour: str) -> None:
         axes.plot(*path[-1], marker="o", markersize=8, color=colour, markeredgecolor=GROUND, zorder=7)
 
 
+def drawable(runs: Sequence[Run], limit: float = 1e3) -> list[Run]:
+    """Runs as figures can take them: without history, and no further than where a path is lost beyond `limit`."""
+    kept = []
+    for batch_size, path in runs:
+        path = torch.as_tensor(path).detach()
+        lost = (~(path.abs() <= limit).all(1)).nonzero()
+        kept.append((batch_size, path[: max(1, int(lost[0, 0]))] if len(lost) else path))
+    return kept
+
+
 def paths_picture(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run]) -> Picture:
     """The loss, and the path of each run over it. All have the same start, and end at a larger dot."""
+    runs = drawable(runs)
     figure, axes = new_figure(7.6, 4.8, alt="Paths of SGD with several batch sizes over the loss.")
     everything = torch.cat([path for _, path in runs])
     draw_surface(axes, x, y, window(everything))

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
 from course.figures.loss_curves import draw_losses, excess_loss, samples_seen
-from course.figures.loss_surface import RUN_COLOURS, Run, draw_surface, name_runs, window
+from course.figures.loss_surface import RUN_COLOURS, Run, draw_surface, drawable, name_runs, window
 from course.figures.style import DOTS_PER_INCH, GROUND, SHARPNESS, Picture, look, new_figure
 
 
@@ -22,6 +22,9 @@ class Movie:
 
     def __init__(self, gif: bytes, width: int, alt: str) -> None:
         self.gif, self.width, self.alt = gif, width, alt
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.alt}>"
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self.gif).decode()
@@ -34,6 +37,7 @@ def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: i
     The clock starts slowly, as most happens there; the last of the `frames` stands for 3 s.
     """
     alt = "Paths of SGD with several batch sizes, growing with the number of samples they have read."
+    runs = drawable(runs)
     figure, (left, right) = new_figure(8.4, 4.1, columns=2, alt=alt)
     draw_surface(left, x, y, window(torch.cat([path for _, path in runs])))
     draw_losses(right, x, y, runs)
