@@ -30,7 +30,7 @@ def recorded(function: Callable[[np.ndarray], np.ndarray], record: dict) -> Call
         if not isinstance(x, np.ndarray) or x.dtype != np.float64:
             kind = type(x).__name__
             record["refused"] = f"{kind} of {x.dtype}" if hasattr(x, "dtype") and kind != str(x.dtype) else kind
-            raise TypeError(f"f takes an ndarray of float64, not a {record['refused']}")
+            raise TypeError(f"f takes an ndarray of float64; it was given a value of type {record['refused']}")
         record["used"] = True
         record["points"] += x.ravel().tolist()
         return function(x)

@@ -132,7 +132,11 @@ class RankProcesses:
             cluster_file="",
             # An engine counts as registered with its first heartbeat, so the default period of 3 s is time lost at each
             # start; a busy machine may well miss many.
-            controller_args=["--HeartMonitor.period=200", "--HeartMonitor.max_heartmonitor_misses=300"],
+            controller_args=[
+                "--HeartMonitor.period=200",
+                "--HeartMonitor.max_heartmonitor_misses=300",
+                "--Hub.registration_timeout=60000",
+            ],
             shutdown_atexit=False,
             log=log,
         )
@@ -180,7 +184,11 @@ class RankProcesses:
         self._former = self._registered()
         config.RankLauncher.environment = self._environment("ranks")
         config.RankLauncher.mpi_cmd = [launch.mpiexec()]
-        config.RankLauncher.engine_args = ["--IPEngine.enable_nanny=False", f"--profile-dir={self.folder}/profile"]
+        config.RankLauncher.engine_args = [
+            "--IPEngine.enable_nanny=False",
+            "--IPEngine.timeout=60",
+            f"--profile-dir={self.folder}/profile",
+        ]
         self._engine_set = self.cluster.start_engines_sync(self.size)
 
     def _registered(self) -> set[tuple[int, str]]:

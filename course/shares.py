@@ -20,8 +20,10 @@ MISTAKES = {
 def weights_of(gradient: torch.Tensor, parts: Sequence[torch.Tensor]) -> torch.Tensor | None:
     """The weights [k] with which `parts`, k gradients [d] with k < d, add up to `gradient` [d].
 
-    Least squares; None where no weights do, to a relative 1e-5.
+    Least squares; None where no weights do, to a relative 1e-5, as where `gradient` holds NaN or infinity.
     """
+    if not bool(gradient.isfinite().all()):
+        return None
     matrix = torch.stack(list(parts), 1).double()
     weights = torch.linalg.lstsq(matrix, gradient.double()[:, None], driver="gelsd").solution[:, 0]
     fits = bool(((matrix @ weights - gradient).abs() <= 1e-5 * gradient.abs().max()).all())

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from course.figures.style import COLOURS, GROUND, INK, Picture, look, new_figure
 from course.midpoints import numbers
 
-NUMBERED = 40  # up to this many slices each carries the number of its rank
+NUMBERED = 20  # up to this many slices each carries the number of its rank, or of how many ranks evaluate it
 
 
 def slices_picture(
@@ -54,11 +54,10 @@ def draw_slices(
         if len(ranks) > 1:
             axes.bar((i + 0.5) / intervals, height, 1 / intervals, linewidth=line, **TWICE)
         if intervals <= NUMBERED:
-            text = "+".join(str(rank) for rank in dict.fromkeys(ranks)) or "?"
+            text = "?" if not ranks else str(ranks[0]) if len(ranks) == 1 else f"×{len(ranks)}"
             paper = {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}
             style = {"color": GROUND} if len(ranks) == 1 else {"bbox": paper}
-            size = min(10, 300 / intervals)
-            axes.text((i + 0.5) / intervals, 0.14, text, ha="center", va="bottom", fontsize=size, **style)
+            axes.text((i + 0.5) / intervals, 0.14, text, ha="center", va="bottom", **style)
     x = np.linspace(0, 1, 400)
     axes.plot(x, function(x), color=INK, linewidth=1.6)
     inside = np.array([x for x in strays if 0 <= x <= 1])

@@ -26,13 +26,15 @@ def speedup_picture(seconds: Sequence[float], cores: int) -> Picture:
         axes.text(ranks[-1] - 0.1, ranks[-1], "ideal", ha="right", va="bottom", color=INK)
         axes.plot(ranks, speedup, "-o", color=COLOURS[0], linewidth=2, markersize=7, zorder=3)
         for rank, value in zip(ranks, speedup, strict=True):
+            # On the side away from the ideal line, and clear of the axis.
+            above = value > rank or value < 0.5
             axes.annotate(
                 f"{value:.2f}",
                 (rank, value),
-                xytext=(0, -9),
+                xytext=(0, 9 if above else -9),
                 textcoords="offset points",
                 ha="center",
-                va="top",
+                va="bottom" if above else "top",
                 color=COLOURS[0],
             )
         axes.set(xlim=(0.5, len(ranks) + 0.5), ylim=(0, top), xlabel=label, ylabel="times faster than one rank")

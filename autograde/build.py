@@ -1,0 +1,296 @@
+"""`lockstep build`: makes notebooks from the labs' sources.
+
+    solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
+                        --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
+
+Every byte follows from the sources: cell ids are derived, there are no outputs and no dates.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+)
+from nbgrader.utils import compute_checksum
+
+from autograde.labs import Lab, LabError, load_checks
+
+# The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
+RELEASE = (
+    LockCells,
+    ClearSolutions,
+    ClearOutput,
+    CheckCellMetadata,
+    ComputeChecksums,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ComputeChecksums,
+    CheckCellMetadata,
+)
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+KEPT_BACK = frozenset({"lab.py", "variants.py", "checks.py"})  # the last travels without its hidden cases
+HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")
+
+
+@dataclass(frozen=True)
+class File:
+    """Content of a file to be written, and whether it can be run."""
+
+    content: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True)
+class Built:
+    """The files made from one lab, by their path in its folder."""
+
+    lab: Lab
+    instructor: dict[str, File]
+    student: dict[str, File]
+
+
+def build(lab: Lab) -> Built:
+    """Make all files of `lab`. Raises LabError, which names the lab and the cell."""
+    notebook = instructor_notebook(lab)
+    files = extra_files(lab)
+    checks = without_hidden_cases(lab.checks.read_text(encoding="utf-8"), f"{lab.name}/checks.py")
+    files["checks.py"] = File(checks.encode())
+    return Built(
+        lab,
+        {lab.notebook: File(as_bytes(notebook)), **files},
+        {lab.notebook: File(as_bytes(release(notebook))), **files},
+    )
+
+
+def instructor_notebook(lab: Lab) -> NotebookNode:
+    """The notebook of `lab` with its answers, its cells tagged for nbgrader. Raises LabError."""
+    read = jupytext.read(lab.source, fmt="py:percent")
+    points = {check.todo: check.points for check in load_checks(lab.checks)}
+    notebook = nbformat.v4.new_notebook(metadata=METADATA)
+    anchor, since = "start", 0
+    for number, cell in enumerate(read.cells, 1):
+        todo, check, tags = marks(cell, f"{lab.name}: cell {number}")
+        if todo or check:
+            name = todo or f"{check}-check"
+            anchor, since = name, 0
+        else:
+            since += 1
+            name = f"{anchor}-{since}"
+        if name in [there.id for there in notebook.cells]:
+            raise LabError(f"{lab.name}: there are two cells called `{name}`")
+        if len(name) > 64:
+            raise LabError(
+                f"{lab.name}: cell {number}: `{name}` is longer than the 64 characters that a cell id may have"
+            )
+        new = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
+        made = new(cell.source, id=name, metadata={"tags": tags} if tags else {})
+        if cell.cell_type == "code":
+            made.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
+        notebook.cells.append(made)
+    complain(lab, notebook, list(points), points)
+    return notebook
+
+
+def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[str]]:
+    """The `todo`, `check` and `tags` in a cell's marker. Raises LabError for anything else there."""
+    metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
+    todo, check, tags = metadata.pop("todo", None), metadata.pop("check", None), metadata.pop("tags", [])
+    if metadata:
+        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are todo, check and tags")
+    if todo and check:
+        raise LabError(f"{where}: it cannot be TODO and check at once")
+    name = todo or check
+    if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+        raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
+    if name and cell.cell_type != "code":
+        raise LabError(f"{where}: `{name}` must be a code cell")
+    return todo, check, tags
+
+
+def grading_metadata(name: str, solution: bool, points: float | None) -> dict:
+    """nbgrader's metadata for a code cell: the student's own, a graded check, or one to leave as it is."""
+    metadata = {
+        "grade": points is not None,
+        "grade_id": name,
+        "locked": not solution,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
+    return metadata if points is None else metadata | {"points": points}
+
+
+def complain(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
+    """Raise LabError if TODO cells, check cells and CHECKS do not belong together."""
+    names = [cell.id for cell in notebook.cells]
+    todos = [cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
+    for todo in todos:
+        if todo not in checks:
+            raise LabError(f"{lab.name}: TODO `{todo}` is not in CHECKS of checks.py")
+        if todo not in checked:
+            raise LabError(f'{lab.name}: TODO `{todo}` has no check: add a cell `# %% check="{todo}"` after it')
+        if names.index(f"{todo}-check") < names.index(todo):
+            raise LabError(f"{lab.name}: the check of `{todo}` stands before the TODO")
+    for name in checked:
+        if name not in todos:
+            raise LabError(f'{lab.name}: check `{name}` has no TODO: there is no cell `# %% todo="{name}"`')
+    for name in checks:
+        if name not in todos:
+            raise LabError(f'{lab.name}: CHECKS has `{name}`, but there is no cell `# %% todo="{name}"`')
+        if not points[name] > 0:
+            raise LabError(f"{lab.name}: check `{name}` is worth {points[name]} points; it must be more than 0")
+    if todos != checks:
+        raise LabError(f"{lab.name}: CHECKS is not in the lab's order, which is {', '.join(todos)}")
+    for cell in notebook.cells:
+        begins, ends = (len(re.findall(rf"{mark} SOLUTION", cell.source)) for mark in ("BEGIN", "END"))
+        if cell.id in todos and not begins:
+            raise LabError(f"{lab.name}: TODO `{cell.id}` has no line `### BEGIN SOLUTION`")
+        if cell.id not in todos and begins + ends:
+            raise LabError(f"{lab.name}: cell `{cell.id}` has a SOLUTION mark, but is no TODO: students would get it")
+        if begins != ends:
+            raise LabError(f"{lab.name}: TODO `{cell.id}` has {begins} BEGIN SOLUTION and {ends} END SOLUTION")
+
+
+def release(notebook: NotebookNode) -> NotebookNode:
+    """A copy of the instructor's notebook as students get it: stubs for answers, cells locked, checksums set."""
+    released, resources = copy.deepcopy(notebook), {}
+    for preprocessor in RELEASE:
+        released, resources = preprocessor().preprocess(released, resources)
+    return released
+
+
+def as_bytes(notebook: NotebookNode) -> bytes:
+    """A notebook's file, as nbconvert writes it."""
+    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
+
+
+def extra_files(lab: Lab) -> dict[str, File]:
+    """Files of the lab's folder that students get as they are: pictures, data, `run.sh`."""
+    found = {}
+    for path in sorted(lab.folder.rglob("*")):
+        name = path.relative_to(lab.folder)
+        if path.is_file() and not ignored(name) and str(name) not in KEPT_BACK and path.suffix != ".ipynb":
+            found[name.as_posix()] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
+    return found
+
+
+def ignored(name: Path) -> bool:
+    """Whether a file is left behind by a tool: hidden, or a compiled Python file."""
+    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
+
+
+def without_hidden_cases(text: str, where: str) -> str:
+    """`text` without the regions from ``### BEGIN HIDDEN CASES`` to ``### END HIDDEN CASES``. Raises LabError."""
+    kept, inside = [], False
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        mark = HIDDEN.search(line)
+        if mark and (mark[1] == "BEGIN") == inside:
+            raise LabError(
+                f"{where}, line {number}: {mark[1]} HIDDEN CASES where none {'ended' if inside else 'began'}"
+            )
+        if not mark and not inside:
+            kept.append(line)
+        inside = mark[1] == "BEGIN" if mark else inside
+    if inside:
+        raise LabError(f"{where}: the last BEGIN HIDDEN CASES has no END HIDDEN CASES")
+    return "".join(kept)
+
+
+def worked_in(path: Path) -> list[str]:
+    """Names of the student's cells in the notebook at `path` that somebody has written in.
+
+    nbgrader leaves a checksum in each cell it releases, so the notebook itself knows. A file that cannot be read counts
+    as one cell: better to ask than to overwrite it.
+    """
+    try:
+        cells = [cell for cell in nbformat.reads(path.read_text(), as_version=4).cells if "nbgrader" in cell.metadata]
+        tagged = [(cell.metadata.nbgrader, cell) for cell in cells if cell.metadata.nbgrader.get("solution")]
+        return [tag["grade_id"] for tag, cell in tagged if tag.get("checksum") != compute_checksum(cell)]
+    except Exception:
+        return ["(not readable)"]
+
+
+def write(built: Built, root: Path, force: bool = False) -> None:
+    """Write the files of a lab under `root`. Raises LabError rather than overwrite a student's work in `labs/`."""
+    write_instructor(built, root)
+    folder = root / "labs" / built.lab.name
+    notebook = folder / built.lab.notebook
+    if not force and notebook.exists() and (cells := worked_in(notebook)):
+        raise LabError(
+            f"labs/{built.lab.name}/{built.lab.notebook} has work in cell {', '.join(cells)}; "
+            "move it elsewhere, or overwrite it with --force"
+        )
+    for name, file in built.student.items():
+        write_file(folder / name, file)
+
+
+def write_instructor(built: Built, root: Path) -> None:
+    """Write the folder that nbgrader takes as source. Other files in it go: nbgrader would hand them to students."""
+    folder = root / "build" / "solutions" / built.lab.name
+    for path in folder.rglob("*"):
+        if path.is_file() and path.relative_to(folder).as_posix() not in built.instructor:
+            path.unlink()
+    for name, file in built.instructor.items():
+        write_file(folder / name, file)
+
+
+def write_file(path: Path, file: File) -> None:
+    """Write `file` where it differs from what is there."""
+    if same(path, file):
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(file.content)
+    path.chmod(0o755 if file.executable else 0o644)
+
+
+def same(path: Path, file: File) -> bool:
+    """Whether the file at `path` is `file` already."""
+    if not path.is_file() or path.read_bytes() != file.content:
+        return False
+    return bool(path.stat().st_mode & 0o100) == file.executable
+
+
+def differences(builts: list[Built], root: Path) -> list[str]:
+    """One line for each file of `labs/` that is missing, or not as `build` makes it."""
+    files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
+    return [
+        f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
+        for name, file in files
+        if not same(root / name, file)
+    ]
+
+
+def foreign(builts: list[Built], root: Path) -> list[str]:
+    """One line for each folder or file in `labs/` that no lab of `builts` makes. None of it is ever deleted here."""
+    folders = {built.lab.name: built.student for built in builts}
+    lines = []
+    for path in sorted((root / "labs").glob("*")):
+        if ignored(Path(path.name)):
+            continue
+        if path.name not in folders:
+            lines.append(f"labs/{path.name} is made by no lab in solutions/; if it is left over, delete it")
+        for inside in sorted(path.rglob("*")) if path.name in folders else []:
+            name = inside.relative_to(path)
+            if inside.is_file() and not ignored(name) and name.as_posix() not in folders[path.name]:
+                lines.append(
+                    f"labs/{path.name}/{name} is not made by `lockstep build`, but would be released with the lab"
+                )
+    return lines

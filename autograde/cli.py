@@ -1,0 +1,94 @@
+"""The command `lockstep`. Each command imports what it needs when it runs, so that `--help` comes at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+
+def course_root() -> Path:
+    """The course's folder: LOCKSTEP_COURSE, or this repository."""
+    return Path(os.environ.get("LOCKSTEP_COURSE") or Path(__file__).parents[1]).resolve()
+
+
+@click.group()
+def main() -> None:
+    """A JupyterLab course on distributed deep-learning training: build its labs, grade its classes."""
+
+
+@main.command()
+@click.argument("labs", nargs=-1, metavar="[LAB]...")
+@click.option(
+    "--check", is_flag=True, help="Change nothing; say what is not up to date, and exit with 1 if anything is."
+)
+@click.option("--force", is_flag=True, help="Overwrite notebooks in labs/ that somebody has worked in.")
+def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
+    """Make labs/ from solutions/: all labs, or the ones named."""
+    from autograde import build as builder
+    from autograde.labs import LabError, find_lab, find_labs
+
+    root = course_root()
+    failed = False
+    builts = []
+    try:
+        for lab in [find_lab(root, name) for name in labs] or find_labs(root):
+            builts.append(builder.build(lab))
+    except LabError as error:
+        raise click.ClickException(str(error)) from error
+    if not builts:
+        raise click.ClickException(f"there is no lab in {root / 'solutions'}")
+    for built in builts if not check else []:
+        try:
+            builder.write(built, root, force)
+            click.echo(f"{built.lab.name}: built")
+        except LabError as error:
+            failed = True
+            click.echo(f"Error: {error}", err=True)
+    missing = builder.differences(builts, root) if check else []
+    foreign = builder.foreign(builts, root) if not labs else []
+    for line in missing + foreign:
+        click.echo(line)
+    if check and not missing and not foreign:
+        click.echo("labs/ is up to date")
+    sys.exit(1 if failed or (check and (missing or foreign)) else 0)
+
+
+@main.command()
+@click.argument("lab")
+@click.option(
+    "--student", "students", multiple=True, metavar="ID", help="Only this student; can be given several times."
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Submissions examined at once.")
+@click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
+@click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
+def grade(lab: str, students: tuple[str, ...], jobs: int, seed: int | None, no_collect: bool, force: bool) -> None:
+    """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde import grading
+    from autograde.converters import StepFailed, describe
+    from autograde.labs import LabError
+
+    try:
+        fine = grading.grade(course_root(), lab, students, jobs=jobs, seed=seed, collect=not no_collect, force=force)
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read
+        raise click.ClickException(describe(error)) from error
+    sys.exit(0 if fine else 1)
+
+
+@main.command()
+def doctor() -> None:
+    """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs."""
+    from autograde.doctor import main as examine
+
+    sys.exit(examine())
+
+
+if __name__ == "__main__":
+    main(prog_name="lockstep")

@@ -1,0 +1,280 @@
+"""What of the kit works on this machine: `./lockstep doctor`.
+
+Each probe tries the thing itself, in a process of its own: an MPI that is found need not start, and a library that is
+installed need not load.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import psutil
+
+from course.launch import MissingMPI, mpi_environment, mpiexec
+
+SETUP = "./lockstep setup"
+ANEW = "rm -rf .venv && ./lockstep setup"
+NO_GPU_NEEDED = "nothing to mend: the labs run on the CPU, with gloo"
+
+# On two ranks. An mpiexec of one MPI and an mpi4py of another make two worlds of one rank each, without any error.
+ALLREDUCE = """
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+print(world.size, world.allreduce(world.rank + 1), flush=True)
+"""
+HOROVOD_ALLREDUCE = """
+import torch, horovod.torch as hvd
+hvd.init()
+total = hvd.allreduce(torch.tensor([hvd.rank() + 1.0]), op=hvd.Sum)
+print(hvd.size(), int(total), hvd.mpi_built(), hvd.gloo_built(), hvd.nccl_built() > 0, flush=True)
+hvd.shutdown()
+"""
+TORCH_FACTS = """
+import json, torch, torch.distributed as dist
+gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+nccl = ".".join(map(str, torch.cuda.nccl.version())) if dist.is_nccl_available() else None
+print(json.dumps({"version": torch.__version__, "cuda": torch.version.cuda, "gpus": gpus, "nccl": nccl}))
+"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What was found out about one thing.
+
+    works: `yes`, `partly` or `no`.
+    seen: what was seen, in a few words.
+    mend: the command that helps, where it does not work.
+    needed: whether the labs cannot do without it.
+    """
+
+    name: str
+    works: str
+    seen: str
+    mend: str = ""
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command gave. problem: why it gave nothing, in one line, else empty."""
+
+    output: str = ""
+    problem: str = ""
+
+
+def ask(command: list[str], deadline: float, environment: dict[str, str] | None = None) -> Answer:
+    """Run `command` for at most `deadline` seconds; nothing that it started is left afterwards."""
+    try:
+        process = psutil.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=os.environ | (environment or {}),
+        )
+    except OSError as error:
+        return Answer(problem=f"{command[0]}: {error.strerror}")
+    try:
+        output, errors = process.communicate(timeout=deadline)
+    except subprocess.TimeoutExpired:
+        family = [process, *process.children(recursive=True)]
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                member.kill()
+        process.communicate()
+        return Answer(problem=f"no answer in {deadline:g} s")
+    if process.returncode:
+        return Answer(output, last_line(errors) or last_line(output) or f"ended with status {process.returncode}")
+    return Answer(output)
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, cut to the width of a table."""
+    lines = [line.strip(" -*\t") for line in text.splitlines() if line.strip(" -*\t")]
+    return lines[-1][:120] if lines else ""
+
+
+def ask_python(code: str, deadline: float = 60) -> Answer:
+    """What `code` prints under this Python."""
+    return ask([sys.executable, "-c", code], deadline)
+
+
+def ask_ranks(code: str, deadline: float = 60) -> Answer:
+    """What `code` prints on two MPI ranks. Raises MissingMPI."""
+    return ask([mpiexec(), "-n", "2", sys.executable, "-c", code], deadline, mpi_environment(2))
+
+
+def probe_python() -> Probe:
+    """The Python that runs this."""
+    works = "yes" if sys.version_info[:2] == (3, 11) else "no"
+    return Probe("Python", works, f"{platform.python_version()}, {sys.executable}", SETUP, needed=True)
+
+
+def probe_mpi() -> Probe:
+    """Whether there is an mpiexec, and which."""
+    try:
+        path = mpiexec()
+    except MissingMPI as error:
+        return Probe("MPI", "no", str(error), SETUP, needed=True)
+    answer = ask([path, "--version"], 20)
+    seen = answer.problem or answer.output.strip().partition("\n")[0]
+    return Probe("MPI", "no" if answer.problem else "yes", f"{seen}, {path}", ANEW, needed=True)
+
+
+def probe_ranks() -> Probe:
+    """Whether two ranks start, and meet."""
+    try:
+        answer = ask_ranks(ALLREDUCE)
+    except MissingMPI:
+        return Probe("ranks", "no", "there is no mpiexec", SETUP, needed=True)
+    lines = set(answer.output.split("\n")) - {""}
+    if lines == {"2 3"} and not answer.problem:
+        return Probe("ranks", "yes", f"2 ranks met in an allreduce, mpi4py {version('mpi4py')}", needed=True)
+    if lines == {"1 1"}:
+        seen = "each rank is alone: mpiexec and mpi4py belong to different MPI libraries"
+        return Probe("ranks", "no", seen, ANEW, needed=True)
+    return Probe("ranks", "no", answer.problem or f"wrong sum: {sorted(lines)}", ANEW, needed=True)
+
+
+def probe_torch() -> list[Probe]:
+    """torch, the GPUs that it sees, and NCCL."""
+    answer = ask_python(TORCH_FACTS)
+    if answer.problem:
+        unknown = [Probe(name, "no", "torch does not load", ANEW) for name in ("GPUs", "NCCL")]
+        return [Probe("torch", "no", answer.problem, ANEW, needed=True), *unknown]
+    facts = json.loads(answer.output.splitlines()[-1])
+    return [Probe("torch", "yes", facts["version"], needed=True), judge_gpus(facts), judge_nccl(facts)]
+
+
+def judge_gpus(facts: dict) -> Probe:
+    """The GPUs, from what torch says: `facts` as TORCH_FACTS prints them."""
+    if facts["gpus"]:
+        return Probe("GPUs", "yes", f"{len(facts['gpus'])}: {', '.join(sorted(set(facts['gpus'])))}")
+    driver = ask(["nvidia-smi", "-L"], 20)
+    if driver.problem:
+        return Probe("GPUs", "no", "none here", NO_GPU_NEEDED)
+    if facts["cuda"] is None:
+        return Probe("GPUs", "no", "there are some, but this torch was built for the CPU", ANEW)
+    seen = f"there are some, but torch, built for CUDA {facts['cuda']}, does not see them"
+    return Probe("GPUs", "no", seen, "nvidia-smi (is the driver old? is CUDA_VISIBLE_DEVICES set?)")
+
+
+def judge_nccl(facts: dict) -> Probe:
+    """NCCL, from what torch says."""
+    if facts["nccl"] is None:
+        mend = ANEW if facts["gpus"] else NO_GPU_NEEDED
+        return Probe("NCCL", "no", "this torch was built without it", mend)
+    if not facts["gpus"]:
+        return Probe("NCCL", "partly", f"{facts['nccl']} is in torch, but there is no GPU for it", NO_GPU_NEEDED)
+    return Probe("NCCL", "yes", facts["nccl"])
+
+
+def probe_horovod() -> Probe:
+    """Whether Horovod was built with MPI, and two ranks meet in its allreduce."""
+    try:
+        answer = ask_ranks(HOROVOD_ALLREDUCE, 120)
+    except MissingMPI:
+        return Probe("Horovod", "no", "there is no mpiexec", SETUP, needed=True)
+    if answer.problem:
+        return Probe("Horovod", "no", answer.problem, ANEW, needed=True)
+    size, total, mpi, gloo, nccl = answer.output.splitlines()[-1].split()
+    if (size, total, mpi) != ("2", "3", "True"):
+        seen = "built without MPI" if mpi == "False" else f"{size} ranks in its world and not 2, sum {total}"
+        return Probe("Horovod", "no", seen, ANEW, needed=True)
+    parts = ", ".join(name for name, built in {"MPI": mpi, "gloo": gloo, "NCCL": nccl}.items() if built == "True")
+    return Probe("Horovod", "yes", f"{version('horovod')} with {parts}; 2 ranks met in its allreduce", needed=True)
+
+
+def probe_library(name: str, module: str, programs: Iterable[str], needed: bool) -> Probe:
+    """Whether `module` loads, and `programs`, to which it shells out, are on PATH."""
+    answer = ask_python(f"import {module}")
+    if answer.problem:
+        return Probe(name, "no", answer.problem, SETUP, needed)
+    if absent := [program for program in programs if not shutil.which(program)]:
+        mend = "run it by ./lockstep, or: source .venv/bin/activate"
+        return Probe(name, "partly", f"{version(module)}, but not on PATH: {', '.join(absent)}", mend, needed)
+    return Probe(name, "yes", version(module), needed=needed)
+
+
+def probe_bubblewrap() -> Probe:
+    """Whether bubblewrap makes the sandbox in which a class is graded."""
+    if not shutil.which("bwrap"):
+        return Probe("bubblewrap", "no", "not installed", "sudo apt install bubblewrap")
+    options = "--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-net --unshare-pid --unshare-ipc"
+    answer = ask(["bwrap", *options.split(), "--die-with-parent", "--new-session", "true"], 20)
+    if answer.problem:
+        mend = "sudo sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)"
+        return Probe("bubblewrap", "no", answer.problem, mend)
+    return Probe("bubblewrap", "yes", ask(["bwrap", "--version"], 20).output.strip())
+
+
+def probe_slurm() -> Probe:
+    """Whether a Slurm controller answers, and with how many nodes."""
+    if not shutil.which("sinfo"):
+        return Probe("Slurm", "no", "no sinfo here", "log in to a cluster, or: sudo apt install slurm-wlm")
+    answer = ask(["sinfo", "--noheader", "--Node", "--format=%N %T"], 20)
+    if answer.problem:
+        return Probe("Slurm", "partly", f"sinfo: {answer.problem}", "sudo systemctl restart slurmctld munge")
+    return Probe("Slurm", "yes", f"{len(set(answer.output.splitlines()))} nodes")
+
+
+def probe_hub() -> Probe:
+    """Whether a JupyterHub can be started here."""
+    proxy = shutil.which("configurable-http-proxy")
+    try:
+        hub = version("jupyterhub") if importlib.util.find_spec("jupyterhub") else None
+    except PackageNotFoundError:
+        hub = None
+    seen = f"jupyterhub {hub or 'missing'}, configurable-http-proxy {proxy or 'missing'}"
+    commands = [] if hub else [".venv/bin/pip install jupyterhub"]
+    commands += [] if proxy else ["npm install -g configurable-http-proxy"]
+    return Probe("hub", "partly" if len(commands) == 1 else "no" if commands else "yes", seen, " && ".join(commands))
+
+
+def probes() -> Iterator[Probe]:
+    """All probes, each as soon as it is done."""
+    yield probe_python()
+    yield probe_mpi()
+    yield probe_ranks()
+    yield from probe_torch()
+    yield probe_horovod()
+    yield probe_library("ipyparallel", "ipyparallel", [], needed=True)
+    yield probe_library("JupyterLab", "jupyterlab", [], needed=True)
+    yield probe_library("nbgrader", "nbgrader", ["alembic"], needed=False)
+    yield probe_bubblewrap()
+    yield probe_slurm()
+    yield probe_hub()
+
+
+def report(found: Iterable[Probe], say: Callable[[str], None]) -> int:
+    """Say each probe in a line, and a command below what does not work. Returns the exit status."""
+    missing = []
+    for probe in found:
+        say(f"{probe.name:<12} {probe.works:<7} {probe.seen}")
+        if probe.works != "yes":
+            say(f"{'':<20} -> {probe.mend}")
+        if probe.needed and probe.works == "no":
+            missing.append(probe.name)
+    say(f"\nThe labs do not run here: {', '.join(missing)}." if missing else "\nThe labs run here.")
+    return 1 if missing else 0
+
+
+def main() -> int:
+    """Print the table. Returns 0 if what the labs need works, else 1."""
+    return report(probes(), lambda line: print(line, flush=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

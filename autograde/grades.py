@@ -1,0 +1,130 @@
+"""The grades of one lab: `grades.csv` and the table at the end of a grading. Everything is read from the gradebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+
+from autograde.converters import Course, printable
+from autograde.evidence import Marked
+from autograde.labs import Lab
+from autograde.nbgrader_steps import CLASS
+
+GRADED, MANUAL, FAILED = "graded", "needs manual grading", "not graded"
+WAITING, NOTHING = "not graded yet", "no submission"
+
+
+@dataclass
+class Row:
+    """One student. Scores are None where there is none yet; `score` has the late penalty taken off."""
+
+    student: str
+    status: str
+    score: float | None = None
+    points: float = 0.0
+    scores: dict[str, float | None] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    submitted: str = ""
+    seconds_late: float | None = None
+
+
+def notes(course: Course, lab: Lab, student: str) -> dict:
+    """What grading left in a graded notebook: problems, the submission's fingerprint, seed, results. {}: not graded."""
+    try:
+        text = (course.folder("autograded", student, lab.name) / lab.notebook).read_text(encoding="utf-8")
+        found = json.loads(text)["metadata"]["lockstep"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return found if "marked" in found else {}
+
+
+def collect_rows(course: Course, lab: Lab, todos: list[str], there: list[str], failed: dict[str, str]) -> list[Row]:
+    """One row for each student of the course, by id. there: ids with a submission. failed: why some were not graded."""
+    with course.gradebook() as gradebook:
+        known = [student.id for student in gradebook.students]
+        rows = [row_of(course, gradebook, lab, todos, student) for student in known]
+    by_id = {row.student: row for row in rows}
+    for student in sorted({*there, *failed} - set(by_id)):
+        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(todos))
+    for student, reason in failed.items():
+        by_id[student].status = FAILED
+        by_id[student].problems.append(reason)
+    for student in there:
+        if by_id[student].status == NOTHING:
+            by_id[student].status = WAITING
+    return sorted(by_id.values(), key=lambda row: row.student)
+
+
+def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) -> Row:
+    """The row of a student that the gradebook knows."""
+    try:
+        notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
+    except MissingEntry:
+        return Row(student, NOTHING, scores=dict.fromkeys(todos))
+    found = notes(course, lab, student)
+    grades = {grade.name.removesuffix("-check"): grade for grade in notebook.grades}
+    known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}
+    manual = any(grade.needs_manual_grade for grade in grades.values())
+    row = Row(student, MANUAL if manual else GRADED if found or known else WAITING)
+    row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
+    row.score = notebook.score - (notebook.late_submission_penalty or 0.0)
+    row.points = notebook.max_score
+    row.problems = list(found.get("problems", []))
+    for marked in map(Marked.from_plain, found.get("marked", [])):
+        row.findings += [f"{marked.todo}:{finding.key}" for finding in marked.result.findings] if marked.result else []
+        row.problems += [f"{marked.todo}: {marked.reason}"] if marked.reason else []
+    if notebook.assignment.timestamp:
+        row.submitted = f"{notebook.assignment.timestamp.isoformat(sep=' ', timespec='seconds')} UTC"
+    row.seconds_late = notebook.assignment.total_seconds_late
+    return row
+
+
+def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
+    """Write `grades.csv`; a reader finds the old file or the new one, never a part."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(
+        ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late"]
+    )
+    for row in rows:
+        scores = [number(row.scores.get(todo)) for todo in todos]
+        said = ["; ".join(row.findings), "; ".join(row.problems)]
+        late = number(row.seconds_late)
+        writer.writerow(
+            [row.student, row.status, number(row.score), number(row.points), *scores, *said, row.submitted, late]
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    try:
+        new.write_text(text.getvalue(), encoding="utf-8", newline="")
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def csv_path(course: Course, lab: Lab) -> Path:
+    """Where the lab's grades are written."""
+    return course.root / CLASS / lab.name / "grades.csv"
+
+
+def table(rows: list[Row], todos: list[str]) -> str:
+    """The rows as aligned text."""
+    lines = [["student", *todos, "score", "status"]]
+    for row in rows:
+        scores = [number(row.scores.get(todo)) or "-" for todo in todos]
+        of = f"{number(row.score)}/{number(row.points)}" if row.score is not None else "-"
+        lines.append([row.student[:32], *scores, of, row.status])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def number(value: float | None) -> str:
+    """Points or seconds as text; nothing for None."""
+    return "" if value is None else f"{value:.10g}"

@@ -1,0 +1,200 @@
+"""`lockstep grade`: a whole class, from the exchange to `grades.csv`.
+
+    solutions/ --build--> gradebook        exchange --collect--> class/submitted/
+    class/submitted/ --examine, several at once--> results --nbgrader, one at a time--> gradebook, class/autograded/
+        --> class/feedback/STUDENT/LAB/LAB.html, class/LAB/grades.csv
+
+Whatever happens to one submission, the next is graded. What was graded stays so, and is not graded again unless a newer
+submission was handed in.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import click
+from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
+from tqdm import tqdm
+
+from autograde import grades
+from autograde.build import build, write_instructor
+from autograde.converters import Course, StepFailed, describe, printable, unusable
+from autograde.evidence import TIME_LIMIT, Cancelled, examine
+from autograde.labs import Lab, find_lab, load_checks
+from autograde.nbgrader_steps import CLASS, answers, fingerprint, read_submission, released_notebook
+from autograde.rebuild import rebuild
+
+
+def grade(
+    root: Path,
+    name: str,
+    students: Sequence[str] = (),
+    *,
+    jobs: int = 1,
+    seed: int | None = None,
+    collect: bool = True,
+    force: bool = False,
+    time_limit: float = TIME_LIMIT,
+) -> bool:
+    """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
+
+    students: only these ids; none: all. jobs: submissions examined at once. seed: of the cases; None: a fresh one for
+    each. collect: fetch from the exchange first. force: grade again what was graded. time_limit: seconds for each.
+    Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it.
+    """
+    lab = find_lab(root, name)
+    todos = [check.todo for check in load_checks(lab.checks)]
+    write_instructor(build(lab), root)
+    course = Course(root)
+    try:
+        course.register(lab.name)
+    except StepFailed as error:
+        raise StepFailed(f"{lab.name} does not go into the gradebook: {error}") from error
+    failed: dict[str, str] = {}
+    fine = True
+    if collect:
+        said, wrong = course.collect(lab.name)
+        fine = not wrong
+        for line in said + wrong:
+            click.echo(line)
+    there = submissions(course, lab)
+    chosen = [student for student in there if not students or student in students]
+    for student in sorted(set(students) - set(there)):
+        fine = False
+        click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
+    due = []
+    for student in chosen:
+        if reason := unusable(student) or bad_timestamp(course, lab, student):
+            failed[student] = reason
+            click.echo(f"{printable(student)}: not graded: {reason}")
+        elif force or not up_to_date(course, lab, student):
+            due.append(student)
+    again = len(chosen) - len(due) - len(failed)
+    click.echo(f"{lab.name}: {len(due)} to grade" + (f", {again} graded before and unchanged" if again else ""))
+    for student, error in grade_all(course, lab, due, jobs, seed, time_limit):
+        if error:
+            failed[student] = error
+            tqdm.write(f"{printable(student)}: not graded: {error}")
+    without = [student for student in chosen if student not in failed and not has_feedback(course, lab, student)]
+    unread = write_feedback(course, lab, without)
+    rows = grades.collect_rows(course, lab, todos, there, failed)
+    click.echo(grades.table(rows, todos))
+    path = grades.csv_path(course, lab)
+    try:
+        grades.write_csv(rows, todos, path)
+    except OSError as error:
+        fine = False
+        click.echo(f"{path} is not written: {describe(error)}")
+    else:
+        counts = Counter(row.status for row in rows)
+        click.echo(", ".join(f"{status}: {count}" for status, count in counts.items()) + f"; written to {path}")
+    return fine and not failed and not unread
+
+
+def submissions(course: Course, lab: Lab) -> list[str]:
+    """Ids of the students whose submissions of `lab` are here."""
+    folder = course.root / course.directory.submitted_directory
+    return (
+        sorted(entry.name for entry in os.scandir(folder) if Path(entry.path, lab.name).is_dir())
+        if folder.is_dir()
+        else []
+    )
+
+
+def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
+    """Why nbgrader could not read when the submission was handed in, if so."""
+    path = course.folder("submitted", student, lab.name) / "timestamp.txt"
+    try:
+        text = path.read_text().strip()
+        return text and parse_utc(text) and None
+    except FileNotFoundError:
+        return None
+    except (ValueError, OverflowError, OSError):
+        return f"{path} is not a date and time; correct or delete it"
+
+
+def up_to_date(course: Course, lab: Lab, student: str) -> bool:
+    """Whether just this submission was graded, to the end."""
+    submitted, autograded = (course.folder(step, student, lab.name) for step in ("submitted", "autograded"))
+    raw, _ = read_submission(submitted / lab.notebook)
+    found = grades.notes(course, lab, student)
+    return found.get("submission") == fingerprint(raw) and timestamp(submitted) == timestamp(autograded)
+
+
+def timestamp(folder: Path) -> bytes | None:
+    """When it was handed in, as nbgrader noted it."""
+    path = folder / "timestamp.txt"
+    return path.read_bytes() if path.exists() else None
+
+
+def has_feedback(course: Course, lab: Lab, student: str) -> bool:
+    """Whether the feedback on the last grading is there."""
+    graded = course.folder("autograded", student, lab.name) / lab.notebook
+    page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
+    return not graded.exists() or (page.exists() and page.stat().st_mtime_ns >= graded.stat().st_mtime_ns)
+
+
+def grade_all(
+    course: Course, lab: Lab, students: list[str], jobs: int, seed: int | None, time_limit: float
+) -> Iterator[tuple[str, str | None]]:
+    """Examine `jobs` submissions at once; write each to the gradebook when done. Yields what went wrong, or None."""
+    if not students:
+        return
+    released = released_notebook(course.root, lab)
+    cancel = threading.Event()
+    with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(students), desc=lab.name, unit="submission") as bar:
+        doing: dict[Future, str] = {}
+        for student in students:
+            path = course.folder("submitted", student, lab.name) / lab.notebook
+            doing[pool.submit(prepare, lab, released, path, seed, time_limit, cancel)] = student
+        try:
+            for future in as_completed(doing):
+                yield doing[future], grade_one(course, lab, doing[future], future)
+                bar.update()
+        except BaseException:  # Ctrl-C, too: the probers have sessions of their own and do not hear it
+            cancel.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def prepare(
+    lab: Lab, released: NotebookNode, path: Path, seed: int | None, time_limit: float, cancel: threading.Event
+) -> dict:
+    """Examine the submission at `path`. Returns what `nbgrader_steps.Judge` takes as `prepared`."""
+    if cancel.is_set():
+        raise Cancelled
+    raw, others = read_submission(path)
+    sources, blank = answers(rebuild(released, raw, lab.name, others).notebook)
+    seed = secrets.randbits(32) if seed is None else seed
+    marked = examine(lab, sources, blank, seed, time_limit, cancel)
+    return {"sources": sources, "seed": seed, "marked": [one.plain() for one in marked]}
+
+
+def grade_one(course: Course, lab: Lab, student: str, examined: Future) -> str | None:
+    """Write the results to the gradebook. Returns what went wrong, if anything did."""
+    try:
+        course.autograde(lab.name, student, examined.result())
+    except StepFailed as error:
+        return str(error)
+    except Exception as error:
+        return describe(error)
+    return None
+
+
+def write_feedback(course: Course, lab: Lab, students: list[str]) -> list[str]:
+    """Write the feedback pages. Returns the ids of those that could not be written, each of which is named."""
+    failed = []
+    for student in tqdm(students, desc="feedback", unit="page", disable=not students):
+        try:
+            course.feedback(lab.name, student)
+        except StepFailed as error:
+            failed.append(student)
+            tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
+    return failed

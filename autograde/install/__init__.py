@@ -1,0 +1,6 @@
+"""Makes `.venv`: the pinned packages and Horovod. `./lockstep` runs it as `python3.11 -m autograde.install`.
+
+There is no `.venv` yet when it starts: it imports the standard library alone, and so must `autograde/__init__.py`. It
+may be interrupted anywhere: the stamp that tells `./lockstep` that all is ready is written last, and the next run
+repairs what it finds.
+"""

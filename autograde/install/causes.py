@@ -1,0 +1,55 @@
+"""Why a step of the set-up failed, and what mends it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+AGAIN = "then: ./lockstep setup"
+
+# What the output of a failed step shows, why that is, and what mends it. The first that matches counts.
+CAUSES = (
+    (r"No space left on device|Disk quota exceeded", "the disk is full", f"free 3 GB (see: df -h), {AGAIN}"),
+    (
+        r"NewConnectionError|ProxyError|ConnectTimeout|ReadTimeout|name resolution|Connection refused",
+        "no network: the package index cannot be reached",
+        f"connect (behind a proxy: export https_proxy=http://...; `pip config list` shows the index), {AGAIN}",
+    ),
+    (
+        r"CERTIFICATE_VERIFY_FAILED|SSLError",
+        "the certificate of the package index is not trusted here",
+        f"export PIP_CERT=<file with your institution's certificate>, {AGAIN}",
+    ),
+    (
+        r"(No matching distribution found for \S+)",
+        "{}: no network, or the index that pip is told to use does not have it",
+        f"see `pip config list` and `env | grep PIP_` (PIP_NO_INDEX must not be set), {AGAIN}",
+    ),
+    (r"(Permission denied.*)", "not allowed to write: {}", f'sudo chown -R "$USER" . ~/.cache/lockstep, {AGAIN}'),
+    (r"Killed signal|annot allocate memory|out of memory", "out of memory", "MAKEFLAGS=-j1 ./lockstep setup"),
+)
+
+# Below this much free space a step is taken to have failed for lack of it: its own message may not have fitted either.
+FULL = 100e6
+
+
+class SetupFailed(Exception):
+    """A set-up that cannot go on: what failed, why, and the command that mends it."""
+
+    def __init__(self, what: str, why: str, mend: str) -> None:
+        super().__init__(f"{what}\n  why:   {why}\n  mend:  {mend}")
+
+
+def explain(what: str, output: str, folders: Iterable[Path]) -> SetupFailed:
+    """The most useful cause of the failure of `what`: from its output, and from the space that is left in `folders`."""
+    for folder in folders:
+        if folder.exists() and shutil.disk_usage(folder).free < FULL:
+            return SetupFailed(what, f"the disk is full, at {folder}", f"free 3 GB there (see: df -h), {AGAIN}")
+    for pattern, why, mend in CAUSES:
+        if found := re.search(pattern, output):
+            return SetupFailed(what, why.format(*found.groups()), mend)
+    errors = [line.strip() for line in output.splitlines() if re.search(r"error|fatal|not found", line, re.IGNORECASE)]
+    why = errors[-1] if errors else "unknown"
+    return SetupFailed(what, why, "see the end of the log; to start afresh: rm -rf .venv && ./lockstep setup")

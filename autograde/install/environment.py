@@ -1,0 +1,96 @@
+"""The virtual environment, what building takes, and torch."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from autograde.install.causes import SetupFailed
+from autograde.install.kit import Kit
+
+# PyPI's Linux build of torch brings 3 GB of CUDA; the PyTorch project keeps the CPU builds in an index of its own.
+TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+
+
+def unpack_debian(kit: Kit, package: str) -> bool:
+    """Unpack a Debian package below `.lockstep`, which takes no root, as installing would. False where that fails."""
+    folder = kit.debian.parent
+    folder.mkdir(exist_ok=True)
+    return kit.works("apt-get", "download", package, cwd=folder) and all(
+        kit.works("dpkg-deb", "-x", deb, folder) for deb in folder.glob("*.deb")
+    )
+
+
+def find_compiler(kit: Kit) -> None:
+    """See to what building Horovod takes. Raises SetupFailed for what only an administrator can add."""
+    cxx = os.environ.get("CXX", "c++")
+    source = kit.state / "compiles.cpp"
+    compiles = [*cxx.split(), "-fsyntax-only", f"-I{sysconfig.get_path('include')}", source]
+    source.write_text("#include <string>\n")
+    if not kit.works(*compiles):
+        raise SetupFailed(
+            "a C++ compiler is needed, to build Horovod",
+            f"{cxx} is missing, or does not compile",
+            "sudo apt install g++ (without sudo: conda install -c conda-forge cxx-compiler), then: ./lockstep setup",
+        )
+    source.write_text("#include <Python.h>\n")
+    if not kit.works(*compiles) and not (unpack_debian(kit, "libpython3.11-dev") and kit.works(*compiles)):
+        raise SetupFailed(
+            "Python's headers are needed, to build Horovod",
+            f"Python.h is not in {sysconfig.get_path('include')}",
+            "sudo apt install python3.11-dev, then: ./lockstep setup",
+        )
+    if not kit.works("make", "--version") and not (unpack_debian(kit, "make") and kit.works("make", "--version")):
+        raise SetupFailed("make is needed, to build Horovod", "it is not on PATH", "sudo apt install make")
+
+
+def venv_is_sound(kit: Kit) -> bool:
+    """Whether `.venv` has its own pip: it is not half-made, nor moved here from a place that its scripts still name."""
+    with contextlib.suppress(OSError):
+        script = (kit.venv / "bin" / "pip").read_text()
+        return str(kit.python.parent) + os.sep in script and kit.works(kit.python, "-m", "pip", "--version")
+    return False
+
+
+def make_venv(kit: Kit) -> None:
+    """Make an empty `.venv` with pip, by what this machine has for it."""
+    if kit.works(sys.executable, "-c", "import ensurepip"):
+        kit.run(sys.executable, "-m", "venv", "--clear", kit.venv)
+    elif kit.works(sys.executable, "-m", "virtualenv", "--version"):
+        kit.run(sys.executable, "-m", "virtualenv", "--clear", kit.venv)
+    elif unpack_debian(kit, "python3-pip-whl"):  # Debian's Python without python3.11-venv has its pip elsewhere
+        (pip,) = (kit.debian / "share" / "python-wheels").glob("pip-*.whl")
+        kit.run(sys.executable, "-m", "venv", "--clear", "--without-pip", kit.venv)
+        kit.pip("install", "--no-index", pip, PYTHONPATH=str(pip))
+    else:
+        raise SetupFailed(
+            "a virtual environment cannot be made",
+            f"{sys.executable} has no ensurepip",
+            "sudo apt install python3.11-venv (without sudo: pip install --user virtualenv), then: ./lockstep setup",
+        )
+
+
+def drop_half_installed(kit: Kit) -> None:
+    """Forget packages that lack RECORD, which pip writes last: it was killed, and would yet call them installed."""
+    for info in kit.packages.glob("*.dist-info"):
+        record: Path = info / "RECORD"
+        if not record.exists() or not record.stat().st_size:
+            shutil.rmtree(info)
+
+
+def install_torch(kit: Kit, torch: str) -> None:
+    """Install torch by itself and first, so that resolving the other packages never chooses another build.
+
+    Without a GPU it is the CPU build: from the index that pip is set to, where an institution may have one; else from
+    PyTorch's own; and only if neither has it the default build, which works without a GPU too but is large.
+    """
+    install = [kit.python, "-m", "pip", "install"]
+    if kit.works("nvidia-smi", "-L") or not (
+        kit.works(*install, f"{torch}+cpu")
+        or kit.works(*install, "--no-deps", "--retries", "1", "--timeout", "15", "--index-url", TORCH_CPU_INDEX, torch)
+    ):
+        kit.run(*install, torch)

@@ -1,0 +1,85 @@
+"""Horovod: compiled once for a torch, an MPI and a Python, and kept as a wheel for every clone of this account."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from autograde.install.environment import find_compiler
+from autograde.install.kit import Kit
+
+# https://horovod.readthedocs.io/en/stable/install_include.html#environment-variables
+BUILD = {
+    "HOROVOD_WITH_PYTORCH": "1",
+    "HOROVOD_WITHOUT_TENSORFLOW": "1",
+    "HOROVOD_WITHOUT_MXNET": "1",
+    "HOROVOD_WITH_MPI": "1",
+    "HOROVOD_WITH_GLOO": "1",
+    # The wheel outlives the .venv it is built in: it must find the MPI and the torch of the one it is installed in.
+    "LDFLAGS": "-Wl,-rpath,$ORIGIN/../../../..:$ORIGIN/../../torch/lib",
+}
+
+# torch >= 2.1 is C++17 (Horovod's pull request 3998, never released). And a torch that was built with CUDA must not
+# call for a CUDA compiler, since Horovod is built for the CPU here; on GPUs, see environment.yml.
+FIXES = (
+    ("CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
+    ("elseif (Pytorch_CUDA AND NOT HAVE_CUDA)", "elseif (FALSE)"),
+)
+
+
+def what_it_fits(kit: Kit, horovod: str) -> tuple[str, str]:
+    """What a build made now fits, in words and as a folder's name: this torch (CPU or CUDA), this MPI, this Python."""
+    mpiexec = kit.venv / "bin" / "mpiexec" if kit.mpi == "wheel" else Path(kit.mpi).with_name("mpiexec")
+    version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, env=kit.environment, check=True)
+    mpi = version.stdout.strip().partition("\n")[0]
+    (torch,) = re.findall(r"^__version__ = '(.*)'", (kit.packages / "torch" / "version.py").read_text(), re.MULTILINE)
+    place = "" if kit.mpi == "wheel" else hashlib.sha256(kit.mpi.encode()).hexdigest()[:8]
+    parts = [horovod, "torch", torch, mpi, place, "python", platform.python_version(), platform.machine()]
+    return f"torch {torch}, {mpi}", re.sub(r"[^\w.+]+", "-", "-".join(filter(None, parts)))
+
+
+def build(kit: Kit, horovod: str, folder: Path) -> None:
+    """Build the wheel of release `horovod`; it appears in `folder` when it is complete."""
+    work = kit.state / "build"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    kit.pip("install", *kit.project["project"]["optional-dependencies"]["horovod-build"])
+    options = ["--no-deps", "--no-build-isolation"]
+    kit.pip("download", *options, "--no-binary", "horovod", "-d", work, f"horovod=={horovod}", **BUILD)
+    (sdist,) = work.glob("horovod-*.tar.gz")
+    kit.run("tar", "-xf", sdist, "-C", work)
+    tree = work / f"horovod-{horovod}"
+    for lists in (tree / "CMakeLists.txt", tree / "horovod" / "torch" / "CMakeLists.txt"):
+        text = lists.read_text()
+        for before, after in FIXES:
+            text = text.replace(before, after)
+        lists.write_text(text)
+    kit.pip("wheel", *options, "-w", work, tree, **BUILD)
+    (wheel,) = work.glob("horovod-*.whl")
+    partial = folder / f"{wheel.name}.{os.getpid()}"
+    shutil.copyfile(wheel, partial)
+    partial.rename(folder / wheel.name)
+    shutil.rmtree(work)
+
+
+def install_horovod(kit: Kit, horovod: str) -> None:
+    """Install release `horovod` from the cache of wheels, after building it if it is not there yet."""
+    fits, name = what_it_fits(kit, horovod)
+    folder = kit.cache / name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another clone may be building the same
+        if not list(folder.glob("horovod-*.whl")):
+            find_compiler(kit)
+            with kit.step(f"compiling Horovod {horovod} for {fits} (3 min, once: the wheel is kept in {folder})"):
+                build(kit, horovod, folder)
+    with kit.step(f"installing Horovod {horovod} for {fits}"):
+        (wheel,) = folder.glob("horovod-*.whl")
+        # Anew each time: a version does not tell for which torch and which MPI the installed one was built.
+        kit.pip("install", "--no-deps", "--force-reinstall", wheel)

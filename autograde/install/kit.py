@@ -1,0 +1,121 @@
+"""The clone that is being set up, and how the commands of its steps run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograde.install.causes import explain
+
+
+class CommandFailed(Exception):
+    """A command of a step ended badly. The argument is its output."""
+
+
+class Kit:
+    """The clone at `root`.
+
+    mpi: path of the system's mpicxx, or `wheel`.
+    lock: an open file descriptor that commands inherit (see `run`).
+    """
+
+    def __init__(self, root: Path, mpi: str, lock: int) -> None:
+        self.root, self.mpi, self.lock = root, mpi, lock
+        self.venv = root / ".venv"
+        self.python = self.venv / "bin" / "python"
+        self.packages = self.venv / "lib" / "python3.11" / "site-packages"
+        self.state = root / ".lockstep"
+        self.log = self.state / "setup.log"
+        self.debian = self.state / "debian" / "usr"
+        self.cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lockstep" / "wheels"
+        self.project = tomllib.loads((root / "pyproject.toml").read_text())
+        self.log.write_text("")
+        foreign = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
+        self.environment = {name: value for name, value in os.environ.items() if name not in foreign} | {
+            "PATH": f"{self.venv}/bin:{os.environ['PATH']}:{self.debian}/bin",
+            "CPLUS_INCLUDE_PATH": f"{self.debian}/include/python3.11:{self.debian}/include",
+            "LC_ALL": "C.UTF-8",  # the causes are told from English messages
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "PIP_NO_INPUT": "1",
+            "PIP_USER": "0",
+            "MAKEFLAGS": os.environ.get("MAKEFLAGS", f"-j{len(os.sched_getaffinity(0))}"),
+        }
+
+    def run(self, *command: str | Path, cwd: Path | None = None, **environment: str) -> None:
+        """Run `command` with its output in the log; when interrupted, take its children along.
+
+        Raises CommandFailed, or OSError if it cannot be started.
+        """
+        begin = self.log.stat().st_size
+        with self.log.open("ab") as log:
+            log.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+            log.flush()
+            process = subprocess.Popen(
+                list(map(str, command)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=cwd or self.root,
+                env=self.environment | environment,
+                process_group=0,
+                # It keeps the lock if we are killed: the next set-up waits for its end, not to work against it.
+                pass_fds=[self.lock],
+            )
+            try:
+                status = process.wait()
+            except BaseException:
+                os.killpg(process.pid, signal.SIGINT)  # pip then removes its temporary files
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(10)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        if status:
+            raise CommandFailed(self.log.read_bytes()[begin:].decode(errors="replace"))
+
+    def pip(self, *arguments: str | Path, **environment: str) -> None:
+        """Run the environment's own pip."""
+        self.run(self.python, "-m", "pip", *arguments, **environment)
+
+    def works(self, *command: str | Path, cwd: Path | None = None) -> bool:
+        """Whether `command` is there and succeeds."""
+        try:
+            self.run(*command, cwd=cwd)
+        except (CommandFailed, OSError):
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def step(self, title: str) -> Iterator[None]:
+        """Say `title`, count the seconds on a terminal, and turn a failure into a SetupFailed that tells its cause."""
+        print(f"lockstep: {title}", flush=True)
+        ended = threading.Event()
+        counter = threading.Thread(target=count_seconds, args=[ended], daemon=True)
+        if sys.stdout.isatty():
+            counter.start()
+        try:
+            yield
+        except (CommandFailed, OSError) as error:
+            folders = [self.root, self.cache, Path(tempfile.gettempdir())]
+            raise explain(f"this step failed: {title}", str(error), folders) from error
+        finally:
+            ended.set()
+            if counter.is_alive():
+                counter.join()
+
+
+def count_seconds(ended: threading.Event) -> None:
+    """Show on the terminal, always in the same place, for how long a step has been running."""
+    begin = time.monotonic()
+    while not ended.wait(1):
+        print(f"\r  {time.monotonic() - begin:.0f} s ", end="", flush=True)
+    print("\r            \r", end="", flush=True)

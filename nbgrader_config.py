@@ -1,0 +1,17 @@
+"""nbgrader on this course. It is read where `nbgrader` and JupyterLab are started; `lockstep grade` reads it always.
+
+LOCKSTEP_COURSE names another folder with a `solutions/` of its own, if the course is not this repository.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+repository = Path(__file__).resolve().parent
+sys.path.insert(0, str(repository))
+
+from autograde.nbgrader_steps import configure  # noqa: E402
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "lockstep"
+configure(c, os.environ.get("LOCKSTEP_COURSE") or repository)

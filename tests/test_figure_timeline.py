@@ -1,0 +1,48 @@
+"""The timeline of a real run."""
+
+from __future__ import annotations
+
+from cells import call, cell
+from overlap import overlapping_texts
+
+from course.figures.timeline import FAMILIES, timeline
+from course.watch import KINDS
+from course.world import COMM
+
+MIXED = cell(
+    """
+    def f(comm):
+        comm.allreduce(1)
+        comm.bcast("word")
+        if comm.rank == 0:
+            comm.send(1, dest=1)
+        if comm.rank == 1:
+            comm.recv(source=0)
+        comm.barrier()
+        if comm.rank:
+            comm.gather(1)
+    """
+)
+
+
+def test_each_call_is_a_bar_in_the_row_of_its_rank_and_an_unfinished_one_is_hatched(world):
+    outcome = world.attempt(call, MIXED, COMM, size=3)
+    assert outcome.state == "hang", "ranks 1 and 2 send to a root that does not gather"
+    figure = timeline(outcome.events)
+    (axes,) = figure.axes
+    bars = axes.patches
+    assert len(bars) == sum(len(rank) for rank in outcome.events)
+    for row, rank in enumerate(outcome.events):
+        assert sum(abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1 for bar in bars) == len(rank)
+    unfinished = sum(event["end"] is None for rank in outcome.events for event in rank)
+    assert sum(bool(bar.get_hatch()) for bar in bars) == unfinished
+    assert overlapping_texts(figure) == []
+    assert len(figure.png()) > 5_000
+
+
+def test_a_run_without_communication_has_a_picture_too():
+    assert timeline([[], []]).axes[0].patches[:] == []
+
+
+def test_every_kind_of_call_has_a_colour():
+    assert {kind for family in FAMILIES for kind in family} == {*KINDS.values(), "other"}

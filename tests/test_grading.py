@@ -1,0 +1,229 @@
+"""A class is graded with `lockstep grade`: nobody is missing, whatever was handed in and under whatever name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from classroom import Classroom
+from small_course import ANSWERS, LAB, make_course
+
+from autograde import evidence, grading
+
+ODD = [" [o'b]rien {é}+* ", "-dash", ".dot", "'quote\"", "a,b;c", "名前", "a" * 200, "~$HOME", "..."]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Classroom:
+    """A class on the small lab, built and not graded."""
+    room = Classroom(make_course(tmp_path / "course"), LAB)
+    assert room.lockstep("build").exit_code == 0
+    return room
+
+
+@pytest.fixture
+def no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ranks do not start."""
+    monkeypatch.setattr(evidence, "command", lambda channel: ["sh", "-c", "echo No mpiexec here.; exit 1"])
+
+
+def test_a_small_class(small):
+    small.put("right", small.answered(ANSWERS))
+    small.put("partly", small.answered(ANSWERS | {"double": "def double(x):\n    return 2 * abs(x)"}))
+    small.put("blank", small.released())
+    small.put("broken", b"{ not json")
+    small.put("without", None)
+    result = small.grade("--jobs", "2", "--seed", "11")
+    assert result.exit_code == 0, result.output
+    assert small.scores() == {"right": 5, "partly": 4.5, "blank": 0, "broken": 0, "without": 0}
+    rows = small.rows()
+    assert [rows[student]["status"] for student in ("right", "partly", "blank", "broken", "without")] == [
+        "graded", "graded", "graded", "needs manual grading", "graded",
+    ]  # fmt: skip
+    assert rows["partly"] | {"seconds_late": "0"} == {
+        "student": "partly", "status": "graded", "score": "4.5", "max": "5", "double": "1.5", "total": "3",
+        "findings": "double:sign-lost", "problems": "", "submitted_at": "2025-01-01 10:00:00 UTC", "seconds_late": "0",
+    }  # fmt: skip
+    assert "90_small.ipynb is not JSON: line 1" in rows["broken"]["problems"]
+    assert "there is no 90_small.ipynb in the submission" in rows["without"]["problems"]
+    for student, row in rows.items():
+        for problem in filter(None, row["problems"].split("; it")[:1]):
+            assert problem in small.feedback(student).replace("<code>", "`").replace("</code>", "`")
+    assert "A negative number comes out wrong." in small.feedback("partly")
+    assert small.graded("partly").metadata.lockstep.seed == 11
+    assert "graded: 4, needs manual grading: 1" in result.output
+    assert (small.root / "class" / ".gitignore").read_text() == "*\n"
+
+
+def test_odd_ids_are_graded_and_unusable_ones_are_named(small):
+    for student in ODD:
+        small.put(student, small.released())
+    small.put("two\nlines", small.released())
+    os.makedirs(os.fsencode(small.root / "class" / "submitted") + b"/\xff\xfe/" + LAB.encode())
+    result = small.grade()
+    assert result.exit_code == 1
+    assert "'two\\nlines': not graded: the name of the folder has a line break" in result.output
+    assert "'\\udcff\\udcfe': not graded: the name of the folder is not UTF-8; rename it" in result.output
+    assert set(small.scores()) == set(ODD)
+    rows = small.rows()
+    assert {student for student, row in rows.items() if row["status"] == "graded"} == set(ODD)
+    assert {student for student, row in rows.items() if row["status"] == "not graded"} == {
+        "'two\\nlines'",
+        "'\\udcff\\udcfe'",
+    }
+    assert all("This TODO is not done yet" in small.feedback(student) for student in ODD)
+    assert f"{len(ODD)} graded before" in small.grade().output
+    one = small.grade("--force", f"--student={ODD[0]}")
+    assert f"{LAB}: 1 to grade" in one.output
+
+
+def test_students_who_are_not_there_are_named(small):
+    small.put("ada", small.released())
+    result = small.grade("--student", "adam")
+    assert result.exit_code == 1
+    assert f"adam: there is no submission of {LAB} in class/submitted" in result.output
+    assert small.rows()["ada"]["status"] == "not graded yet"
+
+
+def test_nobody_is_graded_twice_but_for_a_newer_submission(small):
+    small.put("ada", small.released())
+    small.put("bob", small.released())
+    assert f"{LAB}: 2 to grade\n" in small.grade().output
+    pages = {student: small.feedback(student) for student in ("ada", "bob")}
+    assert f"{LAB}: 0 to grade, 2 graded before and unchanged" in small.grade().output
+    small.put("bob", small.answered({"double": "def double(x): return"}), "2025-01-02 10:00:00.000000 UTC")
+    (small.root / "class" / "feedback" / "ada" / LAB / f"{LAB}.html").unlink()
+    assert f"{LAB}: 1 to grade, 1 graded before" in small.grade().output
+    assert small.rows()["bob"]["submitted_at"] == "2025-01-02 10:00:00 UTC"
+    assert small.feedback("ada") == pages["ada"]
+    assert small.feedback("bob") != pages["bob"]
+
+
+def test_a_grading_that_was_broken_off_is_done_again(small):
+    folder = small.put("ada", small.released())
+    half = small.root / "class" / "autograded" / "ada" / LAB
+    half.mkdir(parents=True)
+    for name in (f"{LAB}.ipynb", "timestamp.txt"):
+        (half / name).write_bytes((folder / name).read_bytes())
+    assert f"{LAB}: 1 to grade\n" in small.grade().output
+    assert small.scores() == {"ada": 0}
+
+
+def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small):
+    small.put("ada", small.released())
+    small.grade()
+    with small.gradebook() as gradebook:
+        gradebook.find_grade("total-check", LAB, LAB, "ada").manual_score = 2.5
+        gradebook.update_or_create_assignment(LAB, duedate="2025-01-01 09:00:00")
+        gradebook.db.commit()
+    small.grade("--force")
+    row = small.rows()["ada"]
+    assert (row["score"], row["total"], row["seconds_late"]) == ("2.5", "2.5", "3600")
+    assert row["status"] == "needs manual grading"  # nbgrader asks for a look at each regraded manual score
+
+
+def test_when_our_side_fails_nobody_gets_a_silent_zero(small, no_ranks):
+    small.put("ada", small.answered(ANSWERS))
+    small.put("bob", small.answered({"double": ANSWERS["double"]}))
+    result = small.grade()
+    assert result.exit_code == 0
+    rows = small.rows()
+    assert [(row["status"], row["double"], row["total"]) for row in rows.values()] == [
+        ("needs manual grading", "", ""),
+        ("needs manual grading", "", "0"),
+    ]
+    assert "No mpiexec here." in rows["ada"]["problems"]
+    with small.gradebook() as gradebook:
+        grade = gradebook.find_grade("double-check", LAB, LAB, "bob")
+        assert (grade.auto_score, grade.needs_manual_grade) == (None, True)
+        assert gradebook.find_grade("total-check", LAB, LAB, "bob").needs_manual_grade is False
+    assert "could not be graded automatically, and waits for your instructor" in small.feedback("ada")
+
+
+def test_a_submission_that_stops_the_grader_does_not_stop_the_class(small, monkeypatch):
+    for student in ("ada", "bob", "eve"):
+        small.put(student, small.released())
+    small.put("eve", small.released(), when="yesterday, maybe")
+    real = grading.read_submission
+    calls: list[Path] = []
+
+    def read(path: Path):
+        calls.append(path)
+        if "bob" in str(path) and len(calls) > 2:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(grading, "read_submission", read)
+    result = small.grade()
+    assert result.exit_code == 1
+    assert [line for line in result.output.splitlines() if line.startswith("bob: ")] == [
+        f"bob: not graded: Permission denied: {small.root}/class/submitted/bob/{LAB}/{LAB}.ipynb"
+    ]
+    assert f"eve: not graded: {small.root}/class/submitted/eve/{LAB}/timestamp.txt is not a date" in result.output
+    assert {student: row["status"] for student, row in small.rows().items()} == {
+        "ada": "graded", "bob": "not graded", "eve": "not graded",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def full_disk(small: Classroom) -> Iterator[Classroom]:
+    """The disk that feedback is written to has room for some pages only."""
+    folder = small.root / "class" / "feedback"
+    folder.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small file system takes root and CAP_SYS_ADMIN")
+    yield small
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_costs_feedback_pages_only_and_they_are_written_later(full_disk):
+    students = [f"s{number}" for number in range(5)]
+    for student in students:
+        full_disk.put(student, full_disk.released())
+    result = full_disk.grade()
+    assert result.exit_code == 1
+    named = [line for line in result.output.splitlines() if "No space left on device" in line]
+    assert named and all("graded, but its feedback is not written" in line for line in named)
+    assert len(named) < 5
+    assert full_disk.scores() == dict.fromkeys(students, 0)
+    assert {row["status"] for row in full_disk.rows().values()} == {"graded"}
+    feedback = full_disk.root / "class" / "feedback"
+    subprocess.run(["mount", "-o", "remount,size=10m", str(feedback)], check=True)
+    again = full_disk.grade()
+    assert (again.exit_code, f"{LAB}: 0 to grade, 5 graded before" in again.output) == (0, True)
+    assert all("This TODO is not done yet" in full_disk.feedback(student) for student in students)
+
+
+def test_a_missing_exchange_is_one_line_and_what_is_here_is_graded(small):
+    small.put("ada", small.released())
+    result = small.lockstep("grade", LAB)
+    assert result.exit_code == 0
+    assert result.output.splitlines()[0] == (
+        f"no exchange at {small.exchange}: nothing is collected; what is in class/submitted is graded"
+    )
+    assert small.scores() == {"ada": 0}
+
+
+def test_a_lab_that_changed_its_cells_after_grading_is_one_line(small):
+    small.put("ada", small.released())
+    small.grade()
+    source = small.root / "solutions" / LAB / "lab.py"
+    source.write_text(source.read_text() + "\n\n# %%\nprint('one more')\n")
+    result = small.grade()
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: {LAB} does not go into the gradebook: ")
+    assert "Cannot add or remove cells" in result.output
+    assert result.output.count("\n") == 1
+
+
+def test_enrolled_students_without_a_submission_are_in_the_list(small):
+    small.put("ada", small.released())
+    small.grade()
+    with small.gradebook() as gradebook:
+        gradebook.add_student("zoe")
+    small.grade()
+    assert small.rows()["zoe"]["status"] == "no submission"
