@@ -43,6 +43,9 @@ Line {line} starts {ops}, and nobody waits for its end. What your code reads bef
 float32 1.5
 The ranks communicate float32. That is single precision: 7 digits of 16 are left.
 
+starts-or-ends 1.5
+Your function calls {calls}. The libraries are there before and after it, and it has to work again and again.
+
 too-many-bytes 1
 The reduction carries {bytes} bytes a rank. What a rank has to tell is one number, of 8 bytes.
 """)
@@ -67,6 +70,12 @@ def deadlock(calls: int, logs: list[list[dict]], report: str) -> list[Finding]:
         return [finding("uneven-collectives", report, numbers=", ".join(map(str, numbers)))]
     skipped = [rank for rank, number in enumerate(numbers) if number < most]
     return [finding("collective-skipped", report, who=name_ranks(skipped))]
+
+
+def left_running(tried: list[list[str]]) -> list[Finding]:
+    """A finding if a rank tried to start or end a library. tried: by rank, see `probes.nothing_starts_or_ends`."""
+    calls = sorted({call for own in tried for call in own})
+    return [finding("starts-or-ends", calls=" and ".join(calls))] if calls else []
 
 
 def one_allreduce(library: str, logs: list[list[dict]]) -> list[Finding]:

@@ -122,27 +122,20 @@ def bound_names(cell: str) -> set[str]:
 
 @contextmanager
 def needs(*todos: str) -> Iterator[None]:
-    """Skip the rest of a cell that uses TODOs which are not done yet, and say so.
+    """Skip the rest of a cell that uses TODOs which are not done yet, or fail on the ranks, and say so.
 
-    Swallows NotImplementedError, here or on the ranks, and NameError for one of `todos`; nothing else.
+    Swallows NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows: so "Run all" goes
+    on to the next TODO. Nothing else is swallowed.
     """
+    names = " and ".join(f"`{todo}`" for todo in todos)
+    unfinished = f"This cell needs your {names}: come back and run it again when the check passes."
     try:
         yield
     except NotImplementedError:
-        missing = True
+        print(unfinished)
     except NameError as error:
         if error.name not in todos:
             raise
-        missing = True
+        print(unfinished)
     except RanksFailed as error:
-        if error.outcome.state != "not-done":
-            raise
-        missing = True
-    else:
-        missing = False
-    if missing:
-        names = " and ".join(f"`{todo}`" for todo in todos)
-        print(f"This cell needs your {names}: come back and run it again when the check passes.")
-
-
-__all__ = ["CheckFailed", "Checker", "needs"]
+        print(unfinished if error.outcome.state == "not-done" else f"{unfinished}\n\n{error}")

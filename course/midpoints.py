@@ -67,7 +67,7 @@ def mistakes(intervals: int, points: Sequence[Sequence[float]], single: float = 
     found: list[tuple[str, dict]] = []
     counts = Counter(index)
     if twice := sum(n > 1 for n in counts.values()):
-        found.append(("overlapping-shares", {"size": size, "twice": twice}))
+        found.append(("overlapping-shares", {"size": size, "twice": f"{twice} midpoints"}))
     elif missing := intervals - len(counts):
         name = "remainder-lost" if missing == intervals % size else "points-missing"
         found.append((name, {"size": size, "n": missing}))

@@ -226,8 +226,9 @@ class RankProcesses:
             print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.description}.")
 
     def _failed(self) -> bool:
-        """Whether mpiexec or the nursery ended, so that nothing more is to be waited for."""
-        return self.cluster.engines[self._engine_set].state == "after" or self._nursery.poll() is not None
+        """Whether mpiexec, the nursery or a rank ended, so that nothing more is to be waited for."""
+        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery.poll() is not None
+        return ended or self.dead(range(self.size))
 
     def _not_started(self) -> WorldError:
         """End everything; the error that says what mpiexec and the nursery said."""

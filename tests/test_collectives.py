@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 import torch
 
-from autograde.collectives import deadlock, one_allreduce, wrong_group
+from autograde.collectives import deadlock, left_running, one_allreduce, wrong_group
 from autograde.findings import Findings
 from autograde.probes import calls_apart, described, nothing_starts_or_ends
 from autograde.results import agree, compared
@@ -131,7 +129,8 @@ def test_libraries_cannot_be_started_or_ended_but_it_is_noted():
         dist.destroy_process_group()
     assert tried == ["distributed.init_process_group", "distributed.destroy_process_group"]
     assert dist.destroy_process_group is end
-    assert "torch.distributed" in sys.modules
+    assert keys(left_running([[], tried])) == ["starts-or-ends"]
+    assert left_running([[], []]) == []
 
 
 def test_findings_come_from_one_text():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cells import call, cell
-from overlap import overlapping_texts
+from overlap import cut_off, overlaps
 
 from course.figures.timeline import FAMILIES, timeline
 from course.watch import KINDS
@@ -20,14 +20,14 @@ MIXED = cell(
             comm.recv(source=0)
         comm.barrier()
         if comm.rank:
-            comm.gather(1)
+            comm.allreduce(1)
     """
 )
 
 
 def test_each_call_is_a_bar_in_the_row_of_its_rank_and_an_unfinished_one_is_hatched(world):
     outcome = world.attempt(call, MIXED, COMM, size=3)
-    assert outcome.state == "hang", "ranks 1 and 2 send to a root that does not gather"
+    assert outcome.state == "hang", "rank 0 leaves out the last reduction"
     figure = timeline(outcome.events)
     (axes,) = figure.axes
     bars = axes.patches
@@ -36,7 +36,8 @@ def test_each_call_is_a_bar_in_the_row_of_its_rank_and_an_unfinished_one_is_hatc
         assert sum(abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1 for bar in bars) == len(rank)
     unfinished = sum(event["end"] is None for rank in outcome.events for event in rank)
     assert sum(bool(bar.get_hatch()) for bar in bars) == unfinished
-    assert overlapping_texts(figure) == []
+    assert overlaps(figure) == []
+    assert cut_off(figure) == []
     assert len(figure.png()) > 5_000
 
 

@@ -39,12 +39,14 @@ def cells_of(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
     )
 
 
-def variants(kind: int) -> Iterator[tuple]:
-    """(lab, todo, name, variant) for all RIGHT (0) or WRONG (1) of all labs."""
-    for lab in LABS:
-        for todo, entries in load_variants(lab.variants)[kind].items():
-            for name, variant in entries.items():
-                yield pytest.param(lab, todo, variant, id=f"{lab.name}-{todo}-{name}")
+def variants(kind: int) -> list:
+    """(lab, todo, variant) for all RIGHT (0) or WRONG (1) of all labs."""
+    return [
+        pytest.param(lab, todo, variant, id=f"{lab.name}-{todo}-{name}")
+        for lab in LABS
+        for todo, entries in load_variants(lab.variants)[kind].items()
+        for name, variant in entries.items()
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -128,6 +128,13 @@ def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_pat
     assert "Only this cell is handed in" in text_of(checked)
 
 
+def test_a_picture_of_a_deadlock_tells_of_it_and_lets_the_next_cell_run(tmp_path):
+    _, picture, after = run(tmp_path, HANGS, 'with needs("total"):\n    world.run(total, COMM, 1)', "print(1 + 1)")
+    assert "rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(picture)
+    assert [output.output_type for output in picture.outputs] == ["stream"]
+    assert text_of(after).strip() == "2"
+
+
 def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
     body = 'with needs("total"):\n    print(world.run(total, COMM, 1))'
     _, blank, _, right, none, other = run(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -206,6 +209,36 @@ def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     assert ("--allow-root" in arguments) == (os.geteuid() == 0)
     assert arguments.endswith("--port 8890 --ServerApp.password=a b")
     assert path.startswith(f"{ready.folder}/.venv/bin:")
+
+
+def test_the_real_jupyterlab_lists_the_labs_at_the_next_port_when_its_own_is_taken(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        options = ["--no-browser", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token=secret"]
+        environment = os.environ | {"JUPYTER_RUNTIME_DIR": str(tmp_path), "JUPYTER_CONFIG_DIR": str(tmp_path)}
+        lab = subprocess.Popen(
+            [ROOT / "lockstep", "lab", *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        said = ""
+        while not (address := re.search(r"http://127.0.0.1:(\d+)/lab/tree/labs", said)):
+            line = lab.stdout.readline()
+            assert line, said
+            said += line
+    try:
+        assert f"The port {port} is already in use, trying another port" in said
+        assert address[1] != str(port)
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        url = f"http://127.0.0.1:{address[1]}"
+        assert direct.open(f"{url}/lab/tree/labs?token=secret").status == 200
+        content = json.load(direct.open(f"{url}/api/contents/labs?token=secret"))["content"]
+        assert {entry["name"] for entry in content} == {path.name for path in (ROOT / "labs").glob("[!.]*")}
+    finally:
+        lab.terminate()
+        lab.communicate(timeout=60)
 
 
 def test_other_commands_go_to_the_kit_with_their_exit_status(ready):

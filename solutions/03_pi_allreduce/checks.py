@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autograde.check import Check, Finding, trouble
-from autograde.collectives import deadlock, one_allreduce, wrong_group
+from autograde.collectives import deadlock, left_running, one_allreduce, wrong_group
 from autograde.findings import Findings
 from autograde.probes import calls_apart, described, meet, nothing_starts_or_ends, progress_until
 from autograde.results import SINGLE, agree, compared, single_precision
@@ -31,15 +33,13 @@ not-midpoints 3
 {bad} of the {all} points given to f are the middle of no interval. Where is the middle of interval i?
 
 local-h 3
-The width of an interval is worked out from the number of intervals of one rank. How wide is one when *all* of them
-cut [0, 1]?
+The width of an interval comes from the number of one rank's intervals. How wide is it when *all* cut [0, 1]?
 
 everything-on-every-rank 3
 Each of {size} ranks evaluates the whole integral. That takes as long as one rank alone. Which part is a rank's own?
 
 overlapping-shares 2
-Midpoints that are evaluated more than once, on {size} ranks: {twice}. Their area counts more than once. Where does a
-share end, and the next begin?
+Evaluated more than once, on {size} ranks: {twice}, so that area counts too often. Where does a share end?
 
 remainder-lost 2
 Midpoints that nobody evaluates, on {size} ranks: {n}. As many are left over when the intervals are divided by ranks.
@@ -61,9 +61,6 @@ Every rank returns the part that it put into the reduction. Where is what came o
 
 ranks-differ 1
 The ranks' results differ in their last digits. All are to return the very same number, bit for bit.
-
-starts-or-ends 1.5
-Your function calls {calls}. The libraries are there before it and after it, and it must work again and again.
 """)
 
 # Findings that leave the value of a share, or of the result, unexplained: it is looked at all the same.
@@ -78,7 +75,6 @@ def curve(x: Any) -> Any:
 
 def stand_in(case: dict, record: dict, given: Callable) -> Callable:
     """A `partial_sum` whose shares have sizes of the case's own: right together, and no model for an answer."""
-    import numpy as np
 
     def partial_sum(f: Callable, intervals: int, rank: int, size: int) -> float:
         record["shares"].append([int(intervals), int(rank), int(size)])
@@ -132,6 +128,18 @@ def evaluated(intervals: int, points: list[list[float]]) -> list[Finding]:
     """What is wrong with the points that the ranks evaluated, one list a rank."""
     seen = mistakes(intervals, points, SINGLE)
     return [single_precision(**about) if name == "float32" else finding(name, **about) for name, about in seen]
+
+
+def asked_for(intervals: int, asked: list[list[list[int]]]) -> list[Finding]:
+    """What is wrong with the shares ``[intervals, rank, size]`` that were asked of the stand-in, one list a rank."""
+    size, flat = len(asked), [tuple(share) for own in asked for share in own]
+    if any(share[0] != intervals for share in flat):
+        return [finding("local-h")]
+    if intervals >= size > 1 and all(sum(1 / k for _, _, k in own) > 0.999 for own in asked):
+        return [finding("everything-on-every-rank", size=size)]
+    if twice := len(flat) - len(set(flat)):
+        return [finding("overlapping-shares", size=size, twice=f"{twice} shares")]
+    return []
 
 
 def telling(judged: list[tuple[int, list[Finding]]]) -> list[Finding]:
@@ -250,10 +258,7 @@ class ParallelPi(Check):
             calls = [result["calls"][number] for result in results]
             made = [log[number] if number < len(log) else [] for log in logs]
             judged.append((intervals // len(logs), self.call(intervals, calls, made)))
-        found = telling(judged)
-        if tried := sorted({call for result in results for call in result["tried"]}):
-            found.append(finding("starts-or-ends", calls=" and ".join(tried)))
-        return found
+        return telling(judged) + left_running([result["tried"] for result in results])
 
     def call(self, intervals: int, calls: list[dict], made: list[list[dict]]) -> list[Finding]:
         """What is wrong with one call: the work, what was communicated, and results that these do not explain.
@@ -261,23 +266,17 @@ class ParallelPi(Check):
         calls: what each rank evaluated and returned. made: its events.
         """
         size, due = len(calls), midpoint_sum(curve, intervals)
-        asked = [share for call in calls for share in call["shares"]]
-        if found := wrong_group(size, [[{"ranks": share[2]} for share in asked]]):
+        if found := wrong_group(size, [[{"ranks": k} for _, _, k in call["shares"]] for call in calls]):
             return found
         if intervals >= size > 1 and all(len(log) == 1 and agree(log[0]["value"], due) for log in made):
             return [finding("everything-on-every-rank", size=size)]
-        if any(share[0] != intervals for share in asked):
-            found.append(finding("local-h"))
-        else:
-            # A share that was asked of the stand-in counts as every size-th midpoint.
-            asked = [[x for n, rank, k in call["shares"] for x in midpoints(n, range(rank, n, k))] for call in calls]
-            points = [call["points"] + own for call, own in zip(calls, asked, strict=True)]
-            found += evaluated(intervals, points) if any(call["used"] or call["shares"] for call in calls) else []
+        found = evaluated(intervals, [call["points"] for call in calls]) if any(call["used"] for call in calls) else []
+        found += asked_for(intervals, [call["shares"] for call in calls])
         found += one_allreduce(self.library, made)
         if not {each.key for each in found} <= ALSO:
             return found
-        each = [compared(call["result"], due, rank, size) for rank, call in enumerate(calls)]
-        wrong, values = next(filter(None, each), []), [call["result"]["value"] for call in calls]
+        values = [call["result"]["value"] for call in calls]
+        wrong = next(filter(None, (compared(call["result"], due, r, size) for r, call in enumerate(calls))), [])
         if wrong and size > 1 and all(agree(value, due / size) for value in values):
             wrong = [finding("average-for-sum", size=size)]
         elif len(set(values)) > 1 and all(
