@@ -126,12 +126,14 @@ def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> lis
 
 
 def stops(evidence: Any) -> bool:
-    """Whether this evidence tells of a hang, a dead rank or a cell that cannot run.
+    """Whether this evidence tells of a hang, a dead rank, an error that others wait for, or a cell that cannot run.
 
     Another case would only cost the student more waiting for the same news.
     """
     if isinstance(evidence, dict):
-        return evidence.get("state") in STOPPING or any(stops(value) for value in evidence.values())
+        state, ranks = evidence.get("state"), evidence.get("ranks", [])
+        stuck = state == "raised" and any(rank.get("state") == "waiting" for rank in ranks if isinstance(rank, dict))
+        return state in STOPPING or stuck or any(stops(value) for value in evidence.values())
     return isinstance(evidence, list) and any(stops(value) for value in evidence if isinstance(value, dict))
 
 

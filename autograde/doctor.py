@@ -26,17 +26,23 @@ SETUP = "./lockstep setup"
 ANEW = "rm -rf .venv && ./lockstep setup"
 NO_GPU_NEEDED = "nothing to mend: the labs run on the CPU, with gloo"
 
-# On two ranks. An mpiexec of one MPI and an mpi4py of another make two worlds of one rank each, without any error.
+# On two ranks, of which rank 0 speaks, in one piece: mpiexec mixes what several write. But an mpiexec of one MPI and an
+# mpi4py of another make, without any error, two worlds of one rank, and then both speak.
 ALLREDUCE = """
+import sys
 from mpi4py import MPI
 world = MPI.COMM_WORLD
-print(world.size, world.allreduce(world.rank + 1), flush=True)
+total = world.allreduce(world.rank + 1)
+if world.rank == 0:
+    sys.stdout.write(f"{world.size} {total}\\n")
 """
 HOROVOD_ALLREDUCE = """
-import torch, horovod.torch as hvd
+import sys, torch, horovod.torch as hvd
 hvd.init()
 total = hvd.allreduce(torch.tensor([hvd.rank() + 1.0]), op=hvd.Sum)
-print(hvd.size(), int(total), hvd.mpi_built(), hvd.gloo_built(), hvd.nccl_built() > 0, flush=True)
+if hvd.rank() == 0:
+    sys.stdout.write(f"{hvd.size()} {int(total)} {hvd.mpi_built()} {hvd.gloo_built()} {hvd.nccl_built() > 0}\\n")
+    sys.stdout.flush()
 hvd.shutdown()
 """
 TORCH_FACTS = """

@@ -124,8 +124,8 @@ def bound_names(cell: str) -> set[str]:
 def needs(*todos: str) -> Iterator[None]:
     """Skip the rest of a cell that uses TODOs which are not done yet, or fail on the ranks, and say so.
 
-    Swallows NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows: so "Run all" goes
-    on to the next TODO. Nothing else is swallowed.
+    Swallows NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows: so "Run all"
+    goes on to the next TODO. Nothing else is swallowed.
     """
     names = " and ".join(f"`{todo}`" for todo in todos)
     unfinished = f"This cell needs your {names}: come back and run it again when the check passes."

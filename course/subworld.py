@@ -115,7 +115,12 @@ class SubWorld:
                 log = self.plan.log.format(rank=MPI.COMM_WORLD.rank)
                 comm = stack.enter_context(recording(log, comm, zero))
             values = {Placeholder.COMM: comm, Placeholder.RANK: comm.rank, Placeholder.SIZE: comm.size}
-            return function(*(values.get(arg, arg) if isinstance(arg, Placeholder) else arg for arg in args))
+            try:
+                return function(*(values.get(arg, arg) if isinstance(arg, Placeholder) else arg for arg in args))
+            finally:
+                if self.plan.log and type(comm).unfinished:
+                    # MPI may still write to their buffers, which live as long as these.
+                    vars(holder()).setdefault("lockstep_unfinished", []).extend(type(comm).unfinished)
 
 
 def describe_error(error: BaseException) -> dict:

@@ -93,7 +93,10 @@ def bound(names: tuple[str, ...], args: tuple, kwargs: dict) -> dict:
 
 
 def watched_communicators(recorder: Recorder) -> Any:
-    """A subclass of mpi4py's Intracomm whose calls go through `recorder`. Its `settle` ends finished requests."""
+    """A subclass of mpi4py's Intracomm whose calls go through `recorder`.
+
+    Its `settle` notes the end of requests that are complete, and `unfinished` lists the others.
+    """
     from mpi4py import MPI
 
     operations = [(name, op) for name in dir(MPI) if isinstance(op := getattr(MPI, name), MPI.Op)]
@@ -156,7 +159,7 @@ def watched_communicators(recorder: Recorder) -> Any:
         return recorder.wrap("mpi4py", operation, plain, about, later)
 
     methods = {name: method(name, names) for name, names in {**flat(OBJECT), **flat(BUFFER)}.items()}
-    return type("Intracomm", (MPI.Intracomm,), {**methods, "settle": staticmethod(settle)})
+    return type("Intracomm", (MPI.Intracomm,), {**methods, "settle": staticmethod(settle), "unfinished": requests})
 
 
 def about_torch(names: tuple[str, ...]) -> Callable[[tuple, dict], dict]:

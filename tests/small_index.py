@@ -76,6 +76,7 @@ def build_wheel(folder, settings=None, prepared=None):
         time.sleep(0.05)
     for lists in ["CMakeLists.txt", "horovod/torch/CMakeLists.txt"]:
         assert pathlib.Path(lists).read_text() == "set(CMAKE_CXX_STANDARD 17)", "the C++17 fix is missing"
+    assert pathlib.Path("cmake/Modules/FindPytorch.cmake").read_text() == "set(Pytorch_CUDA FALSE)"
     assert os.environ["HOROVOD_WITH_MPI"] == "1"
     torch = "def mpi_built():\\n    return True\\n"
     return write(folder, {"horovod/__init__.py": "__version__ = '0.28.1'", "horovod/torch/__init__.py": torch})
@@ -133,6 +134,7 @@ def write_index(folder: Path) -> None:
         "backend.py": BACKEND,
         "CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
         "horovod/torch/CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
+        "cmake/Modules/FindPytorch.cmake": 'string(TOUPPER "${Pytorch_CUDA}" Pytorch_CUDA)',
     }
     with tarfile.open(folder / "horovod-0.28.1.tar.gz", "w:gz") as sdist:
         for path, text in sources.items():

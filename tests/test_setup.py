@@ -385,7 +385,10 @@ def test_a_venv_that_was_left_half_made_is_made_anew(clone):
         ),
         ("[Errno 13] Permission denied: '/srv/kit/.venv'", "not allowed to write: Permission denied: '/srv/kit/.venv'"),
         ("c++: fatal error: Killed signal terminated program cc1plus\n", "out of memory"),
-        ("collecting\nsomething.cc:3: error: no such thing\nmake stopped\n", "something.cc:3: error: no such thing"),
+        (
+            "  error: subprocess-exited-with-error\n  x.cc:3: error: no such thing\nERROR: Failed to build one or more wheels\n",
+            "x.cc:3: error: no such thing",
+        ),
     ],
 )
 def test_the_cause_of_a_failure_is_told_from_its_output(output, why, tmp_path):

@@ -50,6 +50,9 @@ def explain(what: str, output: str, folders: Iterable[Path]) -> SetupFailed:
     for pattern, why, mend in CAUSES:
         if found := re.search(pattern, output):
             return SetupFailed(what, why.format(*found.groups()), mend)
-    errors = [line.strip() for line in output.splitlines() if re.search(r"error|fatal|not found", line, re.IGNORECASE)]
-    why = errors[-1] if errors else "unknown"
+    lines = [line.strip() for line in output.splitlines()]
+    errors = [line for line in lines if re.search(r"error|fatal|not found", line, re.IGNORECASE)]
+    # The first that a compiler or CMake gave; pip's own say only that something failed.
+    first = [line for line in errors if re.search(r"\berror: |CMake Error", line) and "subprocess-exited" not in line]
+    why = (first or errors[-1:] or ["unknown"])[0]
     return SetupFailed(what, why, "see the end of the log; to start afresh: rm -rf .venv && ./lockstep setup")

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from autograde.install.environment import find_compiler
-from autograde.install.kit import Kit
+from autograde.install.kit import CommandFailed, Kit
 
 # https://horovod.readthedocs.io/en/stable/install_include.html#environment-variables
 BUILD = {
@@ -25,11 +25,12 @@ BUILD = {
     "LDFLAGS": "-Wl,-rpath,$ORIGIN/../../../..:$ORIGIN/../../torch/lib",
 }
 
-# torch >= 2.1 is C++17 (Horovod's pull request 3998, never released). And a torch that was built with CUDA must not
-# call for a CUDA compiler, since Horovod is built for the CPU here; on GPUs, see environment.yml.
+# File, text, and what it must be instead. torch >= 2.1 is C++17 (Horovod's pull request 3998, never released). And a
+# torch that was built for CUDA must not call for the CUDA toolkit: this Horovod is for the CPU (on GPUs: environment.yml).
 FIXES = (
-    ("CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
-    ("elseif (Pytorch_CUDA AND NOT HAVE_CUDA)", "elseif (FALSE)"),
+    ("CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
+    ("horovod/torch/CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
+    ("cmake/Modules/FindPytorch.cmake", 'string(TOUPPER "${Pytorch_CUDA}" Pytorch_CUDA)', "set(Pytorch_CUDA FALSE)"),
 )
 
 
@@ -55,11 +56,11 @@ def build(kit: Kit, horovod: str, folder: Path) -> None:
     (sdist,) = work.glob("horovod-*.tar.gz")
     kit.run("tar", "-xf", sdist, "-C", work)
     tree = work / f"horovod-{horovod}"
-    for lists in (tree / "CMakeLists.txt", tree / "horovod" / "torch" / "CMakeLists.txt"):
-        text = lists.read_text()
-        for before, after in FIXES:
-            text = text.replace(before, after)
-        lists.write_text(text)
+    for name, before, after in FIXES:
+        text = (tree / name).read_text()
+        if before not in text:
+            raise CommandFailed(f"error: {name} of Horovod {horovod} is not as it was: no {before}")
+        (tree / name).write_text(text.replace(before, after))
     kit.pip("wheel", *options, "-w", work, tree, **BUILD)
     (wheel,) = work.glob("horovod-*.whl")
     partial = folder / f"{wheel.name}.{os.getpid()}"
