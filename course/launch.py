@@ -58,6 +58,19 @@ def mpi_environment(ranks: int) -> dict[str, str]:
     return environment
 
 
+def devices(size: int) -> str:
+    """What `size` ranks on this machine compute with."""
+    if shutil.which("nvidia-smi") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            gpus = torch.cuda.device_count()
+            if gpus >= size:
+                return f"{size} GPU{'s' if size > 1 else ''}, NCCL"
+            return f"CPU (only {gpus} GPU{'s' if gpus > 1 else ''} for {size} ranks), gloo"
+    return "CPU, gloo"
+
+
 class RankLauncher(MPIEngineSetLauncher):
     """Starts the ranks: mpiexec, and under it one `course.rank` per rank, which becomes an ipyparallel engine."""
 

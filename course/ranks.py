@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 from course import launch, rank, reaper
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
+PATIENCE = 3.0  # seconds that ranks may take to answer after a `%px` cell
 MEMORY = "/dev/shm"
 
 
@@ -40,6 +40,8 @@ class RankProcesses:
         self.folder = ""
         self.engines: list[int] = []
         self._generation = 0
+        self.perhaps_busy = False  # with a cell that `%px` sent, which may never come to its end
+        self._in_notebook = False
         self._ending: weakref.finalize | None = None
         self.ready()
 
@@ -47,17 +49,32 @@ class RankProcesses:
     def description(self) -> str:
         """What the ranks run on, in a few words."""
         threads = max(1, launch.cores() // self.size)
-        return f"{devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
+        return f"{launch.devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
+
+    @property
+    def running(self) -> bool:
+        """Whether the world was started and not stopped since."""
+        return self._ending is not None and self._ending.alive
 
     def ready(self) -> None:
         """Return when all ranks are up; start what is missing."""
-        if self._ending is None or not self._ending.alive:
+        if not self.running:
             self._start()
         elif not self.engines:
             self._connect("Replacing")
-        elif self.dead(range(self.size)):
+        elif self.dead(range(self.size)) or (self.perhaps_busy and not self._answer()):
             self.replace()
             self._connect("Replacing")
+        self.perhaps_busy = False
+
+    def _answer(self) -> bool:
+        """Whether all ranks answer at once."""
+        end = time.monotonic() + PATIENCE
+        answers = [self.client[engine].apply_async(rank.world_rank) for engine in self.engines]
+        if all(answer.wait(max(0.0, end - time.monotonic())) for answer in answers):
+            return True
+        print(f"A cell with %px has kept ranks busy for {PATIENCE:g} s and more; they are replaced.")
+        return False
 
     def send(self, member: int, function: Callable, *args: Any) -> Any:
         """Start ``function(*args)`` on a rank; gives ipyparallel's AsyncResult."""
@@ -219,11 +236,27 @@ class RankProcesses:
                 if self._failed() or time.monotonic() - began > START_LIMIT:
                     raise self._not_started()
                 time.sleep(0.02)
-        numbers = {engine: self.client[engine].apply_async(rank.world_rank) for engine, _ in new}
-        self.engines = sorted(numbers, key=lambda engine: numbers[engine].get(START_LIMIT))
+        self.engines = self._in_rank_order({engine for engine, _ in new})
         self._activate()
         if self.progress and doing == "Starting":
             print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.description}.")
+
+    def _in_rank_order(self, engines: set[int]) -> list[int]:
+        """The engines, by the rank that each says it is.
+
+        What an engine prints is lost until its output channel is open, which can be later than the others; `%%px` would
+        then wait for it for ever. So each engine is asked until an answer came with its (empty) output.
+        """
+        ranks: dict[int, int] = {}
+        end = time.monotonic() + START_LIMIT
+        while len(ranks) < len(engines):
+            if time.monotonic() > end or self._failed():
+                raise self._not_started()
+            answers = {engine: self.client[engine].apply_async(rank.world_rank) for engine in engines - set(ranks)}
+            for engine, answer in answers.items():
+                if answer.wait_for_output(0.5):
+                    ranks[engine] = answer.get()
+        return sorted(ranks, key=ranks.__getitem__)
 
     def _failed(self) -> bool:
         """Whether mpiexec, the nursery or a rank ended, so that nothing more is to be waited for."""
@@ -240,20 +273,23 @@ class RankProcesses:
         """Point ``%px`` and ``%%px`` at the ranks, in rank order, where there is a notebook."""
         from IPython import get_ipython
 
-        if get_ipython() is not None:
+        shell = get_ipython()
+        if shell is not None:
             view = self.client[self.engines]
             view.block = True
             view.activate()
+            if not self._in_notebook:
+                self._in_notebook = True
+                shell.events.register("pre_run_cell", before_cell(weakref.ref(self)))
 
 
-def devices(size: int) -> str:
-    """What `size` ranks on this machine compute with."""
-    if shutil.which("nvidia-smi") is not None:
-        import torch
+def before_cell(processes: weakref.ref[RankProcesses]) -> Callable[[Any], None]:
+    """What a notebook calls before each cell: ``%px`` does not know of ranks that are being replaced, so we wait."""
 
-        if torch.cuda.is_available():
-            gpus = torch.cuda.device_count()
-            if gpus >= size:
-                return f"{size} GPU{'s' if size > 1 else ''}, NCCL"
-            return f"CPU (only {gpus} GPU{'s' if gpus > 1 else ''} for {size} ranks), gloo"
-    return "CPU, gloo"
+    def wait(info: Any) -> None:
+        living = processes()
+        if living is not None and living.running and "%px" in info.raw_cell:
+            living.ready()
+            living.perhaps_busy = True
+
+    return wait

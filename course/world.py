@@ -213,6 +213,7 @@ class World:
             report.code = self._processes.exit_code(report.world_rank)
             report.stdout = str(error) if report.code is None else ""
             return
+        result.wait_for_output(1.0)  # printed text comes on another channel, perhaps later
         report.stdout, report.seconds, report.error = result.stdout or "", answer["seconds"], answer["error"]
         report.state = "raised" if report.error else "returned"
         if report.error:

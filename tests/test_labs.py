@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Iterator
 from functools import cache
@@ -13,6 +14,7 @@ from autograde import check as contract
 from autograde import show
 from autograde.build import instructor_notebook, release
 from autograde.check import Check, Result
+from autograde.evidence import examine
 from autograde.labs import Lab, find_labs, load_checks, load_ranks, load_variants
 from autograde.subject import Subject
 from course.world import World
@@ -94,6 +96,27 @@ def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wr
     result = result_of(worlds, lab, todo, wrong.source)
     assert wrong.finding in [finding.key for finding in result.findings], f"seed {SEED}\n{show.text(result)}"
     assert result.score < result.points
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_in_a_graded_notebook_a_blank_todo_loses_exactly_its_own_points(lab, todo):
+    sources = {**cells_of(lab)[0], todo: cells_of(lab)[1][todo]}
+    marked = examine(lab, sources, blank={todo}, seed=SEED)
+    assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo != todo) for one in marked}
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(lab, todo):
+    draw = random.Random(SEED)
+    wrong = {other: draw.choice(list(load_variants(lab.variants)[1][other].values())) for other in checks_of(lab)}
+    sources = {other: cells_of(lab)[0][other] if other == todo else wrong[other].source for other in wrong}
+    for one in examine(lab, sources, blank=set(), seed=SEED):
+        keys = [finding.key for finding in one.result.findings]
+        if one.todo == todo:
+            assert one.score == one.points, f"seed {SEED}\n{show.text(one.result)}"
+        else:
+            assert wrong[one.todo].finding in keys, f"seed {SEED}\n{show.text(one.result)}"
+            assert one.score < one.points
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)

@@ -94,6 +94,22 @@ def test_a_student_sees_findings_and_can_go_on(tmp_path):
         assert not [output for output in cell.outputs if output.output_type in ("error", "execute_result")]
 
 
+def test_px_runs_on_the_same_ranks_in_rank_order_also_after_a_deadlock(tmp_path):
+    px = "%%px\nfrom mpi4py import MPI\nmine = MPI.COMM_WORLD.rank\nprint('here is rank', mine)"
+    read = "[world._processes.client[e]['mine'] for e in world._processes.engines]"
+    first, ranks, _, _, again, ranks_again = run(tmp_path, px, read, HANGS, 'check("total")', px, read)
+    for printed in (first, again):
+        assert "here is rank 0" in text_of(printed) and "here is rank 1" in text_of(printed)
+    assert text_of(ranks) == text_of(ranks_again) == "[0, 1]"
+
+
+def test_a_px_cell_that_hangs_does_not_hang_the_next_run(tmp_path):
+    hangs = "%%px --noblock\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank:\n    MPI.COMM_WORLD.Barrier()"
+    _, after = run(tmp_path, hangs, "print(world.run(lambda comm: comm.allreduce(1), COMM))")
+    assert "A cell with %px has kept ranks busy for 3 s and more; they are replaced." in text_of(after)
+    assert "[2, 2]" in text_of(after)
+
+
 def test_under_nbgrader_autograde_the_score_is_the_result(tmp_path):
     cells = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="autograde")
     results = [o.data["text/plain"] for c in cells for o in c.outputs if o.output_type == "execute_result"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import platform
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 from autograde.install.causes import SetupFailed, explain
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
-from autograde.install.kit import Kit
+from autograde.install.kit import Kit, wait_for_lock
 
 # What every command needs. Each can be installed and yet not load, for want of a library of the system's.
 IMPORTS = """
@@ -26,17 +25,6 @@ import torch, horovod.torch, ipyparallel, jupyterlab, nbgrader
 assert horovod.torch.mpi_built(), "Horovod was built without MPI"
 print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
 """
-
-
-def wait_for_turn(state: Path) -> int:
-    """Lock this clone's set-up for us, and return the lock's file descriptor."""
-    lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("lockstep: another set-up of this clone is at work; waiting for it to end", flush=True)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    return lock
 
 
 def set_up(kit: Kit, purpose: str) -> None:
@@ -75,7 +63,8 @@ def main() -> int:
     begin = time.monotonic()
     try:
         state.mkdir(exist_ok=True)
-        lock = wait_for_turn(state)
+        lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
+        wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
         stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
         if stamp.exists() and stamp.read_text().strip() == arguments.stamp:
             return 0  # the one we waited for has done it

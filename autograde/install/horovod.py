@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -12,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from autograde.install.environment import find_compiler
-from autograde.install.kit import CommandFailed, Kit
+from autograde.install.kit import CommandFailed, Kit, wait_for_lock
 
 # https://horovod.readthedocs.io/en/stable/install_include.html#environment-variables
 BUILD = {
@@ -26,7 +25,7 @@ BUILD = {
 }
 
 # File, text, and what it must be instead. torch >= 2.1 is C++17 (Horovod's pull request 3998, never released). And a
-# torch that was built for CUDA must not call for the CUDA toolkit: this Horovod is for the CPU (on GPUs: environment.yml).
+# torch built for CUDA must not call for the CUDA toolkit: this Horovod is for the CPU; for GPUs see environment.yml.
 FIXES = (
     ("CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
     ("horovod/torch/CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
@@ -75,7 +74,7 @@ def install_horovod(kit: Kit, horovod: str) -> None:
     folder = kit.cache / name
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another clone may be building the same
+        wait_for_lock(lock.fileno(), f"another clone is compiling Horovod {horovod}; waiting for its wheel")
         if not list(folder.glob("horovod-*.whl")):
             find_compiler(kit)
             with kit.step(f"compiling Horovod {horovod} for {fits} (3 min, once: the wheel is kept in {folder})"):

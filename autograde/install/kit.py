@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -19,6 +20,15 @@ from autograde.install.causes import explain
 
 class CommandFailed(Exception):
     """A command of a step ended badly. The argument is its output."""
+
+
+def wait_for_lock(descriptor: int, meanwhile: str) -> None:
+    """Lock the open file, and say `meanwhile` if another process has it locked for now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"lockstep: {meanwhile}", flush=True)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 class Kit:
