@@ -19,8 +19,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-# States of a run after which the other cases are not tried.
-STOPPING = frozenset({"hang", "too-slow", "rank-died", "not-done", "no-such-name", "cell-fails"})
+# States that say all; what each rank did adds nothing.
+PLAIN = frozenset({"not-done", "no-such-name", "cell-fails"})
+# States after which the other cases are not tried.
+STOPPING = PLAIN | {"hang", "too-slow", "rank-died"}
 
 # What the states of a run mean for a student; {detail} is filled from the run.
 MESSAGES = {
@@ -172,4 +174,4 @@ def trouble(outcome: dict, points: float) -> list[Finding]:
     message = MESSAGES[state].format(detail=outcome["detail"])
     if any((rank["error"] or {}).get("type") == "NameError" for rank in outcome["ranks"]):
         message += " " + ALONE
-    return [Finding(state, message, points, report)]
+    return [Finding(state, message, points, "" if state in PLAIN else report)]

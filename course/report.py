@@ -53,7 +53,8 @@ class RankReport:
         if self.state == "returned":
             words = "returned" + self._calls()
         elif self.state == "raised":
-            words = f"raised {self.error['type']}: {first_line(self.error['message'])}"
+            message = first_line(self.error["message"])
+            words = f"raised {self.error['type']}" + (f": {message}" if message else "")
         elif self.state == "waiting":
             words = f"wait{'' if plural else 's'} in {self.call}"
         elif self.state == "died":
