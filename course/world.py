@@ -52,13 +52,16 @@ class RanksFailed(RuntimeError):
 class Interrupted(KeyboardInterrupt):
     """The person stopped a run. Its text is where each rank stood."""
 
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
 
 class World:
     """`size` MPI ranks, started at once and shown to be ready.
 
     size: number of ranks. stall: seconds without any progress, while all unfinished ranks wait in communication calls,
     after which a run counts as deadlocked. progress: whether to show a progress bar.
-    Raises WorldError, which says what is missing, if the ranks cannot be started.
+    Raises WorldError or course.launch.MissingMPI, which say what is missing, if the ranks cannot be started.
     """
 
     def __init__(self, size: int = 4, *, stall: float = 3.0, progress: bool = True) -> None:

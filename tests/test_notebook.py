@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
 from autograde.notebook import bound_names, cell_that_defines
@@ -101,6 +104,26 @@ def test_px_runs_on_the_same_ranks_in_rank_order_also_after_a_deadlock(tmp_path)
     for printed in (first, again):
         assert "here is rank 0" in text_of(printed) and "here is rank 1" in text_of(printed)
     assert text_of(ranks) == text_of(ranks_again) == "[0, 1]"
+
+
+def test_the_stop_button_frees_a_cell_at_once_and_tells_where_the_ranks_stood(tmp_path):
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    try:
+        client.execute_interactive("from course.world import COMM, World\nworld = World(2, progress=False)", timeout=60)
+        loop = "def f(comm):\n    while comm.rank == 0:\n        pass\n    comm.barrier()\nworld.run(f, COMM)"
+        stopper = threading.Timer(2.0, manager.interrupt_kernel)
+        stopper.start()
+        began = time.monotonic()
+        reply = client.execute_interactive(loop, timeout=60, output_hook=lambda message: None)["content"]
+        assert time.monotonic() - began < 10
+        assert reply["ename"] == "Interrupted"
+        assert "rank 0  still runs, cell line" in reply["evalue"]
+        assert "rank 1  waits in comm.barrier, cell line 4:  comm.barrier()" in reply["evalue"]
+        again = "assert world.run(lambda comm: comm.allreduce(1), COMM) == [2, 2]"
+        assert client.execute_interactive(again, timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
 
 
 def test_a_px_cell_that_hangs_does_not_hang_the_next_run(tmp_path):
