@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -119,7 +120,8 @@ def ask_python(code: str, deadline: float = 60) -> Answer:
 
 def ask_ranks(code: str, deadline: float = 60) -> Answer:
     """What `code` prints on two MPI ranks. Raises MissingMPI."""
-    return ask([mpiexec(), "-n", "2", sys.executable, "-c", code], deadline, mpi_environment(2))
+    with tempfile.TemporaryDirectory(prefix="lockstep-") as memory:  # ranks that are killed leave files there
+        return ask([mpiexec(), "-n", "2", sys.executable, "-c", code], deadline, mpi_environment(2, memory))
 
 
 def probe_python() -> Probe:

@@ -32,9 +32,10 @@ def mpiexec() -> str:
     return found
 
 
-def mpi_environment(ranks: int) -> dict[str, str]:
+def mpi_environment(ranks: int, memory: str | None = None) -> dict[str, str]:
     """Environment that lets Open MPI 4 and 5 start `ranks` ranks on one machine, whatever its number of cores.
 
+    memory: folder for the files by which they share memory, for whoever may kill them; else Open MPI's own choice.
     Harmless for other MPI libraries, which do not read these names.
     """
     threads = str(max(1, cores() // ranks))
@@ -53,6 +54,9 @@ def mpi_environment(ranks: int) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
     }
+    if memory is not None:
+        environment["OMPI_MCA_btl_sm_backing_directory"] = memory
+        environment["OMPI_MCA_btl_vader_backing_directory"] = memory
     if ranks > cores():
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
     return environment

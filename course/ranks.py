@@ -179,12 +179,10 @@ class RankProcesses:
     def _environment(self, kind: str) -> dict[str, str]:
         """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
         return {
-            **launch.mpi_environment(self.size),
+            **launch.mpi_environment(self.size, self.folder),
             reaper.MARK: f"{self.mark}-{kind}",
             rank.NURSERY: f"{self.folder}/nursery",
             rank.FOLDER: f"{self.folder}/ranks-{self._generation}",
-            "OMPI_MCA_btl_sm_backing_directory": self.folder,
-            "OMPI_MCA_btl_vader_backing_directory": self.folder,
             "TMPDIR": f"{self.folder}/ranks-{self._generation}",
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
