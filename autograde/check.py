@@ -19,8 +19,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from course.report import REFINED
+
 # States that say all; what each rank did adds nothing.
-PLAIN = frozenset({"not-done", "no-such-name", "cell-fails"})
+PLAIN = frozenset(REFINED.values())
 # States after which the other cases are not tried.
 STOPPING = PLAIN | {"hang", "too-slow", "rank-died"}
 

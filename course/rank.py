@@ -106,7 +106,6 @@ def main() -> None:
     else:
         child = os.fork()
         if child == 0:
-            die_with_parent()
             become_engine(folder, rank)
             os._exit(0)
         write_end(folder, rank, child, os.waitpid(child, 0)[1])

@@ -117,10 +117,11 @@ class World:
     ) -> Outcome:
         """Run ``function(*args)`` on some ranks and tell what became of it, whatever that is.
 
-        Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it. ranks:
-        which, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, without the
-        time to start libraries. init: "torch" or "horovod", to be ready on just these ranks. watch: whether to record
-        what they communicate. Raises ValueError for ranks that do not exist, TypeError for a function or argument that
+        Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it.
+        ranks: which, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, without
+        the time to start libraries. init: "torch" or "horovod", to be ready on just these ranks. watch: whether to
+        record what they communicate.
+        Raises ValueError for ranks that do not exist, TypeError for a function or argument that
         cannot be sent, WorldError if the ranks cannot be started, Interrupted if the person interrupts.
         """
         members = self._members(ranks, size)
@@ -136,7 +137,7 @@ class World:
         plan = Plan(self._runs, tuple(members), init, log if watch else None, free_port())
         self._all(members, subworld.open_subworld, plan)
         self.outcome = self._watch_over(members, payload, deadline, log)
-        if self.outcome.state in ("ok", *RAISED) and all(r.state in ("returned", "raised") for r in self.outcome.ranks):
+        if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
             self._all(members, subworld.close_subworld)
         else:
             self._processes.replace()
@@ -257,9 +258,6 @@ class Stuck:
 def waits(log: str) -> bool:
     """Whether a rank stands in a communication call, by its log."""
     return any(event["state"] in ("called", "awaited") for event in read_log(log))
-
-
-RAISED = ("raised", "not-done", "no-such-name", "cell-fails")
 
 
 def free_port() -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from itertools import combinations
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
+from PIL import Image
+
+from course.figures.style import Picture
 
 SLACK = 1.5  # dots: boxes are a little larger than the ink in them
 
@@ -42,3 +46,19 @@ def cut_off(figure: Figure) -> list[str]:
     """Texts that reach over the edge of the figure."""
     width, height = figure.bbox.width + SLACK, figure.bbox.height + SLACK
     return [text for text, box in words(figure) if min(box.x0, box.y0) < -SLACK or box.x1 > width or box.y1 > height]
+
+
+def assert_words_are_readable(figure: Figure) -> None:
+    """No word of `figure` covers another, and none is cut off."""
+    assert overlaps(figure) == []
+    assert cut_off(figure) == []
+
+
+def assert_sharp_on_light_ground(figure: Picture) -> None:
+    """A notebook shows `figure` with two dots for one, with its text for those who cannot see it, on its own ground."""
+    png, shown = figure._repr_png_()
+    image = Image.open(io.BytesIO(png)).convert("RGBA")
+    assert image.width >= 2 * shown["width"] - 2
+    assert shown["alt"]
+    corner = image.getpixel((2, 2))
+    assert corner[3] == 255 and min(corner[:3]) > 240

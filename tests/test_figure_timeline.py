@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cells import call, cell
-from overlap import cut_off, overlaps
+from overlap import assert_words_are_readable
 
 from course.figures.timeline import FAMILIES, timeline
 from course.watch import KINDS
@@ -36,8 +36,7 @@ def test_each_call_is_a_bar_in_the_row_of_its_rank_and_an_unfinished_one_is_hatc
         assert sum(abs(bar.get_y() + bar.get_height() / 2 - row) < 0.1 for bar in bars) == len(rank)
     unfinished = sum(event["end"] is None for rank in outcome.events for event in rank)
     assert sum(bool(bar.get_hatch()) for bar in bars) == unfinished
-    assert overlaps(figure) == []
-    assert cut_off(figure) == []
+    assert_words_are_readable(figure)
     assert len(figure.png()) > 5_000
 
 
