@@ -1,13 +1,14 @@
-"""The contract of a check: cases, probe, verdict.
+"""The contract of a check: cases, probe, schema, verdict.
 
-A lab's `checks.py` holds one `Check` per TODO. Its three parts meet only in plain data::
+A lab's `checks.py` holds one `Check` per TODO. Its parts meet only in plain data::
 
     cases(rng)                    -> inputs, plain JSON
     probe(world, subject, case)   -> evidence, plain JSON: runs the student's code on the ranks
+    schema(case)                  -> what evidence for this case looks like, right or wrong, as JSON Schema
     verdict(case, evidence)       -> findings: a pure function, which never meets the student's objects
 
-In the student's notebook all parts run in turn. When a class is graded, `probe` runs apart from `cases` and `verdict`,
-and only JSON crosses between them.
+In the student's notebook cases, probe and verdict run in turn. When a class is graded, `probe` runs apart from all the
+others, only JSON crosses between them, and a verdict sees only what fits the schema.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from course.report import REFINED
@@ -34,9 +36,33 @@ MESSAGES = {
     "raised": "Your code raised an error: {detail}",
     "hang": "A deadlock: {detail}",
     "too-slow": "Not finished in time: {detail}",
+    "too-much-output": "{detail}",
     "rank-died": "A rank died: {detail}",
     "bad-result": "{detail}",
 }
+
+# Errors that mean that a limit was met: the finding's key, how they are known, and what it means for a student.
+RESOURCES = (
+    ("output-limit", r"TooMuchOutput", "Print less: what a loop prints is printed in every round, by every rank."),
+    (
+        "file-limit",
+        r"\[Errno (27|28)\]",
+        "It wrote more to files than there is room for: the file, or the disk, is full.",
+    ),
+    (
+        "memory-limit",
+        r"MemoryError|can't allocate memory|Unable to allocate|Cannot allocate memory",
+        "It asked for more memory than there is. How large do its arrays grow? Every rank holds its own.",
+    ),
+    (
+        "process-limit",
+        r"\[Errno 11\]|can't start new thread",
+        "It started more processes or threads than there may be. The ranks are there already, others are not needed.",
+    ),
+)
+
+LARGEST = 1e300  # beyond it a number counts as not finite: a verdict may still add and multiply what it gets
+LONGEST = 4000  # characters of a finding's message or report
 
 ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
 
@@ -58,7 +84,7 @@ class Finding:
 
 
 class Check:
-    """Base class of all checks. A subclass sets `todo` and `points` and writes the three parts.
+    """Base class of all checks. A subclass sets `todo` and `points` and writes the four parts.
 
     todo: name of the function or class that the student writes; its cell has this as `grade_id`.
     points: what the TODO is worth.
@@ -75,8 +101,18 @@ class Check:
         """Run the student's code on ranks of `world` and return what was seen, as plain JSON."""
         raise NotImplementedError
 
+    def schema(self, case: dict) -> dict:
+        """JSON Schema of what `probe` gives for `case`; `autograde.schema` has the parts. The closer, the better.
+
+        What does not fit it never reaches `verdict`.
+        """
+        raise NotImplementedError
+
     def verdict(self, case: dict, evidence: Any) -> list[Finding]:
-        """What is wrong with this evidence. Empty: nothing."""
+        """What is wrong with this evidence, which fits `schema`. Empty: nothing.
+
+        The evidence may be a lie all the same. It must cost nothing only where its numbers are right for the case.
+        """
         raise NotImplementedError
 
 
@@ -108,9 +144,15 @@ class Result:
 def plain(evidence: Any) -> Any:
     """`evidence` as it looks after a trip through JSON; so a notebook's check and a grading see the same.
 
+    JSON has no NaN and no infinity: None stands for them, and for all beyond `LARGEST`.
     Raises TypeError for what JSON cannot carry: probes convert tensors with ``tolist()``.
     """
-    return json.loads(json.dumps(evidence))
+    return json.loads(
+        json.dumps(evidence),
+        parse_constant=lambda name: None,
+        parse_float=lambda text: number if -LARGEST <= (number := float(text)) <= LARGEST else None,
+        parse_int=lambda text: number if -LARGEST <= (number := int(text)) <= LARGEST else None,
+    )
 
 
 def draw_cases(check: Check, seed: int) -> list[dict]:
@@ -134,28 +176,36 @@ def stops(evidence: Any) -> bool:
 
     Another case would only cost the student more waiting for the same news.
     """
-    if isinstance(evidence, dict):
-        state, ranks = evidence.get("state"), evidence.get("ranks", [])
-        stuck = state == "raised" and any(rank.get("state") == "waiting" for rank in ranks if isinstance(rank, dict))
-        return state in STOPPING or stuck or any(stops(value) for value in evidence.values())
-    return isinstance(evidence, list) and any(stops(value) for value in evidence if isinstance(value, dict))
+    if isinstance(evidence, dict) and "state" in evidence:  # what a run gave; a student's data in it has no say here
+        states = [rank.get("state") for rank in evidence.get("ranks", []) if isinstance(rank, dict)]
+        return evidence["state"] in [*STOPPING] or (evidence["state"] == "raised" and "waiting" in states)
+    values = evidence.values() if isinstance(evidence, dict) else evidence if isinstance(evidence, list) else ()
+    return any(stops(value) for value in values)
 
 
 def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
     """Give the verdict on the evidence gathered for `cases`. Each kind of finding costs once, at its dearest.
 
-    Raises ValueError if evidence is missing: absent evidence must never count as a pass.
+    Raises ValueError if evidence is missing, but for a run after which others are not tried (see `stops`) and of which
+    there is something to be said: absent evidence must never count as a pass.
     """
-    if len(gathered) != len(cases) and not (gathered and len(gathered) < len(cases) and stops(gathered[-1])):
+    stopped = 0 < len(gathered) < len(cases) and stops(gathered[-1])
+    verdicts = [check.verdict(case, evidence) for case, evidence in zip(cases, gathered, strict=False)]
+    if len(gathered) != len(cases) and not (stopped and verdicts[-1]):
         raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
     found: dict[str, Finding] = {}
-    for case, evidence in zip(cases, gathered, strict=False):
-        for finding in check.verdict(case, evidence):
-            if finding.key not in found or finding.points > found[finding.key].points:
-                found[finding.key] = finding
-    findings = list(found.values())
+    for finding in [finding for verdict in verdicts for finding in verdict]:
+        if finding.key not in found or finding.points > found[finding.key].points:
+            found[finding.key] = finding
+    findings = [replace(each, message=cut(each.message), report=cut(each.report)) for each in found.values()]
     lost = math.fsum(finding.points for finding in findings)
     return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed)
+
+
+def cut(text: str) -> str:
+    """`text`, shortened in its middle if it is very long: parts of it may be the student's."""
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]} [...] {text[-half:]}"
 
 
 def run(check: Check, world: Any, subject: Any, seed: int) -> Result:
@@ -170,10 +220,23 @@ def trouble(outcome: dict, points: float) -> list[Finding]:
     outcome: what `course.world.Outcome.plain` gives. points: what the TODO is worth, all of which is lost.
     A check calls this first, and reads the results only where it returns nothing.
     """
-    state, report = outcome["state"], outcome["report"]
+    state, detail = outcome["state"], outcome["detail"]
     if state == "ok":
         return []
-    message = MESSAGES[state].format(detail=outcome["detail"])
+    found = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
     if any((rank["error"] or {}).get("type") == "NameError" for rank in outcome["ranks"]):
-        message += " " + ALONE
-    return [Finding(state, message, points, "" if state in PLAIN else report)]
+        found = replace(found, message=f"{found.message} {ALONE}")
+    return [found]
+
+
+def raised(text: str, points: float, report: str = "", state: str = "raised") -> Finding:
+    """The finding for an error that the student's code raised; one of its own where that means that a limit was met.
+
+    text: the error, its type included. points: what it costs. report: what each rank did. state: of the run.
+    """
+    message = MESSAGES[state].format(detail=text)
+    if state in (*PLAIN, "raised"):
+        for key, known_by, meaning in RESOURCES:
+            if state == "too-much-output" or re.search(known_by, text):
+                return Finding(key, f"{message} {meaning}", points, report)
+    return Finding(state, message, points, report)

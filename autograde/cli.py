@@ -61,25 +61,54 @@ def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
 @click.option(
     "--student", "students", multiple=True, metavar="ID", help="Only this student; can be given several times."
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Submissions examined at once.")
+@click.option("--jobs", type=click.IntRange(1), help="Submissions examined at once; else what cores and memory carry.")
 @click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
 @click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
-def grade(lab: str, students: tuple[str, ...], jobs: int, seed: int | None, no_collect: bool, force: bool) -> None:
+@click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
+def grade(
+    lab: str,
+    students: tuple[str, ...],
+    jobs: int | None,
+    seed: int | None,
+    no_collect: bool,
+    force: bool,
+    no_sandbox: bool,
+) -> None:
     """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograde import grading
     from autograde.converters import StepFailed, describe
     from autograde.labs import LabError
+    from autograde.sandbox import SandboxRefused
 
+    options = {"jobs": jobs, "seed": seed, "collect": not no_collect, "force": force}
     try:
-        fine = grading.grade(course_root(), lab, students, jobs=jobs, seed=seed, collect=not no_collect, force=force)
-    except (LabError, StepFailed) as error:
+        fine = grading.grade(course_root(), lab, students, **options, sandboxed=False if no_sandbox else None)
+    except (LabError, StepFailed, SandboxRefused) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read
         raise click.ClickException(describe(error)) from error
     sys.exit(0 if fine else 1)
+
+
+@main.command()
+@click.argument("lab")
+def report(lab: str) -> None:
+    """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.class_report import write_report
+    from autograde.converters import StepFailed, describe
+    from autograde.labs import LabError
+
+    try:
+        click.echo(write_report(course_root(), lab))
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:  # a file that may not be read, a gradebook that is none
+        raise click.ClickException(describe(error)) from error
 
 
 @main.command()

@@ -23,14 +23,17 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.baseapp import NbGrader
 from nbgrader.auth import Authenticator
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange
-from nbgrader.utils import parse_utc
+from nbgrader.utils import find_all_files, parse_utc
 from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
 from autograde.nbgrader_steps import CLASS, Judge, Rebuild, configure, make_class_folder
+from autograde.rebuild import quoted
+from autograde.submitted import MAX_FILE, refusal
 
 
 class StepFailed(Exception):
@@ -67,7 +70,31 @@ class OneStudent:
         self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
 
 
-class AutogradeOne(OneStudent, Autograde):
+class PlainFiles(BaseConverter):
+    """Copies what lies beside the notebook as nbgrader does, but follows no link out of the submission.
+
+    nbgrader would put a copy of whatever a link leads to (the gradebook, the solution) into the autograded folder, and
+    from there into the student's feedback. It comes after Autograde, which calls it for just this.
+    """
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """In place of nbgrader's copying. What is left out is named in the log."""
+        source, dest = (Path(step(assignment_id, student_id)) for step in (self._format_source, self._format_dest))
+        if source.is_symlink() or source.parent.is_symlink():
+            self.log.warning("%s: nothing is copied: it is a symbolic link", source)
+            return
+        for path in map(Path, find_all_files(str(source), self.coursedir.ignore)):
+            if path.suffix == ".ipynb":
+                continue
+            name = path.relative_to(source)
+            if reason := refusal(path, MAX_FILE):
+                self.log.warning("%s is left out: %s", quoted(str(name)), reason)
+                continue
+            (dest / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, dest / name)
+
+
+class AutogradeOne(OneStudent, Autograde, PlainFiles):
     """Grades one submission."""
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:

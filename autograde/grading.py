@@ -10,8 +10,9 @@ submission was handed in.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
-import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import click
+import psutil
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 from tqdm import tqdm
@@ -26,10 +28,13 @@ from tqdm import tqdm
 from autograde import grades
 from autograde.build import build, write_instructor
 from autograde.converters import Course, StepFailed, describe, printable, unusable
-from autograde.evidence import TIME_LIMIT, Cancelled, examine
 from autograde.labs import Lab, find_lab, load_checks
-from autograde.nbgrader_steps import CLASS, answers, fingerprint, read_submission, released_notebook
+from autograde.limits import Limits
+from autograde.nbgrader_steps import CLASS, Judge, answers, prepare, released_notebook
 from autograde.rebuild import rebuild
+from autograde.sandboxes import Cancelled, Sandboxes
+from autograde.submitted import fingerprint, read_submission
+from course.launch import cores
 
 
 def grade(
@@ -37,22 +42,51 @@ def grade(
     name: str,
     students: Sequence[str] = (),
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
     seed: int | None = None,
     collect: bool = True,
     force: bool = False,
-    time_limit: float = TIME_LIMIT,
+    sandboxed: bool | None = None,
 ) -> bool:
     """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
 
-    students: only these ids; none: all. jobs: submissions examined at once. seed: of the cases; None: a fresh one for
-    each. collect: fetch from the exchange first. force: grade again what was graded. time_limit: seconds for each.
-    Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it.
+    students: only these ids; none: all. jobs: submissions examined at once; None: as many as the machine carries. seed:
+    of the cases; None: a fresh one for each. collect: fetch from the exchange first. force: grade again what was graded.
+    sandboxed: False runs student code unprotected; None: as the configuration has it, which is protected.
+    Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it, or if another grading runs,
+    SandboxRefused.
     """
     lab = find_lab(root, name)
     todos = [check.todo for check in load_checks(lab.checks)]
     write_instructor(build(lab), root)
     course = Course(root)
+    with only_one(course):
+        return grade_class(course, lab, todos, students, jobs, seed, collect, force, sandboxed)
+
+
+@contextlib.contextmanager
+def only_one(course: Course) -> Iterator[None]:
+    """Hold the class: two gradings at once would both write to its gradebook. Raises StepFailed."""
+    with open(course.root / CLASS / ".grading", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StepFailed(f"another grading of this class is running; it holds {lock.name}") from None
+        yield
+
+
+def grade_class(
+    course: Course,
+    lab: Lab,
+    todos: list[str],
+    students: Sequence[str],
+    jobs: int | None,
+    seed: int | None,
+    collect: bool,
+    force: bool,
+    sandboxed: bool | None,
+) -> bool:
+    """What `grade` does, once it has the class for itself."""
     try:
         course.register(lab.name)
     except StepFailed as error:
@@ -78,7 +112,7 @@ def grade(
             due.append(student)
     again = len(chosen) - len(due) - len(failed)
     click.echo(f"{lab.name}: {len(due)} to grade" + (f", {again} graded before and unchanged" if again else ""))
-    for student, error in grade_all(course, lab, due, jobs, seed, time_limit):
+    for student, error in grade_all(course, lab, due, jobs, seed, sandboxed):
         if error:
             failed[student] = error
             tqdm.write(f"{printable(student)}: not graded: {error}")
@@ -142,39 +176,47 @@ def has_feedback(course: Course, lab: Lab, student: str) -> bool:
 
 
 def grade_all(
-    course: Course, lab: Lab, students: list[str], jobs: int, seed: int | None, time_limit: float
+    course: Course, lab: Lab, students: list[str], jobs: int | None, seed: int | None, sandboxed: bool | None
 ) -> Iterator[tuple[str, str | None]]:
     """Examine `jobs` submissions at once; write each to the gradebook when done. Yields what went wrong, or None."""
     if not students:
         return
+    settings = Judge(config=course.config)
+    limits = Limits(**settings.limits)
+    sandboxed = settings.sandboxed if sandboxed is None else sandboxed
+    seed = settings.seed if seed is None else seed
     released = released_notebook(course.root, lab)
     cancel = threading.Event()
-    with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(students), desc=lab.name, unit="submission") as bar:
+    with (
+        Sandboxes(lab, limits, sandboxed=sandboxed, expected=len(students), cancel=cancel) as sandboxes,
+        ThreadPoolExecutor(jobs or default_jobs(limits)) as pool,
+        tqdm(total=len(students), desc=lab.name, unit="submission") as bar,
+    ):
         doing: dict[Future, str] = {}
         for student in students:
             path = course.folder("submitted", student, lab.name) / lab.notebook
-            doing[pool.submit(prepare, lab, released, path, seed, time_limit, cancel)] = student
+            doing[pool.submit(examine_one, lab, released, path, seed, sandboxes)] = student
         try:
             for future in as_completed(doing):
                 yield doing[future], grade_one(course, lab, doing[future], future)
                 bar.update()
-        except BaseException:  # Ctrl-C, too: the probers have sessions of their own and do not hear it
+        except BaseException:  # Ctrl-C, too: sandboxes have sessions of their own and do not hear it
             cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def prepare(
-    lab: Lab, released: NotebookNode, path: Path, seed: int | None, time_limit: float, cancel: threading.Event
-) -> dict:
+def default_jobs(limits: Limits) -> int:
+    """As many submissions at once as there are cores for, and memory, should each use what it may."""
+    return max(1, min(cores(), psutil.virtual_memory().available // limits.memory))
+
+
+def examine_one(lab: Lab, released: NotebookNode, path: Path, seed: int | None, sandboxes: Sandboxes) -> dict:
     """Examine the submission at `path`. Returns what `nbgrader_steps.Judge` takes as `prepared`."""
-    if cancel.is_set():
+    if sandboxes.cancel.is_set():
         raise Cancelled
     raw, others = read_submission(path)
-    sources, blank = answers(rebuild(released, raw, lab.name, others).notebook)
-    seed = secrets.randbits(32) if seed is None else seed
-    marked = examine(lab, sources, blank, seed, time_limit, cancel)
-    return {"sources": sources, "seed": seed, "marked": [one.plain() for one in marked]}
+    return prepare(lab, *answers(rebuild(released, raw, lab.name, others).notebook), seed, sandboxes)
 
 
 def grade_one(course: Course, lab: Lab, student: str, examined: Future) -> str | None:

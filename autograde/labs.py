@@ -15,6 +15,7 @@ from autograde.variants import Wrong
 
 # How many ranks a lab's checks run on, where its checks.py sets no RANKS.
 DEFAULT_RANKS = 4
+PARTS = ("cases", "probe", "verdict")  # what a check must have of its own
 
 
 class LabError(Exception):
@@ -89,8 +90,11 @@ def load_module(path: Path) -> ModuleType:
     return module
 
 
-def load_checks(path: Path) -> list[Check]:
-    """The checks in the `checks.py` at `path`, in the lab's order, each TODO once. Raises LabError."""
+def load_checks(path: Path, *, probes_only: bool = False) -> list[Check]:
+    """The checks in the `checks.py` at `path`, in the lab's order, each TODO once. Raises LabError.
+
+    probes_only: the file is what `autograde.probe_only` makes, without cases, verdicts and schemas.
+    """
     checks = getattr(load_module(path), "CHECKS", None)
     if not isinstance(checks, list) or not all(isinstance(check, Check) for check in checks):
         raise LabError(f"{path} must end with CHECKS = [...], a list with one Check for each TODO")
@@ -98,6 +102,10 @@ def load_checks(path: Path) -> list[Check]:
     for todo in todos:
         if todos.count(todo) > 1:
             raise LabError(f"{path}: CHECKS has more than one check for `{todo}`")
+    for check in checks:
+        for part in ("probe",) if probes_only else PARTS:
+            if getattr(type(check), part) is getattr(Check, part):
+                raise LabError(f"{path}: the check of `{check.todo}` has no `{part}`; see autograde/check.py")
     return checks
 
 

@@ -12,7 +12,6 @@ nbgrader converts each submission twice: it sanitises what was handed in, then g
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import secrets
 import shutil
@@ -26,14 +25,17 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum
-from traitlets import Dict, Float, Integer, Unicode
+from traitlets import Bool, Dict, Integer, Unicode
 from traitlets.config import Config
 
 from autograde import show
 from autograde.build import release
-from autograde.evidence import TIME_LIMIT, Marked, examine
+from autograde.evidence import Examined, Marked, examine
 from autograde.labs import Lab, LabError, find_lab
+from autograde.limits import Limits
 from autograde.rebuild import Rebuilt, rebuild
+from autograde.sandboxes import Sandboxes
+from autograde.submitted import fingerprint, read_submission
 
 # Where a class lives in the course's folder. It is not below build/, which people delete.
 CLASS = "class"
@@ -74,17 +76,6 @@ def released_notebook(root: Path, lab: Lab) -> NotebookNode:
         return release(nbformat.read(path, as_version=4))
     except OSError as error:
         raise LabError(f"{path} is not there; run `lockstep build {lab.name}`") from error
-
-
-def read_submission(path: Path) -> tuple[bytes | None, tuple[str, ...]]:
-    """The bytes of the notebook at `path`, None if it is no file; and the names of the other notebooks beside it."""
-    others = sorted(other.name for other in path.parent.glob("*.ipynb") if other.name != path.name)
-    return (path.read_bytes() if path.is_file() else None), tuple(others)
-
-
-def fingerprint(raw: bytes | None) -> str:
-    """Tells submissions apart."""
-    return hashlib.sha256(raw).hexdigest() if raw is not None else "no file"
 
 
 def answers(notebook: NotebookNode) -> tuple[dict[str, str], frozenset[str]]:
@@ -146,28 +137,38 @@ class Judge(LabPreprocessor):
     seed = Integer(None, allow_none=True, help="Seed of the cases; None: a fresh one for each submission").tag(
         config=True
     )
-    time_limit = Float(TIME_LIMIT, help="Seconds for all probes of a submission").tag(config=True)
+    limits = Dict(help="Limits of a submission that are not to be those of autograde.limits").tag(config=True)
+    sandboxed = Bool(True, help="Whether student code runs in a sandbox. False: as you, unprotected").tag(config=True)
     prepared = Dict(help="Sources, seed and results of this submission, if it was examined before").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Replace `nb` (which is empty) by the sanitised notebook with results in it."""
         nb = nbformat.reads(resources["lockstep"]["raw"].decode(), as_version=4)
         sources, blank = answers(nb)
-        if self.prepared and self.prepared["sources"] == sources:
-            seed, marked = self.prepared["seed"], [Marked.from_plain(plain) for plain in self.prepared["marked"]]
-        else:
-            seed = secrets.randbits(32) if self.seed is None else self.seed
-            marked = examine(self.lab(resources), sources, blank, seed, self.time_limit)
+        if not self.prepared or self.prepared["sources"] != sources:
+            with Sandboxes(self.lab(resources), Limits(**self.limits), sandboxed=self.sandboxed) as sandboxes:
+                self.prepared = prepare(self.lab(resources), sources, blank, self.seed, sandboxes)
+        marked = [Marked.from_plain(plain) for plain in self.prepared["marked"]]
         by_cell = {f"{one.todo}-check": one for one in marked}
         for cell in nb.cells:
             if cell.metadata.get("nbgrader", {}).get("grade"):
                 cell.outputs = outputs(by_cell[cell.id])
-        nb.metadata.lockstep |= {"seed": seed, "marked": [one.plain() for one in marked]}
+        nb.metadata.lockstep |= {name: self.prepared[name] for name in ("seed", "seconds", "marked")}
         resources["lockstep"] = {
             "manual": nb.metadata.lockstep.manual,
             "unknown": [f"{one.todo}-check" for one in marked if one.score is None],
         }
         return nb, resources
+
+
+def prepare(
+    lab: Lab, sources: dict[str, str], blank: frozenset[str], seed: int | None, sandboxes: Sandboxes
+) -> dict[str, Any]:
+    """Examine a submission. Returns what `Judge` takes as `prepared`: plain data."""
+    seed = secrets.randbits(32) if seed is None else seed
+    found: Examined = examine(lab, sources, blank, seed, sandboxes)
+    marked = [one.plain() for one in found.marked]
+    return {"sources": sources, "seed": seed, "seconds": found.seconds, "marked": marked}
 
 
 def outputs(marked: Marked) -> list[NotebookNode]:

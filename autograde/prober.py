@@ -1,75 +1,56 @@
 """Runs the probes of one submission, apart from the grader. Nothing that it says is believed without a verdict.
 
-    python -m autograde.prober CHANNEL
+It is a fork of the zygote, in a sandbox. It starts a world of ranks before it knows any submission, and then answers
+questions on a socket, one JSON object a line:
 
-It starts in a folder that holds `job.json` (`todo`, `source` and `cases` for each TODO) and the lab's `checks.py`. It
-writes one JSON object a line to the file descriptor CHANNEL, which the ranks do not have; what student code prints goes
-elsewhere:
+    asked    {"todo": "mse_gradient", "source": "def ...", "case": {...}}     one case at a time: there are no others here
+    answers  {"ready": true}                once, when the ranks are up
+             {"evidence": ...}
+             {"broken": "..."}              the ranks could not be replaced
+             {"failed": "..."}              the probe itself failed, not the student's code
 
-    {"world": "ready"}
-    {"todo": "mse_gradient", "state": "begun"}
-    {"todo": "mse_gradient", "state": "done", "evidence": [...]}
-    {"todo": "mse_gradient", "state": "failed", "reason": "..."}      our side failed, not the student's code
-
-It ends when its standard input does, that is, when the grader is gone.
+It ends when the socket is closed.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import select
-import shutil
-import signal
-import sys
-import threading
+import socket
+import time
 from pathlib import Path
 from typing import TextIO
 
-from autograde.check import gather
-from autograde.labs import load_checks, load_ranks
+from autograde.check import Check, plain
+from autograde.labs import load_checks
 from autograde.subject import Subject
+from course.world import World, WorldError
 
 
-def main() -> None:
-    """Do the job in this folder."""
-    channel = os.fdopen(int(sys.argv[1]), "w", encoding="utf-8")
-    os.set_inheritable(channel.fileno(), False)
-    ending = threading.Thread(target=end_with_the_grader, daemon=True)
-    ending.start()
-    job = json.loads(Path("job.json").read_text(encoding="utf-8"))
-    Path("job.json").unlink()
+def probe_all(channel: socket.socket, ranks: int, checks: str) -> None:
+    """Answer what is asked on `channel`. ranks: of the world. checks: the text of a checks.py, cut down to probes."""
     path = Path("checks.py").resolve()
-    checks = {check.todo: check for check in load_checks(path)}
-    from course.world import World
-
-    with World(load_ranks(path), progress=False) as world:
-        say(channel, world="ready")
-        for item in job:
-            todo = item["todo"]
-            say(channel, todo=todo, state="begun")
-            try:
-                evidence = gather(checks[todo], world, Subject(todo, item["source"]), item["cases"])
-            except Exception as error:
-                say(channel, todo=todo, state="failed", reason=f"{type(error).__name__}: {error}")
-            else:
-                say(channel, todo=todo, state="done", evidence=evidence)
-    if select.select([sys.stdin], [], [], 0)[0]:  # the grader went as the job ended: nobody else tidies up
-        ending.join()
+    path.write_text(checks, encoding="utf-8")
+    known = {check.todo: check for check in load_checks(path, probes_only=True)}
+    with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
+        say(out, ready=True)
+        for line in lines:
+            asked = json.loads(line)
+            say(out, **answer(known[asked["todo"]], world, Subject(asked["todo"], asked["source"]), asked["case"]))
 
 
-def say(channel: TextIO, **message: object) -> None:
+def answer(check: Check, world: World, subject: Subject, case: dict) -> dict:
+    """What is to be said of one case. "seconds": how long the probe ran."""
+    began = time.monotonic()
+    try:
+        evidence = plain(check.probe(world, subject, case))
+    except WorldError as error:
+        return {"broken": str(error)}
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return {"evidence": evidence, "seconds": time.monotonic() - began}
+
+
+def say(out: TextIO, **message: object) -> None:
     """Send one message."""
-    channel.write(json.dumps(message) + "\n")
-    channel.flush()
-
-
-def end_with_the_grader() -> None:
-    """Wait for the end of standard input; then tidy up and end this session. The world's reaper ends the ranks."""
-    sys.stdin.buffer.read()
-    shutil.rmtree(Path.cwd(), ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main()
+    out.write(json.dumps(message) + "\n")
+    out.flush()

@@ -25,6 +25,9 @@ from nbformat import NotebookNode
 
 # Longest text of one cell that is graded, in characters. The longest solution is a tenth of it.
 MAX_SOURCE = 100_000
+# Most cells that are looked at, and most other notebooks that are named.
+MAX_CELLS = 10_000
+MAX_OTHERS = 5
 
 
 @dataclass
@@ -55,19 +58,23 @@ class Unreadable(Exception):
     """The file is no notebook. The message ends a sentence that begins with its name."""
 
 
-def rebuild(released: NotebookNode, raw: bytes | None, lab: str, others: tuple[str, ...] = ()) -> Rebuilt:
+def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, others: tuple[str, ...] = ()) -> Rebuilt:
     """Put the student's text into a copy of `released`. Never raises for what is in `raw`.
 
-    released: the lab's notebook as students got it. raw: the file that was handed in; None if there is none.
+    released: the lab's notebook as students got it. raw: the file that was handed in; None if there is none;
+    Unreadable, which says why, if it must not be read.
     lab: the lab's name, with which each problem begins. others: other notebooks that were handed in, by file name.
     """
     rebuilt = Rebuilt(copy.deepcopy(released))
     if raw is None:
-        found = f"; handed in: {', '.join(quoted(name) for name in others)}" if others else ""
+        more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
+        found = f"; handed in: {', '.join(quoted(name) for name in others[:MAX_OTHERS])}{more}" if others else ""
         rebuilt.problems = [f"{lab}: there is no {lab}.ipynb in the submission; 0 of {total(released)} points{found}"]
         rebuilt.manual = "other notebooks were handed in" if others else None
         return rebuilt
     try:
+        if isinstance(raw, Unreadable):
+            raise raw
         cells = read_cells(raw)
     except Unreadable as error:
         rebuilt.problems = [f"{lab}: {lab}.ipynb {error}; it is graded as blank, 0 of {total(released)} points"]
@@ -137,6 +144,8 @@ def read_cells(raw: bytes) -> list[Submitted]:
         raise Unreadable(f"is not JSON: {type(error).__name__}") from error
     if not isinstance(data, dict) or not isinstance(data.get("cells"), list):
         raise Unreadable("is JSON, but not a notebook: it has no list of cells")
+    if len(data["cells"]) > MAX_CELLS:
+        raise Unreadable(f"has {len(data['cells']):,} cells, more than {MAX_CELLS:,}")
     return [read_cell(cell) for cell in data["cells"] if isinstance(cell, dict)]
 
 

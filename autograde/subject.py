@@ -10,6 +10,8 @@ import linecache
 from dataclasses import dataclass
 from typing import Any
 
+from course.output import TooMuchOutput
+
 
 class NoSuchName(Exception):
     """The cell ran, but does not define what the TODO asks for."""
@@ -43,7 +45,7 @@ class Subject:
         self.show_lines()  # again, as this may be a rank, which got the subject as a copy
         try:
             exec(compile(python_source(self.source), self.filename, "exec"), namespace)
-        except NotImplementedError:
+        except (NotImplementedError, TooMuchOutput):
             raise
         except Exception as error:
             raise CellFails(describe(error, self.filename)) from error

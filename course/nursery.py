@@ -18,7 +18,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from course import rank
+from course import rank, reaper
 
 
 def receive(line: socket.socket) -> tuple[dict, list[int]]:
@@ -89,6 +89,17 @@ def serve(path: str) -> None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             for stream in streams:
                 os.close(stream)
+
+
+def serve_as_fork(path: str, mark: str, log: str) -> None:
+    """The same in a fork of a process that has imported everything, and was started `reaper.UNMARKED`."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.closerange(3, 2**16)  # what the ancestor has open is none of the ranks' business
+    reaper.mark_this_process(mark)
+    serve(path)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -14,10 +15,11 @@ import uuid
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from course import launch, rank, reaper
+from course import launch, nursery, rank, reaper
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
 PATIENCE = 3.0  # seconds that ranks may take to answer after a `%px` cell
@@ -31,11 +33,13 @@ class WorldError(RuntimeError):
 class RankProcesses:
     """Starts, replaces and ends the processes of `size` ranks on this machine.
 
+    warm: whether this process has imported what ranks use (`rank.import_libraries`), so that they can be forks of it.
     folder: where they keep logs and connection files, in memory where the machine has a folder for that.
     """
 
-    def __init__(self, size: int, progress: bool) -> None:
+    def __init__(self, size: int, progress: bool, warm: bool = False) -> None:
         self.size = size
+        self.warm = warm
         self.progress = progress
         self.folder = ""
         self.engines: list[int] = []
@@ -158,15 +162,7 @@ class RankProcesses:
             log=log,
         )
         self.client: Any = None
-        with open(f"{self.folder}/nursery.log", "w") as output:
-            self._nursery = subprocess.Popen(
-                [sys.executable, "-m", "course.nursery", f"{self.folder}/nursery"],
-                env={**os.environ, **self._environment("ranks")},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self._nursery = self._start_nursery()
         closing = ExitStack()
         closing.callback(watchdog.wait)
         closing.callback(watchdog.stdin.close)
@@ -175,6 +171,28 @@ class RankProcesses:
         self._ending = weakref.finalize(self, closing.close)
         self._launch()
         self._connect("Starting")
+
+    def _start_nursery(self) -> subprocess.Popen | BaseProcess:
+        """The process whose forks the ranks will be: a fork of this one, where it is warm, or a Python of its own."""
+        path, log = f"{self.folder}/nursery", f"{self.folder}/nursery.log"
+        if self.warm:
+            arguments = (path, f"{self.mark}-ranks", log)
+            fork = multiprocessing.get_context("fork").Process(target=nursery.serve_as_fork, args=arguments, daemon=True)
+            fork.start()
+            return fork
+        with open(log, "w") as output:
+            return subprocess.Popen(
+                [sys.executable, "-m", "course.nursery", path],
+                env={**os.environ, **self._environment("ranks")},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def _nursery_ended(self) -> bool:
+        """Whether nobody is there to fork ranks."""
+        return not self._nursery.is_alive() if self.warm else self._nursery.poll() is not None
 
     def _environment(self, kind: str) -> dict[str, str]:
         """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
@@ -258,7 +276,7 @@ class RankProcesses:
 
     def _failed(self) -> bool:
         """Whether mpiexec, the nursery or a rank ended, so that nothing more is to be waited for."""
-        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery.poll() is not None
+        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery_ended()
         return ended or self.dead(range(self.size))
 
     def _not_started(self) -> WorldError:

@@ -5,6 +5,8 @@ when the owner closes it, or dies, even by SIGKILL, the reaper kills all that ca
 folders. It imports little, so that it starts fast and stays small.
 
     python reaper.py MARK FOLDER...        reads standard input until its end
+
+A process that was forked, not started, has the environment of its ancestor in /proc; `mark_this_process` changes it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import sys
 import time
 
 MARK = "LOCKSTEP_WORLD"
+UNMARKED = "-" * 40  # what an ancestor of forked ranks must be started with: room for a mark
 
 
 def marked(mark: str, spared: int | None = None) -> list[int]:
@@ -51,6 +54,21 @@ def kill_marked(mark: str, spared: int | None = None, timeout: float = 8.0) -> l
                 continue
         time.sleep(0.02)
     return alive
+
+
+def mark_this_process(mark: str) -> None:
+    """Write `mark` over the UNMARKED that this process was started with, so that others see it, and on future forks.
+
+    Raises ValueError if there is no room for it.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_void_p
+    place = libc.getenv(MARK.encode())
+    if not place or len(ctypes.string_at(place)) < len(mark):
+        raise ValueError(f"This process was started without room for {MARK}.")
+    ctypes.memmove(place, mark.encode(), len(mark))
 
 
 def main() -> None:

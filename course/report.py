@@ -14,6 +14,8 @@ from course.watch import PREFIX, in_cell
 
 FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
 
+PRINTED = 10_000  # characters of a rank's output that plain data keeps
+
 
 @dataclass
 class RankReport:
@@ -77,7 +79,7 @@ class Outcome:
     """What became of one run.
 
     state: "ok", "raised", "hang" (ranks wait for each other), "too-slow" (a rank still computes), "rank-died" or
-    "interrupted"; the refinements "not-done", "no-such-name" and "cell-fails" of "raised" for a check's subject.
+    "interrupted"; the refinements of "raised" in REFINED, most of them for a check's subject.
     """
 
     state: str
@@ -122,8 +124,8 @@ class Outcome:
         return "\n".join(f"rank {rank.rank}  {rank.sentence()}" for rank in self.ranks)
 
     def plain(self) -> dict:
-        """As plain JSON; results that JSON cannot carry turn the state into "bad-result"."""
-        ranks = [{**asdict(rank), "result": None} for rank in self.ranks]
+        """As plain JSON; results that JSON cannot carry turn the state into "bad-result". Of what was printed, the end."""
+        ranks = [{**asdict(rank), "result": None, "stdout": rank.stdout[-PRINTED:]} for rank in self.ranks]
         state, detail = self.state, self.detail
         for entry, rank in zip(ranks, self.ranks, strict=True):
             try:
@@ -137,7 +139,12 @@ class Outcome:
 
 
 ORDER = ["died", "raised", "waiting", "running", "returned"]
-REFINED = {"NotImplementedError": "not-done", "NoSuchName": "no-such-name", "CellFails": "cell-fails"}
+REFINED = {
+    "NotImplementedError": "not-done",
+    "NoSuchName": "no-such-name",
+    "CellFails": "cell-fails",
+    "TooMuchOutput": "too-much-output",
+}
 
 
 def judge_state(ranks: list[RankReport]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 import cloudpickle
 
+from course.output import limited_output
 from course.watch import in_cell, recording
 
 
@@ -110,6 +111,7 @@ class SubWorld:
         from mpi4py import MPI
 
         with ExitStack() as stack:
+            stack.enter_context(limited_output())
             comm = self.comm
             if self.plan.log:
                 log = self.plan.log.format(rank=MPI.COMM_WORLD.rank)

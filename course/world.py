@@ -60,18 +60,20 @@ class World:
     """`size` MPI ranks, started at once and shown to be ready.
 
     size: number of ranks. stall: seconds without any progress, while all unfinished ranks wait in communication calls,
-    after which a run counts as deadlocked. progress: whether to show a progress bar.
+    after which a run counts as deadlocked. progress: whether to show a progress bar. warm: whether ranks are forked
+    from this very process, which has imported their libraries and was started with room for their mark, see
+    `course.reaper`: they are then ready at once.
     Raises WorldError or course.launch.MissingMPI, which say what is missing, if the ranks cannot be started.
     """
 
-    def __init__(self, size: int = 4, *, stall: float = 3.0, progress: bool = True) -> None:
+    def __init__(self, size: int = 4, *, stall: float = 3.0, progress: bool = True, warm: bool = False) -> None:
         if size < 1:
             raise ValueError(f"A world has at least one rank, not {size}.")
         self.size = size
         self.stall = stall
         self.outcome: Outcome | None = None
         self._runs = 0
-        self._processes = RankProcesses(size, progress=progress)
+        self._processes = RankProcesses(size, progress=progress, warm=warm)
 
     def __enter__(self) -> World:
         return self

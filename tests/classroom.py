@@ -7,6 +7,7 @@ import copy
 import csv
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -29,10 +30,14 @@ WHEN = "2025-01-01 10:00:00.000000 UTC"
 
 @dataclass
 class Classroom:
-    """One lab of a course at `root`; the students' machines and the exchange are in folders beside it."""
+    """One lab of a course at `root`; the students' machines and the exchange are in folders beside it.
+
+    config: lines for nbgrader_config.py, such as `c.Judge.limits = {...}`.
+    """
 
     root: Path
     lab: str
+    config: str = ""
 
     @property
     def home(self) -> Path:
@@ -49,7 +54,7 @@ class Classroom:
         """For commands: this course, this exchange, our nbgrader_config.py."""
         self.home.mkdir(exist_ok=True)
         (self.home / "nbgrader_config.py").write_text(
-            f"c.Exchange.root = {str(self.exchange)!r}\nc.CourseDirectory.course_id = 'lockstep'\n"
+            f"c.Exchange.root = {str(self.exchange)!r}\nc.CourseDirectory.course_id = 'lockstep'\n{self.config}\n"
         )
         return {
             **os.environ,
@@ -65,6 +70,21 @@ class Classroom:
     def grade(self, *args: str) -> Result:
         """Grade the lab as it was handed in, without the exchange."""
         return self.lockstep("grade", self.lab, "--no-collect", *args)
+
+    def apart(self, *args: str, seconds: float, **environment: str) -> tuple[int | None, str]:
+        """Run `lockstep` as a process of its own. Returns its status, None if it hung, and what it said."""
+        command = [sys.executable, "-m", "autograde", *args]
+        known = self.environment | {"PYTHONPATH": str(REPOSITORY)} | environment
+        output = self.home / "output.txt"
+        with open(output, "wb") as file:  # no pipe: a process that outlives the command would keep it open
+            process = subprocess.Popen(command, env=known, stdout=file, stderr=file, start_new_session=True)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return None, output.read_text()
+        return process.returncode, output.read_text()
 
     def nbgrader(self, *args: str, cwd: Path | None = None, ours: bool = True) -> subprocess.CompletedProcess:
         """Run nbgrader's own command; with our configuration, or as it comes out of the box."""

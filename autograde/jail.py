@@ -1,0 +1,93 @@
+"""Goes into the namespaces of a running bubblewrap, and gives up every privilege there.
+
+bubblewrap starts programs. What is to run in here is a fork of a process that has imported everything, so it follows
+bubblewrap's own child into its namespaces; see setns(2), capabilities(7) and bwrap(1).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import subprocess
+
+# Order is without meaning: one call of setns enters all, the user namespace first, which gives the right to the others.
+NAMESPACES = {
+    "user": 0x10000000,
+    "mnt": 0x00020000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+    "ipc": 0x08000000,
+    "uts": 0x04000000,
+    "cgroup": 0x02000000,
+}
+PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP = 38, 24
+CAPABILITY_VERSION_3 = 0x20080522
+
+
+class JailFailed(Exception):
+    """bubblewrap did not start, or cannot be followed. Says why."""
+
+
+class Jail:
+    """bubblewrap with nothing but a sleeping program in it.
+
+    command: bwrap's command line without the program, and without ``--info-fd``. Raises JailFailed.
+    """
+
+    def __init__(self, command: list[str]) -> None:
+        reading, writing = os.pipe()
+        self.process = subprocess.Popen(
+            [*command, "--info-fd", str(writing), "--", "sh", "-c", "echo inside && exec sleep infinity"],
+            pass_fds=[writing],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        os.close(writing)
+        with os.fdopen(reading) as info:
+            about = info.read()
+        # When its program runs, bubblewrap has made the last user namespace, from which no way leads into another.
+        if self.process.stdout.readline() != "inside\n":
+            self.process.kill()
+            said = " ".join(self.process.communicate()[1].split())[-500:]
+            raise JailFailed(f"bubblewrap did not start: {said or 'it said nothing'}")
+        self.member = os.pidfd_open(json.loads(about)["child-pid"])
+
+    def enter(self) -> None:
+        """Move this process in; of its process namespace, only children made from now on will be members."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(self.member, sum(NAMESPACES.values())):
+            raise JailFailed(f"setns: {os.strerror(ctypes.get_errno())}")
+
+    def end(self) -> None:
+        """Kill everything in it, and wait until nothing is left: its files go with its last process."""
+        self.process.kill()  # its child dies with it, which is process 1 of the namespace
+        self.process.wait()
+
+
+def give_up_privileges() -> None:
+    """Drop all capabilities, for good, and keep programs from giving any back."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails beyond the last one that the kernel knows
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    if libc.capset(header, (ctypes.c_uint32 * 6)()) or libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise JailFailed(f"capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")
+
+
+def limit_this_process(memory: int, file: int, cpu: float) -> None:
+    """Limits that the kernel holds this process and its children to, each by itself: a first line of defence."""
+    for what, limit in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, file),
+        (resource.RLIMIT_CPU, int(cpu) + 1),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 4096),
+        (resource.RLIMIT_MEMLOCK, 64 * 2**20),
+    ):
+        _, hard = resource.getrlimit(what)
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(what, (limit, limit))

@@ -1,0 +1,49 @@
+"""What a submission may use while it is graded, and what is said of one that wants more."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+MIB = 2**20
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one submission. Set them in nbgrader_config.py, e.g. ``c.Judge.limits = {"memory": 8 * 2**30}``.
+
+    memory: bytes, of all its processes and of its files, which are in memory, too. processes: how many at once.
+    cpu: seconds of processor time, of all its processes. file: bytes in one file. disk: bytes in all files of a folder
+    (there are two, /tmp and /dev/shm). evidence: bytes that come back for one case. todo, notebook, submission: seconds
+    for the probes of one TODO, for all TODOs in one sandbox (the next gets a fresh one), and for everything, second tries
+    and the start of sandboxes included. Below them are the deadlines of a check's own runs, and below these the seconds
+    after which a collective counts as deadlocked.
+    """
+
+    memory: int = 4 * GIB
+    processes: int = 128
+    cpu: float = 600.0
+    file: int = 256 * MIB
+    disk: int = 512 * MIB
+    evidence: int = 8 * MIB
+    todo: float = 60.0
+    notebook: float = 240.0
+    submission: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.todo <= self.notebook <= self.submission:
+            raise ValueError("Limits of time must rise: todo, notebook, submission.")
+
+    def plain(self) -> dict:
+        """As plain JSON."""
+        return asdict(self)
+
+
+# What is said where a limit ended a TODO. The keys are those of findings.
+BEYOND = {
+    "memory-limit": "While this TODO ran, its ranks together used more memory than a submission may have.",
+    "process-limit": "While this TODO ran, there were more processes and threads than a submission may start.",
+    "cpu-limit": "While this TODO ran, the submission used up the processor time that it may have.",
+    "evidence-limit": "What your code returned or communicated is too large to be looked at.",
+    "sandbox-ended": "While this TODO ran, the process that runs the checks was ended, twice. Your code did that.",
+}

@@ -1,0 +1,56 @@
+"""What the processes of a process namespace use, as seen in its /proc: memory, processes, processor time."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK = os.sysconf("SC_CLK_TCK")
+UTIME, CUTIME, THREADS = 11, 13, 17  # fields of /proc/PID/stat behind the name; see proc(5)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """memory: bytes, in which pages that processes share count once for each. threads: of all processes.
+    cpu: seconds, of all processes that are alive, and of all that were waited for."""
+
+    pids: tuple[int, ...]
+    memory: int
+    threads: int
+    cpu: float
+
+
+def usage(proc: str = "/proc") -> Usage:
+    """What all processes there use now."""
+    pids, memory, threads, cpu = [], 0, 0, 0
+    for entry in os.listdir(proc):
+        if not entry.isdigit():
+            continue
+        with suppress(OSError):  # it ended just now
+            with open(f"{proc}/{entry}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+            with open(f"{proc}/{entry}/statm", "rb") as file:
+                _, resident, shared, *_ = map(int, file.read().split())
+            pids.append(int(entry))
+            memory += (resident - shared) * PAGE
+            threads += int(fields[THREADS])
+            cpu += sum(map(int, fields[UTIME : CUTIME + 2]))
+    return Usage(tuple(pids), memory, threads, cpu / TICK)
+
+
+def proportional(pids: tuple[int, ...], proc: str = "/proc") -> int:
+    """Bytes of memory that these processes use, each shared page counted once. Slow: some milliseconds for each."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError), open(f"{proc}/{pid}/smaps_rollup", "rb") as file:
+            lines = dict(line.split(b":") for line in file.read().splitlines()[1:])
+            total += int(lines[b"Pss_Anon"].split()[0]) * 1024
+    return total
+
+
+def in_files(*folders: str) -> int:
+    """Bytes in the files of file systems in memory."""
+    found = [os.statvfs(folder) for folder in folders]
+    return sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in found)

@@ -1,0 +1,28 @@
+"""All attacks, by group. A group is graded in one go."""
+
+from __future__ import annotations
+
+import bombs
+import endings
+import files
+import forgeries
+import lies
+import notebooks
+import patches
+import readers
+import survivors
+import timeouts
+from attack import Attack
+
+GROUPS: dict[str, tuple[Attack, ...]] = {
+    "lies": lies.ATTACKS,
+    "patches": patches.ATTACKS,
+    "readers": readers.ATTACKS,
+    "forgeries": forgeries.ATTACKS,
+    "endings": endings.ATTACKS,
+    "survivors": survivors.ATTACKS,
+    "bombs": bombs.ATTACKS,
+    "timeouts": timeouts.ATTACKS,
+    "notebooks": notebooks.ATTACKS,
+    "files": files.ATTACKS,
+}

@@ -1,0 +1,214 @@
+"""Grades a class with attackers in it, and finds what they changed, reached or left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import secrets
+import socket
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from attack import Attack, Place
+from classroom import Classroom
+from small_course import ANSWERS, LAB, make_course
+
+# Low, so that a test need not fill this machine to reach them.
+LIMITS = {
+    "memory": 1_500 * 2**20,
+    "processes": 60,
+    "cpu": 30,
+    "file": 64 * 2**20,
+    "disk": 96 * 2**20,
+    "output": 100_000,
+    "todo": 25,
+    "notebook": 80,
+    "submission": 120,
+}
+NEIGHBOURS = {
+    "ada": ANSWERS,
+    "bob": {"double": "def double(x):\n    return 2 * abs(x)", "total": "def total(comm, x):\n    return x"},
+    "zoe": ANSWERS,
+}
+MEMORY = Path("/dev/shm")
+PATIENCE = 12.0  # seconds that the grader's own may take to end, see `course.world`
+PR_SET_CHILD_SUBREAPER = 36
+GRADES = """
+    SELECT student.id, base_cell.name, grade_cells.max_score, grade.auto_score, grade.manual_score, grade.extra_credit,
+        grade.needs_manual_grade, submitted_assignment.timestamp, submitted_notebook.late_submission_penalty,
+        submitted_notebook.flagged, comment.auto_comment, comment.manual_comment
+    FROM grade
+    JOIN base_cell ON base_cell.id = grade.cell_id
+    JOIN grade_cells ON grade_cells.id = grade.cell_id
+    JOIN submitted_notebook ON submitted_notebook.id = grade.notebook_id
+    JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assignment_id
+    JOIN student ON student.id = submitted_assignment.student_id
+    LEFT JOIN comment ON comment.notebook_id = grade.notebook_id AND comment.cell_id = grade.cell_id
+    ORDER BY student.id, base_cell.name
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is to be seen of a class after its grading.
+
+    place: where it was. status, output: of `lockstep grade`; status None: it hung. rows: of grades.csv, by student.
+    grades: the gradebook's rows. schema: of the gradebook. mode: of its file. changed: files of the course and the home
+    that are not as before, but those that grading writes. left: what the grading left behind. reached: who connected to
+    the test's sockets.
+    """
+
+    place: Place
+    status: int | None
+    output: str
+    rows: dict[str, dict[str, str]]
+    grades: list[tuple]
+    schema: list[str]
+    mode: int
+    changed: list[str]
+    left: list[str]
+    reached: list[str]
+
+    def of(self, *students: str) -> list[tuple]:
+        """The gradebook's rows of these students."""
+        return [row for row in self.grades if row[0] in students]
+
+
+def graded(root: Path, attacks: Sequence[Attack], jobs: int = 2, seconds: float = 400) -> Seen:
+    """Grade the neighbours and these attackers, in a course at `root`."""
+    adopt_orphans()
+    with field(root) as (place, doors):
+        for student, answers in NEIGHBOURS.items():
+            place.room.put(student, place.room.answered(answers))
+        for attack in attacks:
+            attack.put(place)
+        before, temporary = files(place), root.parent / "tmp"
+        processes, memory, segments = offspring(), set(os.listdir(MEMORY)), shared_segments()
+        temporary.mkdir()
+        status, output = place.room.apart(
+            *("grade", LAB, "--no-collect", "--jobs", str(jobs), "--seed", "5"),
+            seconds=seconds,
+            HOME=str(place.home),
+            TMPDIR=str(temporary),
+            LOCKSTEP_ATTACKED=place.secret,
+        )
+        left = leftovers(processes, memory, segments, temporary)
+        left += [str(path) for top in (Path("/tmp"), Path("/var/tmp"), MEMORY) for path in top.glob(f"*{place.mark}*")]
+        after = files(place)
+        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        reached = [name for name, door in doors.items() if connected(door)]
+        book = root / "class" / "gradebook.db"
+        with contextlib.closing(sqlite3.connect(f"file:{book}?mode=ro", uri=True)) as database:
+            grades = database.execute(GRADES).fetchall()
+            schema = sorted(text for (text,) in database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL"))
+        csv = root / "class" / LAB / "grades.csv"
+        rows = place.room.rows() if csv.exists() else {}
+        mode = stat.S_IMODE(book.stat().st_mode)
+        return Seen(place, status, output, rows, grades, schema, mode, changed, left, reached)
+
+
+@contextlib.contextmanager
+def field(root: Path) -> Iterator[tuple[Place, dict[str, socket.socket]]]:
+    """A built course at `root`, with sockets that listen as long as the grading takes."""
+    room = Classroom(make_course(root), LAB, config=f"c.Judge.limits = {LIMITS!r}")
+    assert room.lockstep("build").exit_code == 0
+    secret, mark, home = secrets.token_hex(16), f"was-here-{secrets.token_hex(4)}", root.parent / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh" / "id_ed25519").write_text(secret)
+    (room.exchange / "lockstep" / "inbound").mkdir(parents=True)
+    (room.exchange / "lockstep" / "inbound" / "secret.txt").write_text(secret)
+    with contextlib.ExitStack() as stack:
+        doors = {"TCP": stack.enter_context(socket.socket())}
+        doors["TCP"].bind(("127.0.0.1", 0))
+        for name, address in (("abstract", f"\0{mark}"), ("file", str(root.parent / "door"))):
+            doors[name] = stack.enter_context(socket.socket(socket.AF_UNIX))
+            doors[name].bind(address)
+        for door in doors.values():
+            door.listen()
+            door.setblocking(False)
+        port = doors["TCP"].getsockname()[1]
+        yield Place(room, home, secret, port, mark, root.parent / "door", mark), doors
+
+
+def connected(door: socket.socket) -> bool:
+    """Whether somebody connected."""
+    with contextlib.suppress(BlockingIOError):
+        door.accept()[0].close()
+        return True
+    return False
+
+
+def files(place: Place) -> dict[str, str]:
+    """A fingerprint of each file that a grading must leave as it is."""
+    found = {}
+    own = {"gradebook.db", "autograded", "feedback", LAB}  # what grading writes in class/
+    for top in (place.room.root, place.home):
+        for folder, folders, names in os.walk(top):
+            if Path(folder) == place.room.root / "class":
+                folders[:] = [name for name in folders if name not in own]
+                names = [name for name in names if name not in own]
+            for path in (Path(folder, name) for name in names):
+                regular = stat.S_ISREG(path.lstat().st_mode)
+                small = regular and path.stat().st_size < 2**20
+                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if small else str(path.lstat())
+    return found
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of what its descendants leave behind, so that nobody gets out of its sight."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def offspring() -> set[tuple[int, float]]:
+    """Process id and start of each living descendant of this process."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.add((process.pid, process.create_time()))
+    return found
+
+
+def shared_segments() -> set[str]:
+    """Keys of the System V shared memory segments of this machine."""
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    return {" ".join(line.split()[:2]) for line in lines}
+
+
+def leftovers(
+    processes: set[tuple[int, float]], memory: set[str], segments: set[str], temporary: Path
+) -> list[str]:
+    """What is there now and was not before, once the grader's own had time to end."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        left = [f"process {pid}: {command(pid)}" for pid, _ in offspring() - processes]
+        left += [f"{MEMORY}/{name}" for name in set(os.listdir(MEMORY)) - memory if not used_by_others(name)]
+        left += [f"segment {key}" for key in shared_segments() - segments]
+        left += [str(path) for path in temporary.iterdir()]
+        if not left or time.monotonic() > end:
+            return left
+        time.sleep(0.1)
+
+
+def command(pid: int) -> str:
+    """A process's command line, as far as it can be read."""
+    with contextlib.suppress(psutil.Error):
+        return " ".join(psutil.Process(pid).cmdline())[:200]
+    return "?"
+
+
+def used_by_others(name: str) -> bool:
+    """Whether a process that does not descend from this one names `name`: another test run on this machine."""
+    mine = {pid for pid, _ in offspring()} | {os.getpid()}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid not in mine and any(name in text for text in [*process.cmdline(), *process.environ().values()]):
+                return True
+    return False

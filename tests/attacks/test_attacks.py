@@ -1,0 +1,52 @@
+"""Hostile submissions get exactly what they deserve, harm nobody, and leave nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+from attack import Attack
+from catalogue import GROUPS
+from harness import NEIGHBOURS
+
+pytestmark = pytest.mark.timeout(500)
+ATTACKS = [pytest.param(group, attack, id=attack.name) for group, attacks in GROUPS.items() for attack in attacks]
+EXPECTED = {
+    "ada": ("graded", "5", "2", "3", ""),
+    "bob": ("graded", "1.5", "1.5", "0", "double:sign-lost; total:not-total"),
+    "zoe": ("graded", "5", "2", "3", ""),
+}
+
+
+@pytest.mark.parametrize(("group", "attack"), ATTACKS)
+def test_an_attack_gets_exactly_what_it_deserves(seen, group: str, attack: Attack):
+    row = seen(group).rows[attack.name]
+    findings: dict[str, set[str]] = {todo: set() for todo in attack.expected}
+    for found in filter(None, row["findings"].split("; ")):
+        todo, _, key = found.partition(":")
+        findings[todo].add(key)
+    got = {todo: (float(row[todo]) if row[todo] else None, findings[todo]) for todo in attack.expected}
+    assert got == attack.expected, row
+    waits = attack.manual or None in {score for score, _ in attack.expected.values()}
+    assert row["status"] == ("needs manual grading" if waits else "graded"), row
+    assert attack.problem in row["problems"]
+    assert attack.problem or waits or not row["problems"], row
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_neighbours_and_the_gradebook_are_as_without_attackers(seen, group: str):
+    with_them, without = seen(group), seen("")
+    columns = ("status", "score", "double", "total", "findings")
+    assert {name: tuple(with_them.rows[name][column] for column in columns) for name in NEIGHBOURS} == EXPECTED
+    assert with_them.of(*NEIGHBOURS) == without.grades
+    assert (with_them.schema, with_them.mode) == (without.schema, without.mode)
+    assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *(attack.name for attack in GROUPS[group])}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_grading_comes_to_its_end(seen, group: str):
+    assert seen(group).status == 0, seen(group).output
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_nothing_is_left_behind_changed_or_reached(seen, group: str):
+    after = seen(group)
+    assert (after.left, after.changed, after.reached) == ([], [], [])
