@@ -21,6 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from autograde import sandbox
 from course.launch import MissingMPI, mpi_environment, mpiexec
 
 SETUP = "./lockstep setup"
@@ -217,11 +218,13 @@ def probe_library(name: str, module: str, programs: Iterable[str], needed: bool)
 
 
 def probe_bubblewrap() -> Probe:
-    """Whether bubblewrap makes the sandbox in which a class is graded."""
-    if not shutil.which("bwrap"):
+    """Whether bubblewrap makes the sandbox in which student code is graded."""
+    try:
+        answer = ask(sandbox.trial(), 20)
+    except sandbox.SandboxRefused:
         return Probe("bubblewrap", "no", "not installed", "sudo apt install bubblewrap")
-    options = "--ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --unshare-net --unshare-pid --unshare-ipc"
-    answer = ask(["bwrap", *options.split(), "--die-with-parent", "--new-session", "true"], 20)
+    except MissingMPI as error:
+        return Probe("bubblewrap", "partly", f"not tried: {error}", SETUP)
     if answer.problem:
         mend = "sudo sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)"
         return Probe("bubblewrap", "no", answer.problem, mend)

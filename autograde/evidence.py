@@ -111,7 +111,9 @@ class Examination:
         except Cancelled:
             raise
         except Exception as error:
-            return Marked(todo, points, None, f"the verdict could not read the evidence: {type(error).__name__}: {error}")
+            return Marked(
+                todo, points, None, f"the verdict could not read the evidence: {type(error).__name__}: {error}"
+            )
 
     def _lost(self, check: Check, key: str, message: str) -> Marked:
         """All points of a TODO lost, for one reason."""
@@ -145,7 +147,9 @@ class Examination:
         now = time.monotonic()
         self._end = self._end or now + self.limits.submission
         if now > self._end:
-            raise Unjudged(f"time was up before it could be run ({self.limits.submission:g} s for the whole submission)")
+            raise Unjudged(
+                f"time was up before it could be run ({self.limits.submission:g} s for the whole submission)"
+            )
         end = min(now + self.limits.todo, self._end)
         gathered = []
         for case in cases:

@@ -51,8 +51,8 @@ def grade(
     """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
 
     students: only these ids; none: all. jobs: submissions examined at once; None: as many as the machine carries. seed:
-    of the cases; None: a fresh one for each. collect: fetch from the exchange first. force: grade again what was graded.
-    sandboxed: False runs student code unprotected; None: as the configuration has it, which is protected.
+    of the cases; None: a fresh one for each. collect: fetch from the exchange first. force: grade again what was graded
+    before. sandboxed: False runs student code unprotected; None: as the configuration has it, which is protected.
     Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it, or if another grading runs,
     SandboxRefused.
     """
@@ -112,12 +112,18 @@ def grade_class(
             due.append(student)
     again = len(chosen) - len(due) - len(failed)
     click.echo(f"{lab.name}: {len(due)} to grade" + (f", {again} graded before and unchanged" if again else ""))
+    unread = []
     for student, error in grade_all(course, lab, due, jobs, seed, sandboxed):
         if error:
             failed[student] = error
             tqdm.write(f"{printable(student)}: not graded: {error}")
-    without = [student for student in chosen if student not in failed and not has_feedback(course, lab, student)]
-    unread = write_feedback(course, lab, without)
+        elif not write_feedback(course, lab, student):  # now, while others are examined
+            unread.append(student)
+    done = {*failed, *unread}
+    without = [student for student in chosen if student not in done and not has_feedback(course, lab, student)]
+    for student in tqdm(without, desc="feedback", unit="page", disable=not without):
+        if not write_feedback(course, lab, student):
+            unread.append(student)
     rows = grades.collect_rows(course, lab, todos, there, failed)
     click.echo(grades.table(rows, todos))
     path = grades.csv_path(course, lab)
@@ -169,10 +175,14 @@ def timestamp(folder: Path) -> bytes | None:
 
 
 def has_feedback(course: Course, lab: Lab, student: str) -> bool:
-    """Whether the feedback on the last grading is there."""
+    """Whether the feedback on the last grading is there, and whole."""
     graded = course.folder("autograded", student, lab.name) / lab.notebook
     page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
-    return not graded.exists() or (page.exists() and page.stat().st_mtime_ns >= graded.stat().st_mtime_ns)
+    if not graded.exists():
+        return True
+    if not page.exists() or page.stat().st_mtime_ns < graded.stat().st_mtime_ns:
+        return False
+    return page.read_bytes().rstrip().endswith(b"</html>")
 
 
 def grade_all(
@@ -230,13 +240,11 @@ def grade_one(course: Course, lab: Lab, student: str, examined: Future) -> str |
     return None
 
 
-def write_feedback(course: Course, lab: Lab, students: list[str]) -> list[str]:
-    """Write the feedback pages. Returns the ids of those that could not be written, each of which is named."""
-    failed = []
-    for student in tqdm(students, desc="feedback", unit="page", disable=not students):
-        try:
-            course.feedback(lab.name, student)
-        except StepFailed as error:
-            failed.append(student)
-            tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
-    return failed
+def write_feedback(course: Course, lab: Lab, student: str) -> bool:
+    """Write a student's feedback page. Returns whether that worked; it says why not."""
+    try:
+        course.feedback(lab.name, student)
+    except StepFailed as error:
+        tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
+        return False
+    return True

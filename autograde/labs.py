@@ -15,7 +15,7 @@ from autograde.variants import Wrong
 
 # How many ranks a lab's checks run on, where its checks.py sets no RANKS.
 DEFAULT_RANKS = 4
-PARTS = ("cases", "probe", "verdict")  # what a check must have of its own
+PARTS = ("cases", "probe", "schema", "verdict")  # what a check must have of its own
 
 
 class LabError(Exception):

@@ -1,13 +1,14 @@
 """What of a lab's checks goes into the sandbox: the probes, and all that these need, but no case and no verdict.
 
-Works on source text alone: nothing is imported or run. What is needed is found by name. A module-level name that a kept
-part mentions is needed, and so is a method or attribute of a check that a kept part mentions behind a dot. So code that
-looks names up in strings (``globals()["x"]``) is not understood.
+Works on source text alone: nothing is imported or run. What is needed is found by name. A name of the module that a
+kept part mentions is needed, and so is a method or attribute of a check that a kept part mentions behind a dot. So code
+that looks names up in strings (``globals()["x"]``) is not understood.
 """
 
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,10 +26,10 @@ def probe_only(source: str, name: str) -> str:
     name: what errors call it. Raises LabError where the text is not Python, or sets no CHECKS.
     """
     try:
-        tree = ast.parse(source)
+        tree, table = ast.parse(source), symtable.symtable(source, name, "exec")
     except (SyntaxError, ValueError, RecursionError) as error:
         raise LabError(f"{name} does not load: {type(error).__name__}: {error}") from error
-    kept = Kept(tree)
+    kept = Kept(tree, table)
     if not kept.reach():
         raise LabError(f"{name} must end with CHECKS = [...], a list with one Check for each TODO")
     return ast.unparse(kept.module()) + "\n"
@@ -40,8 +41,9 @@ class Kept:
     `names` and `attributes` hold what the kept parts mention, by itself and behind a dot.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, table: symtable.SymbolTable) -> None:
         self.tree = tree
+        self.tables = {(inner.get_name(), inner.get_lineno()): inner for inner in inside(table)}
         self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         self.checks = check_classes(self.classes, check_names(tree))
         self.names: set[str] = set(ROOTS)
@@ -52,9 +54,21 @@ class Kept:
         before = None
         while before != (before := (len(self.names), len(self.attributes))):
             for node in self.nodes():
-                self.names |= {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
+                self.names |= self.mentioned(node)
                 self.attributes |= {leaf.attr for leaf in ast.walk(node) if isinstance(leaf, ast.Attribute)}
         return any("CHECKS" in bound(node) for node in self.tree.body)
+
+    def mentioned(self, node: ast.AST) -> set[str]:
+        """Names that a part of the module takes from it; of a function without those that are its own."""
+        if isinstance(node, ast.ClassDef):
+            parts = [*node.bases, *node.keywords, *node.decorator_list, *node.body]
+            return set().union(*map(self.mentioned, parts))
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name)}
+        tables = inside(self.tables[node.name, node.lineno])
+        own = {symbol.get_name() for table in tables for symbol in table.get_symbols() if symbol.is_global()}
+        around = [*node.decorator_list, node.args, *([node.returns] if node.returns else [])]
+        return own.union(*map(self.mentioned, around))
 
     def nodes(self) -> Iterator[ast.AST]:
         """All statements to keep, of checks their heads and members one by one."""
@@ -93,6 +107,13 @@ class Kept:
         return ast.Module(body, type_ignores=[])
 
 
+def inside(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """A scope and those in it."""
+    yield table
+    for child in table.get_children():
+        yield from inside(child)
+
+
 def always(node: ast.stmt) -> bool:
     """Whether a statement of a module stays in any case: it changes how the others are compiled, or brings any name."""
     if isinstance(node, ast.ImportFrom):
@@ -115,9 +136,9 @@ def bound(node: ast.stmt) -> set[str]:
         targets = [node.target] if hasattr(node, "target") else node.targets
         roots = [first(leaf) for target in targets for leaf in spread(target)]
         return {root.id for root in roots if isinstance(root, ast.Name)}
-    inside = (child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node)
+    within = (child for child in ast.walk(node) if isinstance(child, ast.stmt) and child is not node)
     stored = {leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)}
-    return stored.union(*map(bound, inside))
+    return stored.union(*map(bound, within))
 
 
 def bound_by(alias: ast.alias) -> str:
@@ -180,9 +201,9 @@ def modules_needed(source: str, *start: str) -> list[Path]:
         path = waiting.pop()
         if path not in seen:
             seen.add(path)
-            inside = ".".join(path.relative_to(PACKAGE.parent).parent.parts)
+            package = ".".join(path.relative_to(PACKAGE.parent).parent.parts)
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            waiting += [other for module in imported(tree, inside) for other in files_of(module)]
+            waiting += [other for module in imported(tree, package) for other in files_of(module)]
     return sorted(seen)
 
 
@@ -207,12 +228,12 @@ def files_of(module: str) -> list[Path]:
 
     Empty where there is no such module, or it is another package's.
     """
-    package, *inside = module.split(".")
+    package, *parts = module.split(".")
     if package != PACKAGE.name:
         return []
-    place = PACKAGE.joinpath(*inside)
+    place = PACKAGE.joinpath(*parts)
     own = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     if not own.is_file():
         return []
-    packages = [PACKAGE.joinpath(*inside[:depth]) / "__init__.py" for depth in range(len(inside))]
+    packages = [PACKAGE.joinpath(*parts[:depth]) / "__init__.py" for depth in range(len(parts))]
     return [*(path for path in packages if path.is_file()), own]

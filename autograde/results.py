@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograde.check import Finding
 from autograde.findings import Findings
 
@@ -45,6 +47,8 @@ def compared(result: dict, right: float, rank: int, size: int) -> list[Finding]:
     return found
 
 
-def agree(value: float | None, due: float | None) -> bool:
-    """Whether two numbers are there, and the same but for rounding."""
-    return value is not None and due is not None and abs(value - due) <= TOLERANCE * max(1, abs(due))
+def agree(value: Any, due: float | None) -> bool:
+    """Whether two numbers are there, and the same but for rounding. value: also what is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or due is None:
+        return False
+    return abs(value - due) <= TOLERANCE * max(1, abs(due))

@@ -47,6 +47,10 @@ OWN_ETC = {
     "hosts": "127.0.0.1 localhost sandbox\n",
 }
 
+# Settings of the whole machine in /proc, which belong to root: bubblewrap covers them only where it notices that they
+# can be written, and root who grades could. Here they are always covered.
+MACHINE = ("acpi", "bus", "driver", "fs", "irq", "mtrr", "pressure", "scsi", "sys", "sysrq-trigger")
+
 # What is passed on of our environment: what finding and starting Python, MPI and GPUs takes, and nothing secret.
 PASSED_ON = ("CONDA_PREFIX", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "VIRTUAL_ENV")
 PASSED_ON_FROM = (
@@ -100,9 +104,10 @@ def inner(checks: str, limits: Limits) -> list[str]:
         *("--uid", "1000", "--gid", "1000", "--cap-drop", "ALL", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session"),
         *("--ro-bind", "/", "/", "--dev", "/dev", *gpus(), "--proc", "/proc"),
+        *(word for name in MACHINE for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")),
         *("--size", str(limits.disk), "--tmpfs", "/tmp", "--size", str(limits.disk), "--tmpfs", "/dev/shm"),
         *shown(covered),
-        *("--chdir", "/"),
+        *("--remount-ro", "/dev", "--chdir", "/"),
     ]
 
 
@@ -162,13 +167,17 @@ def gpus() -> list[str]:
     return [*shown, "--ro-bind-try", "/sys", "/sys"] if devices else []
 
 
+def trial() -> list[str]:
+    """A command that does nothing, in both sandboxes. Raises SandboxRefused."""
+    return [*outer(""), *inner("", Limits()), "true"]
+
+
 def refusal() -> str | None:
     """Why there can be no sandbox here, if so. It tries."""
     try:
-        command = [*outer(""), *inner("", Limits()), "true"]
+        tried = subprocess.run(trial(), capture_output=True, text=True, stdin=subprocess.DEVNULL)
     except (SandboxRefused, launch.MissingMPI) as error:
         return str(error)
-    tried = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if tried.returncode == 0:
         return None
     return NOT_ALLOWED.format(said=" ".join(tried.stderr.split())[-300:] or f"status {tried.returncode}")

@@ -74,7 +74,9 @@ class Sandboxes:
         self.sandboxed = sandboxed
         self.cancel = cancel or threading.Event()
         self.ranks = load_ranks(lab.checks)
-        self.checks = probe_only(without_hidden_cases(lab.checks.read_text(encoding="utf-8"), str(lab.checks)), lab.name)
+        self.checks = probe_only(
+            without_hidden_cases(lab.checks.read_text(encoding="utf-8"), str(lab.checks)), lab.name
+        )
         self._lock = threading.Lock()
         self._zygote: subprocess.Popen | None = None
         self._expected = expected
@@ -113,7 +115,9 @@ class Sandboxes:
                 socket.send_fds(self._requests, [len(message).to_bytes(8, "big")], fds)
                 self._requests.sendall(message)
         except OSError as error:
-            raise OurSide(f"no sandbox could be started: {error.strerror or error}{self._zygotes_last_words()}") from error
+            raise OurSide(
+                f"no sandbox could be started: {error.strerror or error}{self._zygotes_last_words()}"
+            ) from error
         return Sandbox(channel, control, self.limits, self.cancel)
 
     def _start_zygote(self) -> None:

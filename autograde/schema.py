@@ -133,6 +133,11 @@ def array(items: dict, count: int | None = None, *, least: int = 0, most: int | 
     return {"type": "array", "items": items, "minItems": least} | ({} if most is None else {"maxItems": most})
 
 
+def numbers(count: int | None = None) -> dict:
+    """A list of numbers, null for those that are not finite."""
+    return array(optional(number()), count)
+
+
 def record(**properties: dict) -> dict:
     """An object with exactly these properties."""
     return {
@@ -143,7 +148,17 @@ def record(**properties: dict) -> dict:
     }
 
 
-def described() -> dict:
+def one_of(schema: dict, name: str, other: str) -> dict:
+    """An object that fits `schema` and has just one of two properties; the other is null."""
+    given, missing = {"not": NULL}, NULL
+    return schema | {
+        "if": {"properties": {name: missing}},
+        "then": {"properties": {other: given}},
+        "else": {"properties": {other: missing}},
+    }
+
+
+def described_value() -> dict:
     """A value as `autograde.probes.described` gives it."""
     return record(float=boolean(), type=string(), value=optional(number()))
 

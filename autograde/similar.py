@@ -47,7 +47,7 @@ def groups(answers: dict[str, dict[str, str]], released: dict[str, str]) -> list
 
 
 def alike(tokens: dict[str, list[str]]) -> dict[tuple[str, ...], float]:
-    """Groups of students whose tokens are much alike, each member to one other at least, and the least such likeness."""
+    """Groups of students whose tokens are much alike, each to one other at least, and the least such likeness."""
     if len(tokens) < 2:
         return {}
     names = sorted(tokens)

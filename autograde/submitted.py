@@ -7,6 +7,7 @@ device without end, or too large. None of that is opened.
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from pathlib import Path
 
@@ -33,13 +34,21 @@ def read_submission(path: Path) -> tuple[bytes | Unreadable | None, tuple[str, .
     for place in (folder.parent, folder):
         if place.is_symlink():
             return Unreadable(f"is not read: the folder {quoted(place.name)} is a symbolic link"), ()
-    others = tuple(sorted(other.name for other in folder.glob("*.ipynb") if other.name != path.name))
+    others = tuple(sorted(name for name in names(folder) if name.lower().endswith(".ipynb") and name != path.name))
     try:
         return read_plain(path, MAX_NOTEBOOK), others
     except FileNotFoundError:
         return None, others
     except Unreadable as error:
         return error, others
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder; nothing where there is none."""
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def read_plain(path: Path, limit: int) -> bytes:

@@ -21,7 +21,14 @@ import traceback
 from autograde import keeper
 from course import rank
 
-IMPORTED = ("IPython.core.inputtransformer2", "ipyparallel.cluster", "jsonschema", "tqdm", "course.world", "autograde.prober")
+IMPORTED = (
+    "IPython.core.inputtransformer2",
+    "ipyparallel.cluster",
+    "jsonschema",
+    "tqdm",
+    "course.world",
+    "autograde.prober",
+)
 
 
 def receive(requests: socket.socket) -> tuple[dict, list[socket.socket]] | None:

@@ -2,53 +2,46 @@
 
     python bench/grading.py [--submissions 30] [--jobs N] [--skip-plain]
 
-The class hands in lab 03, some TODOs right, some wrong, and two submissions deadlock. Run it on a machine that does
-nothing else; the plain way takes about a minute for each submission.
+The class hands in lab 03: some TODOs are right, some wrong, and two submissions deadlock. Run it on a machine that does
+nothing else. The plain way takes half a minute for a submission, and minutes for one that hangs.
 
 Plain means: nbgrader as it comes, one submission after another, each executed as a notebook, with an ipyparallel
-cluster of its own (see `plain_world.py`). It is given the same checks and the same cases, hidden ones included, and
-the environment variables that our ranks get. Making the course is not measured, and neither is feedback on the plain
-side, which nbgrader writes by another command; `lockstep grade` writes it.
+cluster of its own (see `plain_world.py`). It gets the same checks and cases, hidden ones included, and the environment
+of our ranks. Making the courses is not measured. `lockstep grade` also writes feedback, which plain nbgrader leaves to
+another command.
 
-    memory      peak over samples of the PSS (each page shared by n processes counts 1/n to each) of all processes that
-                the command started, orphans included.
-    CPU         what the whole machine did meanwhile, from /proc/stat, less this script's own part. The times that
-                processes inherit from their children would miss most ranks: in a killed process namespace nobody
-                collects them. So the machine must be idle otherwise; it is looked at first, and named if it is not.
-    overhead    (jobs x wall - sum of probing) / submissions, in seconds. Each worker is paid for all the time from start
-                to end: for starting the grader, warming up, starting ranks and sandboxes, judging, writing the gradebook
-                and the feedback, and for having nothing to do at the end. Probing is the time between sending a
-                probe and having its evidence. What probes lose because a neighbour takes the processor from them
-                counts as probing, and so does the start of torch's or Horovod's group: with `--jobs 1` there is
-                no such neighbour.
+Memory and CPU are counted as `cost.py` says.
+
+    overhead = (jobs x wall - sum of probing) / submissions, in seconds
+
+It counts each worker from start to end, so also the start of the grader, of sandboxes and of ranks, verdicts,
+gradebook, feedback, and idle workers at the end. Probing is the time between a probe being sent and its evidence being
+back. That includes the start of torch's or Horovod's group, new ranks after a hang, and what probes lose to neighbours
+on the same processors; with `--jobs 1` there are none of these, and that is the number to trust.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-import click
 import nbformat
-import psutil
+from cost import Usage, measured
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograde.build import build
-from autograde.cli import grade
+from autograde.grading import default_jobs
 from autograde.labs import Lab, find_lab, load_checks, load_variants
+from autograde.limits import Limits
 from course.launch import mpi_environment, mpiexec
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -64,27 +57,10 @@ PLAIN = {
     "from course.world import COMM, World": "from plain_world import COMM, PlainWorld as World",
     'Checker("checks.py", world)': f'Checker("checks.py", world, seed={SEED})',
 }
-SAMPLE = 0.5  # seconds between two looks at the memory
-LOOK = 2.0  # seconds for which the machine is looked at before
 GOAL_RATIO, GOAL_OVERHEAD = 8, 2.0
-PR_SET_CHILD_SUBREAPER = 36
 
 Answers = dict[str, dict[str, str]]  # student -> TODO -> source
 Scores = dict[str, dict[str, float | None]]  # student -> TODO -> points
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a command took. wall, cpu: seconds. peak: bytes. busy: processors that others used before. left: processes
-    that it left behind.
-    """
-
-    wall: float
-    cpu: float
-    peak: int
-    busy: float
-    left: int
-    code: int
 
 
 def answers(lab: Lab, count: int) -> Answers:
@@ -120,7 +96,7 @@ def environment(scratch: Path) -> dict[str, str]:
     """For both ways: configuration, temporary files and IPython's profile in `scratch`."""
     for name in ("config", "tmp"):
         (scratch / name).mkdir(exist_ok=True)
-    places = [str(Path(mpiexec()).parent), str(Path(sys.executable).parent), os.environ["PATH"]]
+    places = [str(Path(sys.executable).parent), str(Path(mpiexec()).parent), os.environ["PATH"]]
     return {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(scratch / "config"),
@@ -131,14 +107,13 @@ def environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def ours(scratch: Path, handed_in: Answers, jobs: int | None) -> Usage:
+def ours(scratch: Path, handed_in: Answers, jobs: int) -> Usage:
     """Grade with `lockstep grade` in a copy of the course at `scratch`/course."""
     root = scratch / "course"
     shutil.copytree(REPOSITORY / "solutions" / LAB, root / "solutions" / LAB)
     released = build(find_lab(root, LAB)).student[f"{LAB}.ipynb"].content
     hand_in(root / "class" / "submitted", released, handed_in)
-    command = [sys.executable, "-m", "autograde", "grade", LAB, "--no-collect", f"--seed={SEED}"]
-    command += [f"--jobs={jobs}"] if jobs else []
+    command = [sys.executable, "-m", "autograde", "grade", LAB, "--no-collect", f"--seed={SEED}", f"--jobs={jobs}"]
     env = environment(scratch) | {"LOCKSTEP_COURSE": str(root)}
     return measured(command, REPOSITORY, env, scratch / "ours.log")
 
@@ -164,51 +139,6 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
     subprocess.run([*nbgrader, "generate_assignment", LAB], cwd=root, env=env, check=True, capture_output=True)
     hand_in(root / "submitted", built.student[lab.notebook].content, handed_in)
     return measured([*nbgrader, "autograde", LAB], root, env, scratch / "plain.log")
-
-
-def machine() -> float:
-    """Seconds that the machine's processors have worked, less what this process did."""
-    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    return times.user + times.nice + times.system + times.irq + times.softirq - own.user - own.system
-
-
-def pss(process: psutil.Process) -> int:
-    """Proportional set size in bytes; 0 for a process that is gone."""
-    with suppress(psutil.NoSuchProcess):
-        return process.memory_full_info().pss
-    return 0
-
-
-def bury_orphans(command: int) -> None:
-    """Take the exit status of ended processes that fell to us; not of the process `command`, which we started."""
-    for child in psutil.Process().children():
-        with suppress(psutil.NoSuchProcess, ChildProcessError):
-            if child.pid != command and child.status() == psutil.STATUS_ZOMBIE:
-                os.waitpid(child.pid, os.WNOHANG)
-
-
-def measured(command: list[str], cwd: Path, env: dict[str, str], log: Path) -> Usage:
-    """Run `command` with its output in `log`, and look at all that it starts."""
-    before = machine()
-    time.sleep(LOOK)
-    busy = (machine() - before) / LOOK
-    this, peak = psutil.Process(), 0
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans stay below us, and are counted
-    before, began = machine(), time.monotonic()
-    with open(log, "wb") as output:
-        process = subprocess.Popen(command, cwd=cwd, env=env, stdout=output, stderr=subprocess.STDOUT)
-    while True:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(SAMPLE)
-            break
-        peak = max(peak, sum(map(pss, this.children(recursive=True))))
-        bury_orphans(process.pid)
-    wall, cpu = time.monotonic() - began, machine() - before
-    left = [child for child in this.children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
-    for child in left:
-        with suppress(psutil.NoSuchProcess):
-            child.kill()
-    return Usage(wall, cpu, peak, busy, len(left), process.returncode)
 
 
 def scores(database: Path, students: Answers) -> Scores:
@@ -238,15 +168,6 @@ def parts(notebooks: list[nbformat.NotebookNode]) -> dict[str, float]:
     return {kind: seconds / max(1, len(notebooks)) for kind, seconds in spent.items()}
 
 
-def default_jobs() -> int:
-    """How many submissions `lockstep grade` examines at once where nobody says."""
-    [option] = [option for option in grade.params if option.name == "jobs"]
-    jobs = option.get_default(click.Context(grade))
-    if jobs is None:
-        raise SystemExit("give --jobs: `lockstep grade` does not say what its default is")
-    return jobs
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Compare `lockstep grade` with plain `nbgrader autograde`.")
@@ -255,13 +176,15 @@ def main() -> None:
     parser.add_argument("--skip-plain", action="store_true", help="only `lockstep grade`")
     options = parser.parse_args()
     handed_in = answers(find_lab(REPOSITORY, LAB), options.submissions)
-    jobs = options.jobs or default_jobs()
+    jobs = options.jobs or default_jobs(Limits())
     with tempfile.TemporaryDirectory(prefix="bench-grading-", ignore_cleanup_errors=True) as name:
         scratch = Path(name)
-        us = ours(scratch, handed_in, options.jobs)
+        us = ours(scratch, handed_in, jobs)
         complain("lockstep grade", us, scratch / "ours.log")
         our_scores = scores(scratch / "course" / "class" / "gradebook.db", handed_in)
         our_notebooks = graded(scratch / "course" / "class" / "autograded")
+        if unknown := sum(None in points.values() for points in our_scores.values()):
+            print(f"lockstep grade could not grade {unknown} submissions: these numbers are not what they should be")
         them = None if options.skip_plain else plain(scratch, handed_in)
         print_table(us, them, len(handed_in))
         print_overhead(us, our_notebooks, jobs)
@@ -299,15 +222,11 @@ def print_table(us: Usage, them: Usage | None, count: int) -> None:
 
 def print_overhead(us: Usage, notebooks: list[nbformat.NotebookNode], jobs: int) -> None:
     """What of our workers' time was not probing."""
-    seconds = [notebook.metadata.lockstep.get("seconds") for notebook in notebooks]
-    if not seconds or None in seconds:
-        print("overhead: not known, as the graded notebooks do not say how long their probes ran")
-        return
-    worked, probing = jobs * us.wall, sum(each["probing"] for each in seconds)
-    overhead = (worked - probing) / len(seconds)
-    latency = sum(each["total"] for each in seconds) / len(seconds)
-    print(f"overhead with {jobs} at once: {overhead:.2f} s a submission (goal: at most {GOAL_OVERHEAD:g} s), ", end="")
-    print(f"{1 - probing / worked:.0%} of the workers' time; {latency:.1f} s from taken up to saved, on average")
+    worked = jobs * us.wall
+    overhead = worked - sum(one.metadata.lockstep.get("seconds", {}).get("probing", 0.0) for one in notebooks)
+    each = overhead / max(1, len(notebooks))
+    print(f"overhead, {jobs} at once: {each:.2f} s a submission (goal: at most {GOAL_OVERHEAD})", end="")
+    print(f", {overhead / worked:.0%} of the workers' time")
 
 
 def print_parts(them: Usage, notebooks: list[nbformat.NotebookNode], count: int) -> None:

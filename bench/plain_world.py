@@ -1,8 +1,8 @@
-"""MPI ranks the plain way, for `bench/grading.py`: an ipyparallel cluster in each notebook, as people do it without us.
+"""MPI ranks the plain way, for `bench/grading.py`: an ipyparallel cluster in each notebook, as one does without us.
 
-No nursery: each engine imports torch and Horovod itself. No watch over the ranks: a run waits until all are back, or its
-deadline passes; then the engines are killed, and new ones started when they are next needed. Messages to the engines
-and the record of what they communicate are those of `course.world`, so that checks get the same evidence.
+No nursery: each engine imports torch and Horovod itself. No watch over the ranks: a run waits until all are back or its
+deadline passes; then the engines are killed, and new ones started when they are next needed. The messages to the
+engines and the record of what they communicate are those of `course.world`, so checks get the same evidence.
 """
 
 from __future__ import annotations
@@ -115,7 +115,8 @@ class PlainWorld:
     def _restart(self) -> None:
         """Start new engines where the last ones were killed."""
         before = set(self._client._engines.values())  # engines' numbers are given again, these identities never
-        self._cluster.restart_engines_sync()
+        self._cluster.stop_engines_sync()
+        self._cluster.start_engines_sync(self.size)  # not restart_engines, which forgets them if it is interrupted
         end = time.monotonic() + START_LIMIT
         while len(new := [id for id, key in self._client._engines.items() if key not in before]) < self.size:
             if time.monotonic() > end:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 
 import torch
 
-from course.line_fit import exact
+from course import shares
+from course.line_fit import TOLERANCE, exact
 
 Batch = tuple[torch.Tensor, torch.Tensor]
+
+SIZES = {
+    "weight": 12,
+    "bias": 4,
+    "frozen": 16,
+    "unused": 2,
+}  # numbers in each parameter of AwkwardNet as problems have it
 
 
 class AwkwardNet(torch.nn.Module):
@@ -94,3 +103,35 @@ def mean_gradient(problem: dict, batches: Sequence[Batch]) -> torch.Tensor:
     inputs, targets = (torch.cat(parts) for parts in zip(*batches, strict=True))
     loss = loss_function(problem)(model(inputs), targets)
     return torch.cat([grad.flatten() for grad in torch.autograd.grad(loss, [model.weight, model.bias])])
+
+
+def gradient_mistakes(problem: dict, gradient: Sequence[float | None]) -> list[tuple[str, str]]:
+    """What is wrong with a gradient of `weight` and `bias` in one row, of which the mean over all samples is due.
+
+    Returns keys of mistakes, each with a sentence: how much of each micro-batch, and of what lay in `.grad` before, is
+    in it. None stands for a number that is not finite.
+    """
+    batches, left_over = micro_batches(problem), problem["left_over"]
+    got = torch.tensor([math.nan if each is None else each for each in gradient], dtype=torch.float64)
+    due = mean_gradient(problem, batches)
+    if bool(((got - due).abs() <= TOLERANCE * due.abs().max()).all()):
+        return []
+    parts = [mean_gradient(problem, [batch]) for batch in batches]
+    if left_over:
+        parts.append(torch.tensor(left_over, dtype=torch.float64))
+    weights = shares.weights_of(got, parts)
+    if weights is None:
+        text = "`.grad` is no sum of the micro-batches' gradients at these parameters, however each is weighted."
+        return [("wrong-gradient", text)]
+    found = []
+    if left_over and abs(weights[-1]) > 1e-3:
+        found = [("gradient-carried-over", "The gradient that lay in `.grad` before the call is still in it.")]
+    sizes, weights = [len(inputs) for inputs, _ in batches], weights[: len(batches)]
+    if bool((weights.abs() <= 1e-3).all()):
+        return [*found, ("no-gradient", "`.grad` holds nothing of any micro-batch.")]
+    key = shares.averaging_mistake(weights, sizes)
+    if key or not found:  # weights that are almost right are wrong, too
+        counts = ", ".join(f"{round(weight, 3) + 0:g}" for weight in weights.tolist())
+        text = f"Micro-batches of {', '.join(map(str, sizes))} samples: their mean gradients count {counts} times."
+        found.append((key or "wrong-weights", f"{text} That is {shares.MISTAKES[key or 'wrong-weights']}."))
+    return found

@@ -43,13 +43,16 @@ def numbers(intervals: int, points: Iterable[float]) -> list[int]:
     return [round(x * intervals - 0.5) for x in points]
 
 
-def mistakes(intervals: int, points: Sequence[Sequence[float]], single: float = 1e-5) -> list[tuple[str, dict]]:
+def mistakes(intervals: int, points: Sequence[Sequence[float | None]], single: float = 1e-5) -> list[tuple[str, dict]]:
     """What is wrong with the points that ranks evaluated: each midpoint once is due, in fair shares.
 
-    points: x values, one list a rank. single: how far a point may lie off for float32 to be the reason.
+    points: x values, one list a rank, None for one that is not finite. single: how far a point may lie off for float32
+    to be the reason.
     Returns names of mistakes, each with the numbers seen. Where points lie wrong, no others are looked for.
     """
     size, flat = len(points), [x for own in points for x in own]
+    if strange := sum(x is None or not math.isfinite(x) for x in flat):
+        return [("not-midpoints", {"bad": strange, "all": len(flat)})]
     index = numbers(intervals, flat)
     off = [abs(x - (i + 0.5) / intervals) if 0 <= i < intervals else 1.0 for x, i in zip(flat, index, strict=True)]
     if max(off, default=0) > 1e-9:
@@ -75,3 +78,18 @@ def mistakes(intervals: int, points: Sequence[Sequence[float]], single: float = 
     if not found and most - least > 1:
         found.append(("unbalanced", {"size": size, "most": most, "least": least}))
     return found
+
+
+def share_mistakes(intervals: int, asked: Sequence[Sequence[Sequence[int]]]) -> list[tuple[str, dict]]:
+    """What is wrong with the shares that ranks asked of a `partial_sum`: no share twice, no rank all of them.
+
+    asked: shares [intervals, rank, size], one list a rank. Returns names of mistakes, each with the numbers seen.
+    """
+    size, flat = len(asked), [tuple(share) for own in asked for share in own]
+    if any(share[0] != intervals for share in flat):
+        return [("local-h", {})]
+    if intervals >= size > 1 and all(sum(1 / k for _, _, k in own if k > 0) > 0.999 for own in asked):
+        return [("everything-on-every-rank", {"size": size})]
+    if twice := len(flat) - len(set(flat)):
+        return [("overlapping-shares", {"size": size, "twice": f"{twice} shares"})]
+    return []

@@ -20,6 +20,18 @@ FOLDER = "LOCKSTEP_FOLDER"
 NURSERY = "LOCKSTEP_NURSERY"
 WAIT = 120.0  # seconds that a rank waits for the nursery's imports, on a slow machine
 PR_SET_PDEATHSIG = 1
+# What ranks use, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second.
+IMPORTED = (
+    "IPython.core.completerlib",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "ipykernel.ipkernel",
+    "ipyparallel.engine.app",
+    "numpy.random",
+    "torch.distributed",
+    "tornado.platform.asyncio",
+)
 
 
 def world_rank() -> int:
@@ -58,7 +70,7 @@ def import_libraries() -> None:
     """Import what ranks use, but mpi4py.MPI, whose import starts MPI."""
     import importlib.util
 
-    for name in ("ipyparallel.engine.app", "ipykernel.ipkernel", "torch.distributed"):
+    for name in IMPORTED:
         importlib.import_module(name)
     if importlib.util.find_spec("horovod"):  # labs without it work where it is not installed
         importlib.import_module("horovod.torch")

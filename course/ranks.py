@@ -177,7 +177,9 @@ class RankProcesses:
         path, log = f"{self.folder}/nursery", f"{self.folder}/nursery.log"
         if self.warm:
             arguments = (path, f"{self.mark}-ranks", log)
-            fork = multiprocessing.get_context("fork").Process(target=nursery.serve_as_fork, args=arguments, daemon=True)
+            fork = multiprocessing.get_context("fork").Process(
+                target=nursery.serve_as_fork, args=arguments, daemon=True
+            )
             fork.start()
             return fork
         with open(log, "w") as output:

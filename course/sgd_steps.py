@@ -114,9 +114,9 @@ def _members(counts: Sequence[int]) -> list[int]:
 
 
 def same_path(rows: Sequence, others: Sequence) -> bool:
-    """Whether two paths, lists of points (m, n), are the same but for rounding."""
-    return len(rows) == len(others) and all(
-        math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    """Whether two paths, lists of points (m, n), are the same but for rounding; None is not like any number."""
+    return [len(row) for row in rows] == [len(row) for row in others] and all(
+        a is not None and b is not None and math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
         for row, other in zip(rows, others, strict=True)
         for a, b in zip(row, other, strict=True)
     )

@@ -56,6 +56,7 @@ CHECKS_PY = '''
 """Checks of a small lab."""
 
 from autograde.check import Check, Finding, trouble
+from autograde.schema import outcome
 from course.world import COMM
 
 RANKS = 2
@@ -83,6 +84,9 @@ class Double(Check):
     def probe(self, world, subject, case):
         return world.attempt(call_double, subject, case, size=1, deadline=10).plain()
 
+    def schema(self, case):
+        return outcome(1, {})
+
     def verdict(self, case, evidence):
         if found := trouble(evidence, self.points):
             return found
@@ -103,6 +107,9 @@ class Total(Check):
 
     def probe(self, world, subject, case):
         return world.attempt(call_total, subject, case, COMM, deadline=10).plain()
+
+    def schema(self, case):
+        return outcome(RANKS, {})
 
     def verdict(self, case, evidence):
         if found := trouble(evidence, self.points):

@@ -22,6 +22,9 @@ class Doubles(Check):
     def probe(self, world, subject, case):
         return world(subject(case["n"]))
 
+    def schema(self, case):
+        return {"type": ["integer", "object"]}
+
     def verdict(self, case, evidence):
         if isinstance(evidence, dict):
             return [Finding(evidence["state"], "It hangs.", self.points, "rank 0  waits")]

@@ -15,7 +15,12 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 # Where conda-forge calls a package otherwise than PyPI does.
-CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "jupyter-client": "jupyter_client"}
+CONDA_NAMES = {
+    "fastjsonschema": "python-fastjsonschema",
+    "jupyter-client": "jupyter_client",
+    "matplotlib": "matplotlib-base",
+    "torch": "pytorch",
+}
 
 # What conda needs and pip does not: Python and pip are there before pip starts.
 ONLY_CONDA = {"python", "pip"}

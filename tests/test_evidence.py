@@ -1,25 +1,30 @@
-"""Probes run apart from the grader: what comes back, what cannot come back, and whose fault it is when nothing does."""
+"""Probes run in a sandbox, verdicts here: what comes back, what cannot, and whose fault it is when nothing does."""
 
 from __future__ import annotations
 
-import contextlib
 import os
+import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from small_course import ANSWERS, LAB, make_course
 
-from autograde import evidence
-from autograde.evidence import Cancelled, Marked, examine
+from autograde import sandbox
+from autograde.evidence import Marked, examine
 from autograde.labs import Lab, find_lab
+from autograde.limits import Limits
+from autograde.sandboxes import Cancelled, Sandboxes
 
 SEED = 3
 HANGS = "def total(comm, x):\n    if comm.rank == 0:\n        return comm.allreduce(x)"
+ENDS_ALL = "import os\ndef double(x):\n    os.kill(-1, 9)"
+FAILS = ["sh", "-c", "echo No room for a sandbox. >&2; exit 1", "--"]
 
 
 @pytest.fixture(scope="module")
@@ -28,31 +33,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Each test leaves no process of a world and no file behind."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    yield
-    end = time.monotonic() + 10
-    while (alive := started_in(tmp_path)) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert alive == []
-    assert list(tmp_path.glob("lockstep-*")) == []
+@pytest.fixture(scope="module")
+def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
+    """With limits that a test need not wait long for."""
+    with Sandboxes(lab, Limits(todo=15, notebook=60, submission=120)) as made:
+        yield made
 
 
-def started_in(folder: Path) -> list[str]:
-    """Processes whose environment names a folder, as that of a prober and all its descendants does."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if str(folder).encode() in (path / "environ").read_bytes():
-                found.append((path / "cmdline").read_text())
-    return found
-
-
-def run(lab: Lab, blank: tuple[str, ...] = (), time_limit: float = 60, **answers: str) -> dict[str, Marked]:
+def run(lab: Lab, sandboxes: Sandboxes, blank: tuple[str, ...] = (), **answers: str) -> dict[str, Marked]:
     """Examine answers, which are the right ones where none are given."""
-    found = examine(lab, ANSWERS | answers, frozenset(blank), SEED, time_limit)
+    found = examine(lab, ANSWERS | answers, frozenset(blank), SEED, sandboxes).marked
     assert [one.todo for one in found] == ["double", "total"]
     assert all(Marked.from_plain(one.plain()) == one for one in found)
     return {one.todo: one for one in found}
@@ -63,153 +53,159 @@ def keys(one: Marked) -> list[str]:
     return [finding.key for finding in one.result.findings]
 
 
-def prober(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    """Let another program stand in for the prober. It finds the channel's number in `channel`."""
-    begin = """
-import json, os, sys
+def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
+    """Let the first `times` sandboxes fail to start. Returns a list that grows with each start."""
+    real, starts = sandbox.inner, []
 
-channel = int(sys.argv[1])
+    def inner(checks: str, limits: Limits) -> list[str]:
+        starts.append(len(starts))
+        return real(checks, limits) if len(starts) > times else FAILS
 
-def say(**message):
-    os.write(channel, json.dumps(message).encode() + b"\\n")
-"""
-    monkeypatch.setattr(evidence, "command", lambda channel: [sys.executable, "-c", begin + program, str(channel)])
+    monkeypatch.setattr(sandbox, "inner", inner)
+    return starts
 
 
-def test_right_answers_earn_all_whatever_they_print(lab):
-    loud = 'import os\nprint(\'{"todo": "total"}\')\nos.write(1, b"noise")\n' + ANSWERS["double"]
-    found = run(lab, double=loud)
+def test_right_answers_earn_all_whatever_they_print(lab, sandboxes):
+    loud = 'import os\nprint(\'{"evidence": {}}\')\nos.write(1, b"noise")\n' + ANSWERS["double"]
+    found = run(lab, sandboxes, double=loud)
     assert [one.score for one in found.values()] == [2, 3]
     assert all(one.result.seed == SEED for one in found.values())
 
 
-def test_a_hidden_case_is_probed_though_the_prober_has_the_students_checks(lab):
-    found = run(lab, blank=("total",), double="def double(x):\n    return 2 * abs(x)")
+def test_a_hidden_case_is_probed_though_no_case_is_in_the_sandbox_before(lab, sandboxes):
+    assert "HIDDEN" not in sandboxes.checks and "randrange" not in sandboxes.checks
+    found = run(lab, sandboxes, blank=("total",), double="def double(x):\n    return 2 * abs(x)")
     assert (found["double"].score, keys(found["double"])) == (1.5, ["sign-lost"])
     assert (found["total"].score, keys(found["total"])) == (0, ["not-done"])
 
 
-def test_a_hang_and_a_death_cost_their_own_points_only(lab):
-    found = run(lab, total=HANGS)
+def test_a_hang_and_a_death_cost_their_own_points_only(lab, sandboxes):
+    found = run(lab, sandboxes, total=HANGS)
     assert (found["double"].score, found["total"].score, keys(found["total"])) == (2, 0, ["hang"])
-    found = run(lab, double="import os\ndef double(x):\n    os._exit(3)")
+    found = run(lab, sandboxes, double="import os\ndef double(x):\n    os._exit(3)")
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["rank-died"], 3)
 
 
-def test_blank_todos_are_not_run(lab, monkeypatch):
-    prober(monkeypatch, "raise SystemExit('this must not be started')")
-    found = run(lab, blank=("double", "total"))
+def test_code_that_ends_its_sandbox_loses_its_own_points_only(lab, sandboxes):
+    found = run(lab, sandboxes, double=ENDS_ALL)
+    assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["sandbox-ended"], 3)
+
+
+def test_when_the_time_of_a_todo_is_up_the_next_has_all_of_its_own(lab):
+    sleeps = "import time\ndef double(x):\n    time.sleep(30)"
+    with Sandboxes(lab, Limits(todo=3, notebook=60, submission=120)) as short:
+        found = run(lab, short, double=sleeps)
+    assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["too-slow"], 3)
+
+
+def test_blank_todos_need_no_sandbox(lab, monkeypatch):
+    starts = failing(monkeypatch, times=100)
+    with Sandboxes(lab, Limits(), sandboxed=False) as none:
+        found = run(lab, none, blank=("double", "total"))
     assert [(one.score, keys(one)) for one in found.values()] == [(0, ["not-done"]), (0, ["not-done"])]
+    assert starts == []
 
 
-def test_when_time_is_up_the_running_todo_is_too_slow_and_the_next_is_still_run(lab, monkeypatch):
-    slow = """
-import time
-todo = json.load(open("job.json"))[0]["todo"]
-say(world="ready")
-say(todo=todo, state="begun")
-time.sleep(60 if todo == "double" else 0)
-say(todo=todo, state="failed", reason="no reason")
-"""
-    prober(monkeypatch, slow)
-    began = time.monotonic()
-    found = run(lab, time_limit=1.0)
-    assert time.monotonic() - began < 5
-    assert (found["double"].score, keys(found["double"])) == (0, ["too-slow"])
-    assert (found["total"].score, found["total"].reason) == (None, "no reason")
-
-
-def test_when_our_side_fails_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch, tmp_path):
-    log = tmp_path / "attempts"
-    prober(monkeypatch, f"open({str(log)!r}, 'a').write('x')\nraise SystemExit('No mpiexec here.')")
-    found = run(lab)
-    assert log.read_text() == "xx"
-    assert [one.score for one in found.values()] == [None, None]
-    reason = "the process that runs the checks ended with status 1 as it started the ranks: No mpiexec here."
-    assert [one.reason for one in found.values()] == [reason, reason]
-
-
-def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch, tmp_path):
-    real = evidence.command
-    calls = []
-
-    def command(channel: int) -> list[str]:
-        calls.append(channel)
-        return real(channel) if len(calls) > 1 else [sys.executable, "-c", "raise SystemExit(1)"]
-
-    monkeypatch.setattr(evidence, "command", command)
-    assert [one.score for one in run(lab).values()] == [2, 3]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        b"not json\n",
-        b"[" * 100_000 + b"\n",
-        b"17\n",
-        b'{"todo": "double", "state": "done", "evidence": [{"state": "ok"}]}\n',
-        b'{"todo": "another", "state": "begun"}\n',
-        b'{"todo": ["double"], "state": "begun"}\n',
-        b'{"todo": "double", "state": "begun"}\n{"todo": "total", "state": "done", "evidence": []}\n',
-        b'{"todo": "double", "state": "begun"}\n{"todo": "double", "state": "done", "evidence": {"score": 2}}\n',
-        b'{"todo": "double", "state": "begun"}\n{"todo": "double", "state": "done", "score": 2}\n',
-        b'{"score": 5, "passed": true}\n',
-        b"x" * 1000,
-        b"",
-    ],
-)
-def test_messages_that_are_not_foreseen_earn_nothing_and_wait_for_a_person(lab, monkeypatch, message):
-    prober(monkeypatch, f"say(world='ready')\nos.write(channel, {message!r})")
-    for one in run(lab).values():
-        assert one.score is None
-        assert one.reason.startswith("the process that runs the checks")
-
-
-@pytest.mark.parametrize(
-    "evidence_sent", ["[]", "[1]", '[{"state": "ok"}]', '["ok", "ok"]', "[null, null]", "[{}, {}, {}]"]
-)
-def test_evidence_that_no_verdict_can_read_waits_for_a_person(lab, monkeypatch, evidence_sent):
-    program = (
-        f"say(todo='double', state='begun')\nsay(todo='double', state='done', evidence=json.loads({evidence_sent!r}))"
-    )
-    prober(monkeypatch, program)
-    found = run(lab, blank=("total",))
+def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch):
+    with Sandboxes(lab, Limits()) as broken:
+        starts = failing(monkeypatch, times=100)
+        broken._expected = 0
+        found = run(lab, broken, blank=("total",))
+    assert len(starts) == 2
     assert found["double"].score is None
-    assert found["double"].reason.startswith("the verdict could not read the evidence: ")
+    assert found["double"].reason == "the ranks did not start: bubblewrap did not start: No room for a sandbox."
+    assert found["total"].score == 0
 
 
-def test_more_evidence_than_fits_is_not_listened_to(lab, monkeypatch):
-    monkeypatch.setattr(evidence, "MAX_MESSAGES", 10_000)
-    prober(monkeypatch, "say(todo='double', state='begun')\nwhile True: os.write(channel, b'x' * 1000)")
-    assert run(lab, blank=("total",))["double"].reason == "the evidence is larger than 0 MiB"
+def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch):
+    with Sandboxes(lab, Limits()) as once:
+        failing(monkeypatch, times=1)
+        assert [one.score for one in run(lab, once).values()] == [2, 3]
 
 
-def test_a_grading_can_be_stopped(lab, monkeypatch):
-    prober(monkeypatch, "import time\ntime.sleep(60)")
+def test_a_probe_that_fails_waits_for_a_person(tmp_path):
+    checks = (tmp_path / "checks.py", "return world.attempt(call_double", "return 1 / 0 or world.attempt(call_double")
+    course = make_course(tmp_path)
+    path = course / "solutions" / LAB / "checks.py"
+    path.write_text(path.read_text().replace(*checks[1:]))
+    lab = find_lab(course, LAB)
+    with Sandboxes(lab, Limits()) as made:
+        found = run(lab, made)
+    assert (found["double"].score, found["total"].score) == (None, 3)
+    assert found["double"].reason == "the probe failed: ZeroDivisionError: division by zero"
+
+
+def test_a_grading_can_be_stopped(lab):
     cancel = threading.Event()
-    threading.Timer(0.5, cancel.set).start()
-    with pytest.raises(Cancelled):
-        examine(lab, ANSWERS, frozenset(), SEED, cancel=cancel)
+    slow = "import time\ndef double(x):\n    time.sleep(9)"
+    with Sandboxes(lab, Limits(), cancel=cancel) as made:
+        made.take().wait_until_ready()
+        threading.Timer(0.5, cancel.set).start()
+        with pytest.raises(Cancelled):
+            run(lab, made, double=slow)
 
 
-def test_a_prober_ends_when_the_grader_is_gone(lab, tmp_path):
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "job.json").write_text("[]")
-    (work / "checks.py").write_text(lab.checks.read_text())
-    process = subprocess.Popen(
-        evidence.command(1), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=work, env=evidence.environment(work),
-        start_new_session=True,
-    )  # fmt: skip
-    process.stdout.readline()
-    process.stdin.close()
-    process.wait(10)
-    assert not work.exists()
+def test_sandboxes_are_refused_where_there_is_no_bubblewrap(lab, monkeypatch):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    with pytest.raises(sandbox.SandboxRefused, match=r"sudo apt install bubblewrap.*--no-sandbox"):
+        Sandboxes(lab, Limits())
 
 
-def test_a_prober_gets_no_secret_of_ours(monkeypatch, tmp_path):
-    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "secret")
-    monkeypatch.setenv("LOCKSTEP_COURSE", "/course")
-    given = evidence.environment(tmp_path)
-    assert not {"JUPYTERHUB_API_TOKEN", "LOCKSTEP_COURSE", "NBGRADER_EXECUTION"} & set(given)
-    assert (given["HOME"], given["PATH"]) == (str(tmp_path), os.environ["PATH"])
+def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with Sandboxes(lab, Limits(), sandboxed=False) as unprotected:
+        found = run(lab, unprotected, total=HANGS)
+    assert (found["double"].score, keys(found["total"])) == (2, ["hang"])
+    assert nothing_alive_with(str(tmp_path))
+    assert list(tmp_path.glob("lockstep-*")) == []
+
+
+def test_nothing_outlives_a_grader_that_is_killed(lab, tmp_path):
+    script = f"""
+from pathlib import Path
+from autograde.labs import find_lab
+from autograde.limits import Limits
+from autograde.sandboxes import Sandboxes
+sandboxes = Sandboxes(find_lab(Path({str(lab.folder.parents[1])!r}), {LAB!r}), Limits())
+sandboxes.take().wait_until_ready()
+print("ready", flush=True)
+input()
+"""
+    mark = tmp_path.name
+    grader = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMPI_MCA_lockstep_test": mark},
+    )
+    assert grader.stdout.readline() == b"ready\n"
+    children = psutil.Process(grader.pid).children(recursive=True)
+    assert any(b"ipyparallel.controller" in command_line(child.pid) for child in children)
+    os.kill(grader.pid, signal.SIGKILL)
+    grader.wait()
+    assert psutil.wait_procs(children, 10)[1] == []
+    assert nothing_alive_with(mark)
+
+
+def command_line(pid: int) -> bytes:
+    """The command line of a process; nothing for one that ended."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def nothing_alive_with(text: str) -> bool:
+    """Whether within some seconds no process but this one has `text` in its environment."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        alive = [pid for pid in psutil.pids() if pid != os.getpid() and text in environment_of(pid)]
+        if not alive:
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def environment_of(pid: int) -> str:
+    """The environment that a process was started with; nothing for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""

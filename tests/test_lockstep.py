@@ -121,11 +121,12 @@ def test_a_lint_finding_fails_the_test_but_the_tests_still_run(ready):
 def test_debian_packages_that_the_tests_need_are_installed_by_root_or_asked_for(ready):
     script = ready.folder / "lockstep"
     original = script.read_text()
-    script.write_text(original.replace("TEST_PACKAGES=()", "TEST_PACKAGES=(there bubblewrap)"))
+    script.write_text(original.replace("TEST_PACKAGES=(bubblewrap)", "TEST_PACKAGES=(there bubblewrap)"))
     ready.add_program("dpkg-query", "test $2 = there")
     ready.add_program("apt-get", "echo apt-get $*; exit 1")
     status, output = ready.run("test")
     script.write_text(original)
+    ready.add_program("dpkg-query", "exit 0")
     assert status == 1
     assert "the tests need Debian packages" in output
     assert "there bubblewrap" not in output

@@ -16,6 +16,7 @@ from autograde.notebook import bound_names, cell_that_defines
 
 CHECKS = """
 from autograde.check import Check, Finding, trouble
+from autograde.schema import outcome
 
 RANKS = 2
 
@@ -35,6 +36,9 @@ class Total(Check):
         from course.world import COMM
 
         return world.attempt(total, subject, COMM, size=case["size"]).plain()
+
+    def schema(self, case):
+        return outcome(case["size"], {})
 
     def verdict(self, case, evidence):
         if found := trouble(evidence, self.points):

@@ -13,9 +13,11 @@ from typing import Any
 import torch
 
 from autograde.check import Check, Finding, trouble
-from course import awkward, line_fit, sgd_steps, shares
+from autograde.schema import array, boolean, numbers, optional, outcome, record, string
+from course import awkward, line_fit, sgd_steps
 
 RANKS = 1
+FIXED = {"not-shuffled", "whole-set-each-step"}  # mistakes of a path that make it the same for all seeds
 
 
 def gradient_run(subject: Any, case: dict) -> dict:
@@ -26,7 +28,8 @@ def gradient_run(subject: Any, case: dict) -> dict:
         x, y = line_fit.tensors(case)
         with torch.inference_mode(inference):
             returned = mse_gradient(*case["start"], x, y)
-        seen = {"changed": not all(map(torch.equal, (x, y), line_fit.tensors(case)))}
+        changed = not all(map(torch.equal, (x, y), line_fit.tensors(case)))
+        seen = {"values": None, "problem": None, "raised": None, "changed": changed}
         try:
             values = [float(value.item() if hasattr(value, "item") else value) for value in returned]
             return seen | ({"values": values} if len(values) == 2 else {"problem": f"{len(values)} numbers"})
@@ -60,25 +63,30 @@ class MseGradient(Check):
         """One call on one rank."""
         return world.attempt(gradient_run, subject, case, size=1, deadline=10).plain()
 
+    def schema(self, case: dict) -> dict:
+        """Two numbers, or why there are not two."""
+        values, text = optional(numbers(2)), optional(string())
+        return outcome(1, record(values=values, problem=text, raised=text, changed=boolean()))
+
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
         """Compare with autograd, and with what the known mistakes would give."""
         if found := trouble(evidence, self.points):
             return found
         seen = evidence["ranks"][0]["result"]
-        if "raised" in seen:
+        if seen["raised"]:
             text = f"Under torch.inference_mode() it raised {seen['raised']}. Elsewhere it ran: do without autograd."
             found.append(Finding("uses-backward", text, 1))
         if seen["changed"]:
             found.append(Finding("arguments-changed", "After the call, x or y holds other numbers than before.", 0.5))
-        if "problem" in seen:
+        if (pair := seen["values"]) is None:
             text = f"Two numbers, dm and dn, are due for a batch of {len(case['x'])}. You return {seen['problem']}."
             return [*found, Finding("not-two-numbers", text, self.points)]
-        mistakes = line_fit.gradient_mistakes(case["x"], case["y"], case["start"], seen["values"])
+        pair = [math.nan if value is None else value for value in pair]
+        mistakes = line_fit.gradient_mistakes(case["x"], case["y"], case["start"], pair)
         if mistakes is None:
             due = line_fit.sample_gradients(case["x"], case["y"], [case["start"]])[0].mean(0).tolist()
             text = "At m = {:g}, n = {:g} you return ({:.5g}, {:.5g}). The loss changes by {:.5g} per m, {:.5g} per n."
-            text = text.format(*case["start"], *seen["values"], *due)
-            return [*found, Finding("wrong-gradient", text, self.points)]
+            return [*found, Finding("wrong-gradient", text.format(*case["start"], *pair, *due), self.points)]
         text = "Your gradient beside the measured slope of the loss: {}."
         return found + [Finding(key, text.format(line_fit.MISTAKES[key]), self.costs.get(key, 1)) for key in mistakes]
 
@@ -155,43 +163,54 @@ class SgdPath(Check):
         """Some calls on one rank."""
         return world.attempt(path_runs, subject, case, size=1, deadline=10).plain()
 
+    def schema(self, case: dict) -> dict:
+        """Up to three runs of three calls, each with its rows."""
+        call = record(kind=string(), why=string(), rows=array(numbers()), attached=boolean(), changed=boolean())
+        return outcome(1, array(array(call, 3), least=1, most=len(line_fit.NUMBER_KINDS)))
+
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
-        """The best of the runs counts: after a faultless one, the others are not looked at."""
+        """The best of the runs counts."""
         if found := trouble(evidence, self.points):
             return found
         runs = evidence["ranks"][0]["result"]
-        judged = [self.judge_run(case, runs[0])]
-        while judged[-1] and len(judged) < len(runs):
-            judged.append(self.judge_run(case, runs[len(judged)]))
-        return min(judged, key=lambda found: sum(finding.points for finding in found))
+        return min((self.judge_run(case, run) for run in runs), key=lambda found: sum(each.points for each in found))
 
     def judge_run(self, case: dict, run: list[dict]) -> list[Finding]:
         """Findings for three calls, of which the first two have the same seed."""
         (seen, again, other), (seed, _, another) = run, case["seeds"]
-        found = []
-        if seen["changed"]:
-            found.append(Finding("arguments-changed", "After the call, x or y holds other numbers than before.", 1))
+        found, mistakes = self.judge_call(case, seen)
+        if {"not-a-path", "not-finite", "wrong-step", "rows-all-equal"} & mistakes:
+            return found
+        if not mistakes:  # a first path that is right says nothing about the others
+            more = [each for call in (again, other) for each in self.judge_call(case, call)[0]]
+            found = [*{each.key: each for each in [*more, *found]}.values()]
+        if case["batch_size"] < len(case["x"]):
+            if not sgd_steps.same_path(seen["rows"], again["rows"]):
+                found.append(Finding("not-reproducible", f"Two calls with seed {seed} give different paths.", 1))
+            elif sgd_steps.same_path(seen["rows"], other["rows"]) and not FIXED & mistakes:
+                found.append(Finding("seed-ignored", f"Seeds {seed} and {another} give the same path.", 1))
+        return found
+
+    def judge_call(self, case: dict, seen: dict) -> tuple[list[Finding], set[str]]:
+        """Findings for one call, and the keys of those that its path gets."""
+        text = "After the call, x or y holds other numbers than before."
+        found = [Finding("arguments-changed", text, 1)] if seen["changed"] else []
         if seen["attached"]:
             text = "The path still requires grad: it keeps the graphs of all its steps alive."
             found.append(Finding("not-detached", text, 0.5))
         rows = seen["rows"]
         if not rows or any(len(row) != 2 for row in rows):
             text = f"A tensor [steps + 1, 2] of points (m, n) is due. You return {seen['kind']}{seen['why']}."
-            return [*found, Finding("not-a-path", text, self.points)]
+            return [*found, Finding("not-a-path", text, self.points)], {"not-a-path"}
         if seen["kind"] != f"a {case['dtype']} tensor":
             found.append(Finding("wrong-dtype", f"x is a {case['dtype']} tensor, the path {seen['kind']}.", 0.5))
-        if bad := [number for number, row in enumerate(rows) if not all(map(math.isfinite, row))]:
-            return [*found, Finding("not-finite", f"Row {bad[0]} is {rows[bad[0]]}.", self.points)]
+        if bad := [number for number, row in enumerate(rows) if None in row]:
+            return [*found, Finding("not-finite", f"A number in row {bad[0]} is not finite.", 4)], {"not-finite"}
         setting = {name: case[name] for name in ("start", "lr", "batch_size", "epochs")}
         mistakes, facts = sgd_steps.judge_path(case["x"], case["y"], torch.tensor(rows, dtype=torch.float64), **setting)
         facts |= {**case, "n": len(case["x"]), "size": case["batch_size"], "rows": len(rows)}
         found += [Finding(key, sgd_steps.MISTAKES[key].format(**facts), self.costs.get(key, 2)) for key in mistakes]
-        if case["batch_size"] < len(case["x"]) and not {"wrong-step", "rows-all-equal"} & {*mistakes}:
-            if not sgd_steps.same_path(rows, again["rows"]):
-                found.append(Finding("not-reproducible", f"Two calls with seed {seed} give different paths.", 1))
-            elif sgd_steps.same_path(rows, other["rows"]) and not {"not-shuffled", "whole-set-each-step"} & {*mistakes}:
-                found.append(Finding("seed-ignored", f"Seeds {seed} and {another} give the same path.", 1))
-        return found
+        return found, {*mistakes}
 
 
 def accumulation(subject: Any, case: dict) -> dict:
@@ -214,8 +233,9 @@ def accumulation(subject: Any, case: dict) -> dict:
     now = [[values.tolist() for values in pair] for pair in batches]
     kept = now == [list(pair) for pair in zip(case["inputs"], case["targets"], strict=True)]
     grads = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+    told = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
     return {
-        "grads": {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()},
+        "grads": {name: told.get(name) for name in awkward.SIZES},
         "moved": [name for name, values in model.state_dict().items() if not torch.equal(values, before[name])],
         "changed": not (kept and model.training),
         "thawed": trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()},
@@ -227,7 +247,9 @@ class AccumulateGradient(Check):
     """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
 
     todo, points = "accumulate_gradient", 4
-    costs = MappingProxyType({"only-one-part": 3, "wrong-sign": 3, "wrong-weights": 3})  # the others cost 2
+    costs = MappingProxyType(  # the others cost 2
+        {"wrong-gradient": 4, "no-gradient": 4, "only-one-part": 3, "wrong-sign": 3, "wrong-weights": 3}
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two models and losses."""
@@ -242,6 +264,12 @@ class AccumulateGradient(Check):
         """One call on one rank."""
         return world.attempt(accumulation, subject, case, size=1, deadline=10).plain()
 
+    def schema(self, case: dict) -> dict:
+        """All numbers of each parameter's gradient, or null."""
+        grads = {name: optional(numbers(size)) for name, size in awkward.SIZES.items()}
+        flags = dict.fromkeys(("changed", "thawed", "together"), boolean())
+        return outcome(1, record(grads=record(**grads), moved=array(string()), **flags))
+
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
         """Compare with autograd on all samples at once; then see how much each micro-batch counted."""
         only_here = case["awkward"] and evidence["state"] == "raised"  # the easy model tells of the rest
@@ -253,46 +281,20 @@ class AccumulateGradient(Check):
         if seen["changed"]:
             text = "After the call the micro-batches, or whether the model trains, are not as they were before."
             found.append(Finding("arguments-changed", text, 1))
-        strays = [name for name in ("frozen", "unused") if any(seen["grads"].get(name) or [])]
+        strays = [name for name in ("frozen", "unused") if any(each != 0 for each in seen["grads"][name] or [])]
         if strays or seen["thawed"]:
             text = "A frozen or unused parameter has a gradient now, or another `requires_grad`."
             found.append(Finding("frozen-has-gradient", text, 1))
-        grads = {name: seen["grads"].get(name) for name in ("weight", "bias")}
+        grads = {name: seen["grads"][name] for name in ("weight", "bias")}
         if missing := [name for name, values in grads.items() if values is None]:
             text = f"`.grad` of {' and '.join(missing)} is None after the call."
             return [*found, Finding("no-gradient", text, self.points)]
-        wrong = self.compare(case, grads)
+        mistakes = awkward.gradient_mistakes(case, grads["weight"] + grads["bias"])
+        wrong = [Finding(key, text, self.costs.get(key, 2)) for key, text in mistakes]
         if seen["moved"]:
             text = "The parameters changed: a step was made. That is for whoever calls this function."
             return [*found, Finding("parameters-moved", text, 3 if wrong else 2)]
         return found + wrong
-
-    def compare(self, case: dict, grads: dict) -> list[Finding]:
-        """Findings for the gradient: how much of each micro-batch, and of what lay there before, is in it."""
-        batches, left_over = awkward.micro_batches(case), case["left_over"]
-        got = torch.tensor(grads["weight"] + grads["bias"], dtype=torch.float64)
-        due = awkward.mean_gradient(case, batches)
-        if bool(((got - due).abs() <= line_fit.TOLERANCE * due.abs().max()).all()):
-            return []
-        parts = [awkward.mean_gradient(case, [batch]) for batch in batches]
-        if left_over:
-            parts.append(torch.tensor(left_over, dtype=torch.float64))
-        weights = shares.weights_of(got, parts)
-        if weights is None:
-            text = "`.grad` is no sum of the micro-batches' gradients at these parameters, however each is weighted."
-            return [Finding("wrong-gradient", text, self.points)]
-        found = []
-        if left_over and abs(weights[-1]) > 1e-3:
-            text = "The gradient that lay in `.grad` before the call is still in it."
-            found.append(Finding("gradient-carried-over", text, 2))
-        sizes, weights = [len(inputs) for inputs, _ in batches], weights[: len(batches)]
-        if bool((weights.abs() <= 1e-3).all()):
-            return [*found, Finding("no-gradient", "`.grad` holds nothing of any micro-batch.", self.points)]
-        if key := shares.averaging_mistake(weights, sizes):
-            counts = ", ".join(f"{round(weight, 3) + 0:g}" for weight in weights.tolist())
-            text = f"Micro-batches of {', '.join(map(str, sizes))} samples: their mean gradients count {counts} times."
-            found.append(Finding(key, f"{text} That is {shares.MISTAKES[key]}.", self.costs.get(key, 2)))
-        return found
 
 
 CHECKS = [MseGradient(), SgdPath(), AccumulateGradient()]

@@ -10,13 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from autograde.check import Check, Finding, trouble
+from autograde.check import Check, Finding, raised, trouble
 from autograde.collectives import deadlock, left_running, one_allreduce, wrong_group
-from autograde.findings import Findings
+from autograde.findings import Findings, telling
 from autograde.probes import calls_apart, described, meet, nothing_starts_or_ends, progress_until
 from autograde.results import SINGLE, agree, compared, single_precision
+from autograde.schema import (
+    array,
+    boolean,
+    described_value,
+    integer,
+    numbers,
+    one_of,
+    optional,
+    outcome,
+    record,
+    string,
+)
 from autograde.subject import describe
-from course.midpoints import midpoint_sum, midpoints, mistakes, recorded
+from course.midpoints import midpoint_sum, midpoints, mistakes, recorded, share_mistakes
 from course.world import COMM
 
 RANKS = 4
@@ -124,31 +136,9 @@ def pi_calls(subject: Any, case: dict, comm: Any) -> dict:
     return {"calls": calls, "tried": tried}
 
 
-def evaluated(intervals: int, points: list[list[float]]) -> list[Finding]:
-    """What is wrong with the points that the ranks evaluated, one list a rank."""
-    seen = mistakes(intervals, points, SINGLE)
+def told(seen: list[tuple[str, dict]]) -> list[Finding]:
+    """Findings for what `course.midpoints` saw."""
     return [single_precision(**about) if name == "float32" else finding(name, **about) for name, about in seen]
-
-
-def asked_for(intervals: int, asked: list[list[list[int]]]) -> list[Finding]:
-    """What is wrong with the shares ``[intervals, rank, size]`` that were asked of the stand-in, one list a rank."""
-    size, flat = len(asked), [tuple(share) for own in asked for share in own]
-    if any(share[0] != intervals for share in flat):
-        return [finding("local-h")]
-    if intervals >= size > 1 and all(sum(1 / k for _, _, k in own) > 0.999 for own in asked):
-        return [finding("everything-on-every-rank", size=size)]
-    if twice := len(flat) - len(set(flat)):
-        return [finding("overlapping-shares", size=size, twice=f"{twice} shares")]
-    return []
-
-
-def telling(judged: list[tuple[int, list[Finding]]]) -> list[Finding]:
-    """The findings that say most, given (intervals a rank, findings) of each trial.
-
-    With few intervals a rank, one mistake looks like another: such trials count where the others show nothing.
-    """
-    many = [each for intervals, found in judged if intervals >= 2 for each in found]
-    return many or [each for _, found in judged for each in found]
 
 
 class PartialSum(Check):
@@ -170,6 +160,12 @@ class PartialSum(Check):
         """All shares of all splits, on one rank: the function needs no other."""
         return world.attempt(all_shares, subject, case, size=1, deadline=20).plain()
 
+    def schema(self, case: dict) -> dict:
+        """A record of each share of each split, with a result or an error."""
+        text, result = optional(string()), optional(described_value())
+        share = record(used=boolean(), points=numbers(), refused=text, error=text, result=result)
+        return outcome(1, array(one_of(share, "result", "error"), sum(size for _, size in case["splits"])))
+
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
         """Look at each split by itself, once it is clear that `f` is used as it should be."""
         if found := trouble(evidence, self.points):
@@ -181,7 +177,7 @@ class PartialSum(Check):
             seen = f"f was given a value of type {refused}"
             return [single_precision(seen) if "float32" in refused else finding("not-an-array", seen=seen)]
         if errors := [share["error"] for share, few in shares if share["error"] and not few]:
-            return [Finding("raised", f"Your code raised an error: {errors[0]}", self.points)]
+            return [raised(errors[0], self.points)]
         if errors := [share["error"] for share, _ in shares if share["error"]]:
             return [finding("empty-share", does=f"raises {errors[0]}")]
         if not any(share["used"] for share, _ in shares):
@@ -190,7 +186,7 @@ class PartialSum(Check):
 
     def split(self, case: dict, intervals: int, shares: list[dict]) -> list[Finding]:
         """What is wrong with one split: first the points, then the values where the points are midpoints."""
-        found, size = evaluated(intervals, [share["points"] for share in shares]), len(shares)
+        found, size = told(mistakes(intervals, [share["points"] for share in shares], SINGLE)), len(shares)
         if not {each.key for each in found} <= BESIDES:
             return found
         a, b, c = case["coefficients"]
@@ -240,6 +236,12 @@ class ParallelPi(Check):
         init = None if self.library == "mpi4py" else self.library
         return world.attempt(pi_calls, subject, case, COMM, ranks=case["ranks"], init=init, deadline=15).plain()
 
+    def schema(self, case: dict) -> dict:
+        """On each rank a record of each call."""
+        shares = array(array(integer(), 3))
+        call = record(result=described_value(), used=boolean(), points=numbers(), shares=shares)
+        return outcome(len(case["ranks"]), record(calls=array(call, len(case["intervals"])), tried=array(string())))
+
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
         """How the run ended; then each call by itself."""
         logs = [calls_apart(rank["events"]) for rank in evidence["ranks"]]
@@ -247,11 +249,13 @@ class ParallelPi(Check):
         found = wrong_group(len(flat), flat, evidence["report"])
         if not found and evidence["state"] == "hang":
             found = deadlock(len(case["intervals"]), flat, evidence["report"])
-        if evidence["state"] == "raised":
-            at, error = next((len(logs[rank["rank"]]), rank["error"]) for rank in evidence["ranks"] if rank["error"])
-            if case["intervals"][min(at, len(case["intervals"])) - 1] < len(logs):
-                found = [finding("empty-share", evidence["report"], does=f"raises {error['type']}: {error['message']}")]
         if found := found or trouble(evidence, self.points):
+            if found[0].key == "raised":
+                stood = zip(logs, evidence["ranks"], strict=True)
+                at, error = next((len(log), rank["error"]) for log, rank in stood if rank["error"])
+                if case["intervals"][min(at, len(case["intervals"])) - 1] < len(logs):
+                    does = f"raises {error['type']}: {error['message']}"
+                    return [finding("empty-share", evidence["report"], does=does)]
             return found
         results, judged = [rank["result"] for rank in evidence["ranks"]], []
         for number, intervals in enumerate(case["intervals"]):
@@ -270,8 +274,9 @@ class ParallelPi(Check):
             return found
         if intervals >= size > 1 and all(len(log) == 1 and agree(log[0]["value"], due) for log in made):
             return [finding("everything-on-every-rank", size=size)]
-        found = evaluated(intervals, [call["points"] for call in calls]) if any(call["used"] for call in calls) else []
-        found += asked_for(intervals, [call["shares"] for call in calls])
+        used, points = any(call["used"] for call in calls), [call["points"] for call in calls]
+        found = told(mistakes(intervals, points, SINGLE)) if used else []
+        found += told(share_mistakes(intervals, [call["shares"] for call in calls]))
         found += one_allreduce(self.library, made)
         if not {each.key for each in found} <= ALSO:
             return found
@@ -279,9 +284,7 @@ class ParallelPi(Check):
         wrong = next(filter(None, (compared(call["result"], due, r, size) for r, call in enumerate(calls))), [])
         if wrong and size > 1 and all(agree(value, due / size) for value in values):
             wrong = [finding("average-for-sum", size=size)]
-        elif len(set(values)) > 1 and all(
-            log and agree(log[-1]["value"], v) for log, v in zip(made, values, strict=True)
-        ):
+        elif len(set(values)) > 1 and all(log and agree(log[-1]["value"], values[r]) for r, log in enumerate(made)):
             wrong = [finding("own-share")]
         elif len(set(values)) > 1 and not wrong:
             wrong = [finding("ranks-differ")]

@@ -1,8 +1,8 @@
 """What an attack is: a hostile submission to the small lab, and exactly what it gets.
 
-The lab has two TODOs: `double` (2 points, one rank, a positive and a negative case) and `total` (3 points, two ranks). A
-right `double` is even and a right `total` is odd, so an attack that does not compute guesses an odd number for `double`
-and an even one for `total`: it cannot be right by chance.
+The lab has two TODOs: `double` (2 points, one rank, a positive and a negative case) and `total` (3 points, two ranks).
+A right `double` is even and a right `total` is odd, so an attack that does not compute guesses an odd number for
+`double` and an even one for `total`: it cannot be right by chance.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Place:
     """Where the attack takes place: what the grader's machine has that a submission must not reach.
 
     room: the class. home: the instructor's home folder. secret: is in files of the home, and in the grader's
-    environment. port: that the test listens on, on 127.0.0.1. abstract: name of the abstract Unix socket that it listens
-    on, and door: path of one in the file system. mark: part of the name of all that attacks leave behind.
+    environment. port: that the test listens on, on 127.0.0.1. abstract: name of the abstract Unix socket that it
+    listens on, and door: path of one in the file system. mark: part of the name of all that attacks leave behind.
     """
 
     room: Classroom
@@ -64,8 +64,8 @@ class Attack:
 
     name: also the student's id. tries: what, in one sentence. double, total: source of the TODO's cell, see
     `Place.fill`; None: the right answer, which must keep its points. scores: points and findings of each TODO that does
-    not get all points; points None: it waits for a person. hand_in: puts something else than a notebook with these cells
-    where submissions are. problem: what is said of the submission. manual: whether a person must look at it.
+    not get all points; points None: it waits for a person. hand_in: puts something else than a notebook with these
+    cells where submissions are. problem: what is said of the submission. manual: whether a person must look at it.
     """
 
     name: str

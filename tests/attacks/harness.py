@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 from attack import Attack, Place
 from classroom import Classroom
-from small_course import ANSWERS, LAB, make_course
+from small_course import ANSWERS, CHECKS_PY, LAB, make_course
 
 # Low, so that a test need not fill this machine to reach them.
 LIMITS = {
@@ -27,10 +27,10 @@ LIMITS = {
     "cpu": 30,
     "file": 64 * 2**20,
     "disk": 96 * 2**20,
-    "output": 100_000,
-    "todo": 25,
-    "notebook": 80,
-    "submission": 120,
+    "evidence": 2**20,
+    "todo": 30,
+    "notebook": 90,
+    "submission": 150,
 }
 NEIGHBOURS = {
     "ada": ANSWERS,
@@ -61,8 +61,9 @@ class Seen:
 
     place: where it was. status, output: of `lockstep grade`; status None: it hung. rows: of grades.csv, by student.
     grades: the gradebook's rows. schema: of the gradebook. mode: of its file. changed: files of the course and the home
-    that are not as before, but those that grading writes. left: what the grading left behind. reached: who connected to
-    the test's sockets.
+    that are not as before, but for gradebook, graded notebooks and feedback. left: what the grading left behind.
+    reached: which of the test's sockets somebody connected to. leaked: files for students, or for a look by the
+    instructor, that hold a secret.
     """
 
     place: Place
@@ -72,9 +73,10 @@ class Seen:
     grades: list[tuple]
     schema: list[str]
     mode: int
-    changed: list[str]
+    changed: set[str]
     left: list[str]
     reached: list[str]
+    leaked: list[str]
 
     def of(self, *students: str) -> list[tuple]:
         """The gradebook's rows of these students."""
@@ -102,7 +104,7 @@ def graded(root: Path, attacks: Sequence[Attack], jobs: int = 2, seconds: float 
         left = leftovers(processes, memory, segments, temporary)
         left += [str(path) for top in (Path("/tmp"), Path("/var/tmp"), MEMORY) for path in top.glob(f"*{place.mark}*")]
         after = files(place)
-        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
         reached = [name for name, door in doors.items() if connected(door)]
         book = root / "class" / "gradebook.db"
         with contextlib.closing(sqlite3.connect(f"file:{book}?mode=ro", uri=True)) as database:
@@ -111,13 +113,13 @@ def graded(root: Path, attacks: Sequence[Attack], jobs: int = 2, seconds: float 
         csv = root / "class" / LAB / "grades.csv"
         rows = place.room.rows() if csv.exists() else {}
         mode = stat.S_IMODE(book.stat().st_mode)
-        return Seen(place, status, output, rows, grades, schema, mode, changed, left, reached)
+        return Seen(place, status, output, rows, grades, schema, mode, changed, left, reached, leaks(place))
 
 
 @contextlib.contextmanager
 def field(root: Path) -> Iterator[tuple[Place, dict[str, socket.socket]]]:
     """A built course at `root`, with sockets that listen as long as the grading takes."""
-    room = Classroom(make_course(root), LAB, config=f"c.Judge.limits = {LIMITS!r}")
+    room = Classroom(make_course(root, checks=temporary_checks()), LAB, config=f"c.Judge.limits = {LIMITS!r}")
     assert room.lockstep("build").exit_code == 0
     secret, mark, home = secrets.token_hex(16), f"was-here-{secrets.token_hex(4)}", root.parent / "home"
     (home / ".ssh").mkdir(parents=True)
@@ -135,6 +137,14 @@ def field(root: Path) -> Iterator[tuple[Place, dict[str, socket.socket]]]:
             door.setblocking(False)
         port = doors["TCP"].getsockname()[1]
         yield Place(room, home, secret, port, mark, root.parent / "door", mark), doors
+
+
+def leaks(place: Place) -> list[str]:
+    """Files that grading made in the class's folder with a secret, an answer or a part of the gradebook in them."""
+    secrets = (place.secret.encode(), b"nobody has thought of this before", b"SQLite format 3")
+    folders = [place.room.root / "class" / name for name in ("autograded", "feedback", LAB)]
+    made = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return [str(path) for path in made if any(secret in path.read_bytes() for secret in secrets)]
 
 
 def connected(door: socket.socket) -> bool:
@@ -157,7 +167,9 @@ def files(place: Place) -> dict[str, str]:
             for path in (Path(folder, name) for name in names):
                 regular = stat.S_ISREG(path.lstat().st_mode)
                 small = regular and path.stat().st_size < 2**20
-                found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest() if small else str(path.lstat())
+                found[str(path.relative_to(place.home.parent))] = (
+                    hashlib.sha256(path.read_bytes()).hexdigest() if small else str(path.lstat())
+                )
     return found
 
 
@@ -182,9 +194,7 @@ def shared_segments() -> set[str]:
     return {" ".join(line.split()[:2]) for line in lines}
 
 
-def leftovers(
-    processes: set[tuple[int, float]], memory: set[str], segments: set[str], temporary: Path
-) -> list[str]:
+def leftovers(processes: set[tuple[int, float]], memory: set[str], segments: set[str], temporary: Path) -> list[str]:
     """What is there now and was not before, once the grader's own had time to end."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -200,15 +210,32 @@ def leftovers(
 def command(pid: int) -> str:
     """A process's command line, as far as it can be read."""
     with contextlib.suppress(psutil.Error):
-        return " ".join(psutil.Process(pid).cmdline())[:200]
+        process = psutil.Process(pid)
+        return f"{process.name()} of {process.ppid()}, {process.status()}: {' '.join(process.cmdline())[:200]}"
     return "?"
 
 
 def used_by_others(name: str) -> bool:
-    """Whether a process that does not descend from this one names `name`: another test run on this machine."""
+    """Whether a process that does not descend from this one names or maps it: another test run on this machine."""
     mine = {pid for pid, _ in offspring()} | {os.getpid()}
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.pid not in mine and any(name in text for text in [*process.cmdline(), *process.environ().values()]):
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid in mine:
+                continue
+            maps = Path(f"/proc/{process.pid}/maps").read_text()
+            if any(name in text for text in [*process.cmdline(), *process.environ().values(), maps]):
                 return True
     return False
+
+
+def temporary_checks():
+    if "def schema" in CHECKS_PY:
+        return CHECKS_PY
+    for n, todo in ((1, "double"), (2, "total")):
+        pass
+    out = CHECKS_PY.replace(
+        "from autograde.check import", "from autograde.schema import outcome\nfrom autograde.check import"
+    )
+    a, b = out.split("class Total")
+    add = "    def schema(self, case):\n        return outcome({}, {{}})\n\n    def probe"
+    return a.replace("    def probe", add.format(1)) + "class Total" + b.replace("    def probe", add.format(2))

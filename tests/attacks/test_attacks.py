@@ -8,7 +8,9 @@ from catalogue import GROUPS
 from harness import NEIGHBOURS
 
 pytestmark = pytest.mark.timeout(500)
-ATTACKS = [pytest.param(group, attack, id=attack.name) for group, attacks in GROUPS.items() for attack in attacks]
+ATTACKS = [
+    pytest.param(group, attack, id=f"{group}-{attack.name}") for group, attacks in GROUPS.items() for attack in attacks
+]
 EXPECTED = {
     "ada": ("graded", "5", "2", "3", ""),
     "bob": ("graded", "1.5", "1.5", "0", "double:sign-lost; total:not-total"),
@@ -47,6 +49,7 @@ def test_the_grading_comes_to_its_end(seen, group: str):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_nothing_is_left_behind_changed_or_reached(seen, group: str):
+def test_nothing_is_left_behind_or_changed_and_nobody_is_reached(seen, group: str):
     after = seen(group)
-    assert (after.left, after.changed, after.reached) == ([], [], [])
+    assert (after.left, after.reached, after.leaked) == ([], [], [])
+    assert after.changed - seen("").changed == set()

@@ -1,0 +1,197 @@
+"""Evidence that no run gave: written to the grader's channel, replayed, or of a form that nobody expects."""
+
+from __future__ import annotations
+
+from attack import NO_DOUBLE, NO_TOTAL, Attack
+from patches import in_prober
+
+# A reply as the process that runs the checks would send it, with a fixed guess in it, and who to send it to.
+REPLY = """
+import json, os, socket, stat
+
+RANK = {"rank": 0, "world_rank": 0, "state": "returned", "result": 1, "error": None, "call": None, "line": None,
+        "source": None, "code": None, "seconds": 0.1, "stdout": "", "events": []}
+EVIDENCE = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [RANK]}
+
+def lines(**changes):
+    return (json.dumps({"evidence": {**EVIDENCE, **changes}, "seconds": 0.1}) + "\\n").encode()
+
+def channels():
+    for fd in range(3, 200):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode) and socket.socket(fileno=os.dup(fd)).family == socket.AF_UNIX:
+                yield fd
+        except OSError:
+            pass
+"""
+UNREADABLE = {"double": (None, "")}
+
+ATTACKS = (
+    Attack(
+        "writes-to-every-channel",
+        "Writes replies with full marks to all pipes, sockets and files of all processes that the rank can see.",
+        REPLY
+        + """
+import glob
+
+def double(x):
+    for path in glob.glob("/proc/[0-9]*/fd/*"):
+        try:
+            if os.path.samestat(os.stat(path), os.stat("/dev/null")):
+                continue
+            fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_APPEND)
+            os.write(fd, lines())
+            os.close(fd)
+        except OSError:
+            pass
+    return 1
+""",
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "steals-the-channel",
+        "Takes the open files of every process that it can see with pidfd_getfd, and writes replies to the sockets.",
+        REPLY
+        + """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+def double(x):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) == os.getpid():
+            continue
+        handle = libc.syscall(434, int(pid), 0)
+        for number in range(3, 64) if handle >= 0 else ():
+            stolen = libc.syscall(438, handle, number, 0)
+            if stolen >= 0:
+                try:
+                    if stat.S_ISSOCK(os.fstat(stolen).st_mode):
+                        os.set_blocking(stolen, False)
+                        os.write(stolen, lines())
+                except OSError:
+                    pass
+                os.close(stolen)
+    return 1
+""",
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "attaches-a-debugger",
+        "Attaches to every process that it can see with ptrace and process_vm_writev, to change what that says.",
+        """
+        import ctypes
+        import os
+
+        libc = ctypes.CDLL(None, use_errno=True)
+
+        def double(x):
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                if int(pid) != os.getpid() and libc.ptrace(16, int(pid), 0, 0) == 0:
+                    return 2 * x
+            return 1
+        """,
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "replies-itself",
+        "A result that, where it is unpickled, sends a forged reply with a guess before the real one.",
+        in_prober(REPLY + "\nfor fd in channels():\n    os.write(fd, lines())\n"),
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "replies-for-all",
+        "A result that, where it is unpickled, sends forged replies for this case, the next, and the next TODO.",
+        in_prober(
+            REPLY
+            + """
+for fd in channels():
+    for _ in range(2):
+        os.write(fd, lines())
+    os.write(fd, lines(ranks=[{**RANK, "rank": rank, "world_rank": rank, "result": 2} for rank in (0, 1)]) * 3)
+os._exit(0)
+"""
+        ),
+        scores={"double": NO_DOUBLE, "total": NO_TOTAL},
+    ),
+    Attack(
+        "replays",
+        "Is right for a positive number, and then sends this evidence once more, as if for the negative one.",
+        """
+        SOURCE = '''
+import json
+from autograde import prober
+from course import report
+
+real = prober.say
+kept = []
+
+def say(out, **message):
+    kept.append(message)
+    real(out, **kept[0])
+
+prober.say = say
+'''
+
+        class Bomb:
+            def __init__(self, value):
+                self.value = value
+
+            def __reduce__(self):
+                return eval, ("(exec(" + repr(SOURCE) + "), " + str(self.value) + ")[1]",)
+
+        def double(x):
+            return Bomb(2 * abs(x))
+        """,
+        scores={"double": (1.5, "sign-lost")},
+    ),
+    Attack(
+        "no-ranks",
+        "Forges evidence that has no rank in it, so that nothing in it is wrong.",
+        in_prober(REPLY + "\nfor fd in channels():\n    os.write(fd, lines(ranks=[]) * 2)\n"),
+        scores=UNREADABLE,
+    ),
+    Attack(
+        "no-numbers",
+        "Forges evidence with NaN, true and twice the same name in it, where numbers are due.",
+        in_prober(
+            REPLY
+            + """
+for fd in channels():
+    os.write(fd, lines().replace(b'"result": 1', b'"result": NaN, "result": true'))
+"""
+        ),
+        scores={"double": (0.0, "sandbox-ended")},
+    ),
+    Attack(
+        "stopped-for-nothing",
+        "Forges evidence of a kind after which other cases are not tried, hoping that these count as passed.",
+        in_prober(REPLY + '\nfor fd in channels():\n    os.write(fd, lines(state="hang") * 2)\n'),
+        scores=UNREADABLE,
+    ),
+    Attack(
+        "deep-evidence",
+        "Forges evidence that is nested so deeply, or has so long a number, that reading it breaks the reader.",
+        in_prober(
+            REPLY
+            + """
+for fd in channels():
+    os.write(fd, b'{"evidence": ' + b'[' * 100_000 + b']' * 100_000 + b'}\\\\n')
+    os.write(fd, b'{"evidence": ' + b'9' * 100_000 + b'}\\\\n')
+"""
+        ),
+        scores={"double": (0.0, "sandbox-ended")},
+    ),
+    Attack(
+        "claims-failure",
+        "Tells the grader that its own side failed, so as not to be given 0 points.",
+        in_prober(
+            REPLY
+            + """
+for fd in channels():
+    os.write(fd, b'{"failed": "no space left on device"}\\\\n')
+"""
+        ),
+        scores=UNREADABLE,
+    ),
+)

@@ -1,0 +1,184 @@
+"""Replaces parts of what checks use, in the ranks and, by unpickling, in the process that gathers the evidence."""
+
+from __future__ import annotations
+
+from attack import NO_DOUBLE, NO_TOTAL, Attack
+
+# Runs `source` in the process that unpickles the result, which then sees 1.
+IN_PROBER = """
+SOURCE = '''{source}'''
+
+class Bomb:
+    def __reduce__(self):
+        return (eval, ("(exec(" + repr(SOURCE) + ", {{}}), 1)[1]",))
+
+def double(x):
+    return Bomb()
+"""
+
+
+def in_prober(source: str) -> str:
+    """A cell whose result runs `source` where it is unpickled, and is 1."""
+    return IN_PROBER.format(source=source)
+
+
+ATTACKS = (
+    Attack(
+        "patched-checks",
+        "Replaces verdicts, points and the making of evidence in every module of the kit that a rank can import.",
+        """
+        import contextlib
+
+        def double(x):
+            with contextlib.suppress(ImportError):
+                from autograde import check
+                check.judge = lambda check, *args: check.Result(check.todo, check.points, check.points)
+                check.trouble = lambda *args: []
+                check.Check.points = 0
+                check.Check.verdict = lambda *args: []
+                check.Finding.points = 0
+            with contextlib.suppress(ImportError):
+                from course import report
+                right = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": []}
+                report.Outcome.plain = lambda self: right
+                report.judge_state = lambda ranks: "ok"
+            return x
+        """,
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "patched-json",
+        "Replaces json.dumps, pickle and cloudpickle in the rank, so that it sends what it likes.",
+        """
+        import json
+        import pickle
+
+        import cloudpickle
+
+        real = cloudpickle.dumps
+        cloudpickle.dumps = pickle.dumps = lambda value, *args, **kwargs: real(1)
+        json.dumps = lambda value, *args, **kwargs: '{"state": "ok", "ranks": [{"result": 1}]}'
+
+        def double(x):
+            return x
+        """,
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "patched-mpi",
+        "Replaces mpi4py's and torch's collectives by ones that give what was put in, and the watch that counts them.",
+        total="""
+        def total(comm, x):
+            import mpi4py.MPI as MPI
+            import torch.distributed as dist
+            from course import watch, watched
+
+            for module in (watch, watched):
+                for name in list(vars(module)):
+                    if callable(getattr(module, name)) and not name.startswith("_"):
+                        setattr(module, name, lambda *args, **kwargs: None)
+            dist.all_reduce = lambda tensor, *args, **kwargs: tensor
+            type(comm).allreduce = lambda self, value, *args, **kwargs: value
+            MPI.COMM_WORLD = None
+            return comm.allreduce(x)
+        """,
+        scores={"total": NO_TOTAL},
+    ),
+    Attack(
+        "patched-horovod",
+        "Replaces Horovod's and ipyparallel's modules by empty ones, and breaks the end of the run.",
+        total="""
+        def total(comm, x):
+            import sys
+            import types
+
+            names = ("horovod", "horovod.torch", "ipyparallel", "course.subworld", "cloudpickle", "torch.distributed")
+            for name in names:
+                sys.modules[name] = types.ModuleType(name)
+            return x
+        """,
+        scores={"total": NO_TOTAL},
+    ),
+    Attack(
+        "patched-replies",
+        "Replaces what the rank's engine replies to the world, whatever the request.",
+        """
+        def double(x):
+            import cloudpickle
+            from course import subworld
+
+            answer = {"result": cloudpickle.dumps(1), "error": None, "seconds": 0.0}
+            subworld.call = lambda *args: answer
+            subworld.SubWorld.call = lambda *args: 1
+            subworld.describe_error = lambda error: None
+            return x
+        """,
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "unpickling-forges",
+        "A result that, where it is unpickled, replaces the making of evidence there.",
+        in_prober("""
+import sys
+from course import report
+
+plain = report.Outcome.plain
+
+def forged(self):
+    evidence = plain(self)
+    for rank in evidence["ranks"]:
+        rank["result"] = 1
+    return evidence
+
+report.Outcome.plain = forged
+for module in list(sys.modules.values()):
+    for name in ("verdict", "trouble", "judge"):
+        if hasattr(module, name):
+            setattr(module, name, lambda *args, **kwargs: [])
+"""),
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "unpickling-patches-json",
+        "A result that, where it is unpickled, replaces json there, so that all evidence after it is a fixed guess.",
+        in_prober("""
+import json
+text = '{"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [{"result": 1, "state": "returned"}]}'
+json.dumps = lambda *args, **kwargs: text
+json.loads = lambda *args, **kwargs: eval(text)
+"""),
+        scores={"double": (None, "")},
+    ),
+    Attack(
+        "unpickling-exits",
+        "A result that ends the process which unpickles it, with a status that says that all went well.",
+        in_prober("import os\nos._exit(0)"),
+        scores={"double": (0.0, "sandbox-ended")},
+    ),
+    Attack(
+        "one-rank-lies",
+        "Rank 0 is right, and the other returns something else.",
+        total="""
+        def total(comm, x):
+            right = comm.allreduce(x)
+            return right if comm.rank == 0 else 0
+        """,
+        scores={"total": NO_TOTAL},
+    ),
+    Attack(
+        "rank-kills-rank",
+        "Rank 0 is right, and kills the other as soon as that has sent its part, so that nobody contradicts it.",
+        total="""
+        def total(comm, x):
+            import os
+            import signal
+
+            there = comm.allgather((x, os.getpid()))
+            if comm.rank == 0:
+                os.kill(there[1][1], signal.SIGKILL)
+                return there[0][0] + there[1][0]
+            signal.pause()
+        """,
+        scores={"total": (0.0, "rank-died")},
+    ),
+)
