@@ -83,9 +83,9 @@ def grade(
     from autograde.labs import LabError
     from autograde.sandbox import SandboxRefused
 
-    options = {"jobs": jobs, "seed": seed, "collect": not no_collect, "force": force}
+    options = grading.Options(students, jobs, seed, not no_collect, force, sandboxed=False if no_sandbox else None)
     try:
-        fine = grading.grade(course_root(), lab, students, **options, sandboxed=False if no_sandbox else None)
+        fine = grading.grade(course_root(), lab, options)
     except (LabError, StepFailed, SandboxRefused) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read

@@ -1,11 +1,12 @@
 """Evidence on one submission, gathered in a sandbox, and the verdicts on it.
 
 The trusted side draws the cases and judges. Between the two, `autograde.prober` runs the student's code, one case at a
-time, in a sandbox. Time is limited for each TODO, for all TODOs in one sandbox, and for the submission. What ends a TODO
-is its own affair: the next one is judged on its own merits, in a fresh sandbox where the old one is gone.
+time, in a sandbox. Time is limited for each TODO, for all TODOs in one sandbox, and for the submission. What ends a
+TODO is its own affair: the next one is judged on its own merits, in a fresh sandbox where the old one is gone.
 
-Two kinds of failure are told apart. A sandbox that ends while a TODO runs is ended by that TODO's code, if it happens twice.
-A sandbox that does not start is our failure, and so is a probe or verdict that raises: the TODO then waits for a person.
+Two kinds of failure are told apart. A sandbox that ends while a TODO runs, and does so again, is ended by that TODO's
+code. A sandbox that does not start is our failure, and so is a probe or a verdict that raises: the TODO then waits for
+a person.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass, field
 
-from autograde.check import Check, Finding, Result, draw_cases, judge, stops
+from autograde.check import PLAIN, Check, Finding, Result, draw_cases, judge, stops
 from autograde.labs import Lab, load_checks
 from autograde.limits import BEYOND, Limits
 from autograde.sandboxes import Cancelled, Ended, Late, OurSide, Sandbox, Sandboxes
@@ -111,9 +112,8 @@ class Examination:
         except Cancelled:
             raise
         except Exception as error:
-            return Marked(
-                todo, points, None, f"the verdict could not read the evidence: {type(error).__name__}: {error}"
-            )
+            reason = f"the verdict could not read the evidence: {type(error).__name__}: {error}"
+            return Marked(todo, points, None, reason)
 
     def _lost(self, check: Check, key: str, message: str) -> Marked:
         """All points of a TODO lost, for one reason."""
@@ -121,17 +121,19 @@ class Examination:
         return Marked(check.todo, check.points, Result(check.todo, check.points, 0.0, [finding], self.seed))
 
     def _evidence(self, check: Check, source: str, cases: list[dict]) -> list:
-        """The evidence for these cases, at the second attempt if need be. Raises Late, Ended with a finding, Unjudged."""
+        """The evidence for these cases, by a second attempt if need be. Raises Late, Unjudged, Ended with a finding."""
         for attempt in range(ATTEMPTS):
             last = attempt == ATTEMPTS - 1
+            alone = self._sandbox is None  # else what an earlier TODO left there may be the cause of what happens
             try:
                 return self._attempt(check, source, cases)
             except Late:
                 self._drop()
-                raise
+                if alone or last:
+                    raise
             except Ended as error:
                 self._drop()
-                if error.finding:
+                if error.finding and (alone or last):
                     raise
                 if last:
                     raise Ended(str(error), "sandbox-ended") from error
@@ -147,9 +149,7 @@ class Examination:
         now = time.monotonic()
         self._end = self._end or now + self.limits.submission
         if now > self._end:
-            raise Unjudged(
-                f"time was up before it could be run ({self.limits.submission:g} s for the whole submission)"
-            )
+            raise Unjudged(f"time was up before it could be run: {self.limits.submission:g} s for the submission")
         end = min(now + self.limits.todo, self._end)
         gathered = []
         for case in cases:
@@ -160,6 +160,8 @@ class Examination:
                 self.probing += time.monotonic() - asked
             gathered.append(self._read(check, case, reply))
             if stops(gathered[-1]):
+                if gathered[-1].get("state") not in PLAIN:  # a deadlock, a dead rank: the next TODO starts from nothing
+                    self._drop()
                 break
         return gathered
 
@@ -177,7 +179,7 @@ class Examination:
         raise Ended("the process that runs the checks sent a message that is not foreseen")
 
     def _ready_sandbox(self) -> Sandbox:
-        """The sandbox of this examination, ready; a fresh one where there is none, or not time enough for a TODO in it."""
+        """This examination's sandbox, ready; a fresh one if there is none, or too little time left in it for a TODO."""
         if self._sandbox and time.monotonic() + self.limits.todo > self._sandbox.began + self.limits.notebook:
             self._drop()
         if self._sandbox is None:

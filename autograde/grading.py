@@ -17,6 +17,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -31,37 +32,42 @@ from autograde.converters import Course, StepFailed, describe, printable, unusab
 from autograde.labs import Lab, find_lab, load_checks
 from autograde.limits import Limits
 from autograde.nbgrader_steps import CLASS, Judge, answers, prepare, released_notebook
-from autograde.rebuild import rebuild
+from autograde.rebuild import Unreadable, rebuild
 from autograde.sandboxes import Cancelled, Sandboxes
-from autograde.submitted import fingerprint, read_submission
+from autograde.submitted import fingerprint, read_plain, read_submission
 from course.launch import cores
 
+MAX_TIMESTAMP = 1000  # bytes
 
-def grade(
-    root: Path,
-    name: str,
-    students: Sequence[str] = (),
-    *,
-    jobs: int | None = None,
-    seed: int | None = None,
-    collect: bool = True,
-    force: bool = False,
-    sandboxed: bool | None = None,
-) -> bool:
-    """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
+
+@dataclass(frozen=True)
+class Options:
+    """What to grade, and how.
 
     students: only these ids; none: all. jobs: submissions examined at once; None: as many as the machine carries. seed:
     of the cases; None: a fresh one for each. collect: fetch from the exchange first. force: grade again what was graded
     before. sandboxed: False runs student code unprotected; None: as the configuration has it, which is protected.
+    """
+
+    students: Sequence[str] = ()
+    jobs: int | None = None
+    seed: int | None = None
+    collect: bool = True
+    force: bool = False
+    sandboxed: bool | None = None
+
+
+def grade(root: Path, name: str, options: Options) -> bool:
+    """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
+
     Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it, or if another grading runs,
     SandboxRefused.
     """
     lab = find_lab(root, name)
-    todos = [check.todo for check in load_checks(lab.checks)]
     write_instructor(build(lab), root)
     course = Course(root)
     with only_one(course):
-        return grade_class(course, lab, todos, students, jobs, seed, collect, force, sandboxed)
+        return grade_class(course, lab, options)
 
 
 @contextlib.contextmanager
@@ -75,32 +81,23 @@ def only_one(course: Course) -> Iterator[None]:
         yield
 
 
-def grade_class(
-    course: Course,
-    lab: Lab,
-    todos: list[str],
-    students: Sequence[str],
-    jobs: int | None,
-    seed: int | None,
-    collect: bool,
-    force: bool,
-    sandboxed: bool | None,
-) -> bool:
+def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     """What `grade` does, once it has the class for itself."""
+    todos = [check.todo for check in load_checks(lab.checks)]
     try:
         course.register(lab.name)
     except StepFailed as error:
         raise StepFailed(f"{lab.name} does not go into the gradebook: {error}") from error
     failed: dict[str, str] = {}
     fine = True
-    if collect:
+    if options.collect:
         said, wrong = course.collect(lab.name)
         fine = not wrong
         for line in said + wrong:
             click.echo(line)
     there = submissions(course, lab)
-    chosen = [student for student in there if not students or student in students]
-    for student in sorted(set(students) - set(there)):
+    chosen = [student for student in there if not options.students or student in options.students]
+    for student in sorted(set(options.students) - set(there)):
         fine = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
     due = []
@@ -108,12 +105,12 @@ def grade_class(
         if reason := unusable(student) or bad_timestamp(course, lab, student):
             failed[student] = reason
             click.echo(f"{printable(student)}: not graded: {reason}")
-        elif force or not up_to_date(course, lab, student):
+        elif options.force or not up_to_date(course, lab, student):
             due.append(student)
     again = len(chosen) - len(due) - len(failed)
     click.echo(f"{lab.name}: {len(due)} to grade" + (f", {again} graded before and unchanged" if again else ""))
     unread = []
-    for student, error in grade_all(course, lab, due, jobs, seed, sandboxed):
+    for student, error in grade_all(course, lab, due, options):
         if error:
             failed[student] = error
             tqdm.write(f"{printable(student)}: not graded: {error}")
@@ -152,11 +149,11 @@ def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
     """Why nbgrader could not read when the submission was handed in, if so."""
     path = course.folder("submitted", student, lab.name) / "timestamp.txt"
     try:
-        text = path.read_text().strip()
+        text = read_plain(path, MAX_TIMESTAMP).decode().strip()
         return text and parse_utc(text) and None
     except FileNotFoundError:
         return None
-    except (ValueError, OverflowError, OSError):
+    except (Unreadable, ValueError, OverflowError, OSError):
         return f"{path} is not a date and time; correct or delete it"
 
 
@@ -171,7 +168,7 @@ def up_to_date(course: Course, lab: Lab, student: str) -> bool:
 def timestamp(folder: Path) -> bytes | None:
     """When it was handed in, as nbgrader noted it."""
     path = folder / "timestamp.txt"
-    return path.read_bytes() if path.exists() else None
+    return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
 
 
 def has_feedback(course: Course, lab: Lab, student: str) -> bool:
@@ -185,21 +182,19 @@ def has_feedback(course: Course, lab: Lab, student: str) -> bool:
     return page.read_bytes().rstrip().endswith(b"</html>")
 
 
-def grade_all(
-    course: Course, lab: Lab, students: list[str], jobs: int | None, seed: int | None, sandboxed: bool | None
-) -> Iterator[tuple[str, str | None]]:
-    """Examine `jobs` submissions at once; write each to the gradebook when done. Yields what went wrong, or None."""
+def grade_all(course: Course, lab: Lab, students: list[str], options: Options) -> Iterator[tuple[str, str | None]]:
+    """Examine several submissions at once; write each to the gradebook when done. Yields what went wrong, or None."""
     if not students:
         return
     settings = Judge(config=course.config)
     limits = Limits(**settings.limits)
-    sandboxed = settings.sandboxed if sandboxed is None else sandboxed
-    seed = settings.seed if seed is None else seed
+    sandboxed = settings.sandboxed if options.sandboxed is None else options.sandboxed
+    seed = settings.seed if options.seed is None else options.seed
     released = released_notebook(course.root, lab)
     cancel = threading.Event()
     with (
         Sandboxes(lab, limits, sandboxed=sandboxed, expected=len(students), cancel=cancel) as sandboxes,
-        ThreadPoolExecutor(jobs or default_jobs(limits)) as pool,
+        ThreadPoolExecutor(options.jobs or default_jobs(limits)) as pool,
         tqdm(total=len(students), desc=lab.name, unit="submission") as bar,
     ):
         doing: dict[Future, str] = {}

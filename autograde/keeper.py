@@ -36,7 +36,7 @@ THREADS = 16  # for each process that a submission may have
 
 
 def keep(request: dict, channel: socket.socket, control: socket.socket) -> None:
-    """Grade one submission from here. request: "ranks", "checks", "limits", and "jail", bwrap's command line or None."""
+    """Look after one submission. request: "ranks", "checks", "limits", and "jail", bwrap's command line or None."""
     rank.die_with_parent()
     try:
         with jail(request["jail"]) if request["jail"] else no_jail() as folder:

@@ -15,9 +15,9 @@ class Limits:
     memory: bytes, of all its processes and of its files, which are in memory, too. processes: how many at once.
     cpu: seconds of processor time, of all its processes. file: bytes in one file. disk: bytes in all files of a folder
     (there are two, /tmp and /dev/shm). evidence: bytes that come back for one case. todo, notebook, submission: seconds
-    for the probes of one TODO, for all TODOs in one sandbox (the next gets a fresh one), and for everything, second tries
-    and the start of sandboxes included. Below them are the deadlines of a check's own runs, and below these the seconds
-    after which a collective counts as deadlocked.
+    for the probes of one TODO, for all TODOs in one sandbox (the next gets a fresh one), and for everything, second
+    tries and the start of sandboxes included. Below them are the deadlines of a check's own runs, and below these the
+    seconds after which a collective counts as deadlocked.
     """
 
     memory: int = 4 * GIB

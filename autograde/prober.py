@@ -3,7 +3,7 @@
 It is a fork of the zygote, in a sandbox. It starts a world of ranks before it knows any submission, and then answers
 questions on a socket, one JSON object a line:
 
-    asked    {"todo": "mse_gradient", "source": "def ...", "case": {...}}     one case at a time: there are no others here
+    asked    {"todo": "mse_gradient", "source": "def ...", "case": {...}}     one case; there are no others here
     answers  {"ready": true}                once, when the ranks are up
              {"evidence": ...}
              {"broken": "..."}              the ranks could not be replaced

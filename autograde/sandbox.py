@@ -1,8 +1,9 @@
 """The command lines of bubblewrap: what student code can see of this machine. See bwrap(1).
 
-Two sandboxes, one in the other. The outer one, of the zygote, is the view: a list of what is there, all of it read-only;
-no home, no repository but what probes import, no gradebook, no other submission. The inner one, a fresh one for each
-submission, adds what is private to it: process, IPC, network, host name and user namespaces, and two folders in memory.
+Two sandboxes, one in the other. The outer one, of the zygote, is the view: a list of what is there, all of it
+read-only; no home, no repository but what probes import, no gradebook, no other submission. The inner one, a fresh one
+for each submission, adds what is private to it: process, IPC, network, host name and user namespaces, and two folders
+in memory.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 MEND = "Install it: `sudo apt install bubblewrap`. Or grade without it, as yourself: `--no-sandbox`."
 NOT_ALLOWED = (
     "bubblewrap is installed, but cannot make a sandbox: {said}. User namespaces may be switched off (sysctl "
-    "kernel.unprivileged_userns_clone, user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or this "
-    "is a container that may make none. Or grade without it, as yourself: `--no-sandbox`."
+    "kernel.unprivileged_userns_clone, user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or "
+    "this is a container that may make none. Or grade without it, as yourself: `--no-sandbox`."
 )
 
 # Of /etc only what programs need to start, and to know the time: no accounts, no keys.

@@ -40,7 +40,7 @@ class OurSide(Exception):
 
 
 class Ended(Exception):
-    """A sandbox came to its end while it was asked something. `finding`: the key of the limit that passed, if one did."""
+    """A sandbox came to its end while it was asked something. `finding`: key of the limit that passed, if one did."""
 
     def __init__(self, reason: str, finding: str | None = None) -> None:
         super().__init__(reason)
@@ -54,8 +54,8 @@ class Late(Exception):
 class Sandboxes:
     """Sandboxes for submissions of one lab, each used once. A context manager; at its end, nothing is left of them.
 
-    limits: of each. sandboxed: False runs student code unprotected, as the person who grades. expected: how many will be
-    needed, at least: so many are started one ahead of need. cancel: ends all waiting.
+    limits: of each. sandboxed: False runs student code unprotected, as the person who grades. expected: how many will
+    be needed, at least: so many are started one ahead of need. cancel: ends all waiting.
     Raises SandboxRefused if student code is to be sandboxed, and cannot be; LabError if the checks do not load.
     """
 
@@ -123,7 +123,7 @@ class Sandboxes:
     def _start_zygote(self) -> None:
         self._end_zygote()
         self._requests, theirs = socket.socketpair()
-        self._output = tempfile.TemporaryFile()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115, until the zygote ends
         etc, fds = sandbox.own_etc() if self.sandboxed else ([], [])
         jail = sandbox.outer(self.checks, etc) if self.sandboxed else []
         with theirs:

@@ -1,15 +1,14 @@
 """Imports once what every submission's prober and ranks need, and forks a keeper for each submission.
 
-Importing torch, Horovod and ipyparallel takes two seconds of CPU time; a fork of a process that has them, none. No student's
-code runs here, and no secret comes here. It reads requests from a socket until that is closed, and then ends, and all
-keepers with it:
+Importing torch, Horovod and ipyparallel takes two seconds of CPU time; a fork of a process that has them, none. No
+student's code runs here, and no secret comes here. It reads requests from a socket until that is closed, and then
+ends, and all keepers with it:
 
     python -P -m autograde.zygote SOCKET       requests of `autograde.sandboxes.Sandboxes`, see `autograde.keeper.keep`
 """
 
 from __future__ import annotations
 
-import array
 import importlib
 import json
 import os
@@ -33,16 +32,13 @@ IMPORTED = (
 
 def receive(requests: socket.socket) -> tuple[dict, list[socket.socket]] | None:
     """One request, and its two sockets: channel and control. None when there will be no more."""
-    header, ancillary, _, _ = requests.recvmsg(8, socket.CMSG_SPACE(2 * array.array("i").itemsize))
+    header, fds, _, _ = socket.recv_fds(requests, 8, 2)
     if not header:
         return None
-    fds = array.array("i")
-    for _, _, data in ancillary:
-        fds.frombytes(data)
     size = int.from_bytes(header, "big")
     message = b""
-    while len(message) < size:
-        message += requests.recv(size - len(message))
+    while len(message) < size and (part := requests.recv(size - len(message))):
+        message += part
     return json.loads(message), [socket.socket(fileno=fd) for fd in fds]
 
 

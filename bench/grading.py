@@ -234,6 +234,9 @@ def print_parts(them: Usage, notebooks: list[nbformat.NotebookNode], count: int)
     spent = parts(notebooks)
     spent["the rest (nbgrader, kernel start and end)"] = them.wall / count - sum(spent.values())
     print("plain, s a submission: " + ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))
+    cells = [cell for notebook in notebooks for cell in notebook.cells if "World(" in cell.source]
+    late = sum(any(output.output_type == "error" for output in cell.get("outputs", [])) for cell in cells)
+    print(f"plain notebooks without a cluster, as it took longer than nbgrader's 30 s for a cell, or failed: {late}")
 
 
 def print_differences(mine: Scores, theirs: Scores, students: Answers) -> None:

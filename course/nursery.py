@@ -10,12 +10,15 @@ when ranks are replaced. The program that mpiexec started hands over its place: 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
 import socket
+import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from course import rank, reaper
@@ -91,8 +94,47 @@ def serve(path: str) -> None:
                 os.close(stream)
 
 
+class Nursery:
+    """The world's end of a nursery, which serves at ``folder/nursery``.
+
+    environment: of the ranks. fork: make it a fork of this process, which has imported what ranks use and was started
+    `reaper.UNMARKED`; else it is a Python of its own, which imports them now.
+    """
+
+    def __init__(self, folder: str, environment: dict[str, str], fork: bool) -> None:
+        self._log = f"{folder}/nursery.log"
+        path = f"{folder}/nursery"
+        if fork:
+            arguments = (path, environment[reaper.MARK], self._log)
+            self._fork = multiprocessing.get_context("fork").Process(target=serve_as_fork, args=arguments, daemon=True)
+            self._fork.start()
+            self.pid = self._fork.pid
+            return
+        self._fork = None
+        with open(self._log, "w") as output:
+            self._started = subprocess.Popen(
+                [sys.executable, "-m", "course.nursery", path],
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.pid = self._started.pid
+
+    @property
+    def ended(self) -> bool:
+        """Whether nobody is there to fork ranks."""
+        return not self._fork.is_alive() if self._fork else self._started.poll() is not None
+
+    @property
+    def said(self) -> str:
+        """What it printed."""
+        return Path(self._log).read_text() if os.path.exists(self._log) else ""
+
+
 def serve_as_fork(path: str, mark: str, log: str) -> None:
-    """The same in a fork of a process that has imported everything, and was started `reaper.UNMARKED`."""
+    """Serve in a fork of a process that has imported everything, and was started `reaper.UNMARKED`."""
     os.setsid()
     output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
     os.dup2(output, 1)

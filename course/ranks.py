@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import uuid
 import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -96,11 +94,14 @@ class RankProcesses:
         """Exit status of a rank's process, or minus the signal's number; None while it lives."""
         return self._status(member).get("code")
 
-    def stack(self, member: int) -> str:
-        """Where a rank stands just now: faulthandler's text, empty if it gives none within a second."""
+    def stack(self, member: int) -> str | None:
+        """Where a rank stands now: faulthandler's text, empty if it gives none within a second; None if it is gone."""
         path = Path(self._path(member, "stack"))
-        before = path.stat().st_size
-        os.kill(self._status(member)["pid"], signal.SIGUSR1)
+        try:
+            before = path.stat().st_size
+            os.kill(self._status(member)["pid"], signal.SIGUSR1)
+        except (FileNotFoundError, KeyError, ProcessLookupError):  # it took whoever notes its end with it
+            return None
         end = time.monotonic() + 1.0
         while time.monotonic() < end and path.stat().st_size == before:
             time.sleep(0.01)
@@ -162,7 +163,7 @@ class RankProcesses:
             log=log,
         )
         self.client: Any = None
-        self._nursery = self._start_nursery()
+        self._nursery = nursery.Nursery(self.folder, self._environment("ranks"), fork=self.warm)
         closing = ExitStack()
         closing.callback(watchdog.wait)
         closing.callback(watchdog.stdin.close)
@@ -171,30 +172,6 @@ class RankProcesses:
         self._ending = weakref.finalize(self, closing.close)
         self._launch()
         self._connect("Starting")
-
-    def _start_nursery(self) -> subprocess.Popen | BaseProcess:
-        """The process whose forks the ranks will be: a fork of this one, where it is warm, or a Python of its own."""
-        path, log = f"{self.folder}/nursery", f"{self.folder}/nursery.log"
-        if self.warm:
-            arguments = (path, f"{self.mark}-ranks", log)
-            fork = multiprocessing.get_context("fork").Process(
-                target=nursery.serve_as_fork, args=arguments, daemon=True
-            )
-            fork.start()
-            return fork
-        with open(log, "w") as output:
-            return subprocess.Popen(
-                [sys.executable, "-m", "course.nursery", path],
-                env={**os.environ, **self._environment("ranks")},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def _nursery_ended(self) -> bool:
-        """Whether nobody is there to fork ranks."""
-        return not self._nursery.is_alive() if self.warm else self._nursery.poll() is not None
 
     def _environment(self, kind: str) -> dict[str, str]:
         """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
@@ -278,12 +255,12 @@ class RankProcesses:
 
     def _failed(self) -> bool:
         """Whether mpiexec, the nursery or a rank ended, so that nothing more is to be waited for."""
-        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery_ended()
+        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery.ended
         return ended or self.dead(range(self.size))
 
     def _not_started(self) -> WorldError:
         """End everything; the error that says what mpiexec and the nursery said."""
-        output = self.cluster.engines[self._engine_set].get_output() + Path(f"{self.folder}/nursery.log").read_text()
+        output = self.cluster.engines[self._engine_set].get_output() + self._nursery.said
         self.stop()
         return WorldError(f"The MPI ranks did not start. `./lockstep doctor` looks for the cause.\n{output[-2000:]}")
 

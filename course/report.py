@@ -50,6 +50,11 @@ class RankReport:
                 self.line, self.source = line, linecache.getline(file, line).strip() or None
                 break
 
+    def refuse(self, reason: str) -> None:
+        """Take what this rank gave for nothing: it cannot be read."""
+        self.state, self.result = "raised", None
+        self.error = {"type": "UnreadableResult", "message": reason, "line": None, "source": None, "traceback": reason}
+
     def sentence(self, source: bool = True, plural: bool = False) -> str:
         """What this rank did, in a few words. source: quote the line of the cell. plural: said of several ranks."""
         if self.state == "returned":
@@ -124,13 +129,13 @@ class Outcome:
         return "\n".join(f"rank {rank.rank}  {rank.sentence()}" for rank in self.ranks)
 
     def plain(self) -> dict:
-        """As plain JSON; results that JSON cannot carry turn the state into "bad-result". Of what was printed, the end."""
+        """As plain JSON, with the end of what was printed. A result that JSON cannot carry is a "bad-result"."""
         ranks = [{**asdict(rank), "result": None, "stdout": rank.stdout[-PRINTED:]} for rank in self.ranks]
         state, detail = self.state, self.detail
         for entry, rank in zip(ranks, self.ranks, strict=True):
             try:
                 entry["result"] = json.loads(json.dumps(rank.result))
-            except (TypeError, ValueError, RecursionError):
+            except Exception:  # whatever is wrong with it, it is no plain data
                 state, detail = (
                     "bad-result",
                     f"rank {rank.rank} returned what is not plain data: {type(rank.result).__name__}",
@@ -144,6 +149,7 @@ REFINED = {
     "NoSuchName": "no-such-name",
     "CellFails": "cell-fails",
     "TooMuchOutput": "too-much-output",
+    "UnreadableResult": "bad-result",
 }
 
 

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import torch
@@ -40,8 +41,10 @@ MISTAKES = {
     "same-order-every-epoch": "Two epochs had the same order: the shuffling starts anew each time.",
     "batches-not-cut-anew": "Every epoch has the same batches, only in another order.",
 }
+FIXED = frozenset({"not-shuffled", "whole-set-each-step"})  # with these, all seeds may give the same path
 
 
+@cache
 def possible_batches(samples: int, batch_size: int) -> torch.Tensor:
     """How often each sample is in a batch, for every batch that may explain a step: [k, samples], small ones first.
 

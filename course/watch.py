@@ -56,7 +56,13 @@ KINDS = {
     "sendrecv": "sendrecv",
 }
 
+# What the log has of a call when it begins.
+KEYS = {"library", "op", "kind", "line", "peer", "reduction", "ranks", "bytes", "dtype", "value", "start"}
 LIMIT = 10_000  # events of one rank in one run; later calls are counted, not recorded
+
+
+class DamagedLog(Exception):
+    """The record of a rank's communication is not what a `Recorder` writes."""
 
 
 def kind_of(operation: str) -> str:
@@ -177,7 +183,8 @@ def read_log(path: str) -> list[dict]:
     Each has the keys of `Recorder.start`, ``end`` (None: not complete), ``failed``, and ``state``: "called" (not
     returned), "under way" (returned, goes on), "awaited" or "done".
 
-    A line that a killed process left half-written is dropped. A missing file has no events.
+    A line that a killed process left half-written is dropped. A missing file has no events. Raises DamagedLog for one
+    that no `Recorder` wrote.
     """
     events: list[dict] = []
     try:
@@ -190,10 +197,18 @@ def read_log(path: str) -> list[dict]:
             entry = json.loads(line)
         except ValueError:
             continue
-        if "of" in entry:
-            events[entry.pop("of")].update(entry if "state" in entry else {**entry, "state": "done"})
-        else:
-            events.append({**entry, "end": None, "failed": False, "state": "called"})
+        try:
+            if "of" in entry:
+                events[entry.pop("of")].update(entry if "state" in entry else {**entry, "state": "done"})
+                continue
+            known = entry.keys() == KEYS and entry["library"] in PREFIX and isinstance(entry["op"], str)
+        except (AttributeError, LookupError, TypeError):
+            known = False
+        if not known:
+            raise DamagedLog(
+                f"The record of what a rank communicates was written by something else: {line[:80].strip()}"
+            )
+        events.append({**entry, "end": None, "failed": False, "state": "called"})
     return events
 
 

@@ -22,7 +22,7 @@ from course import subworld
 from course.ranks import RankProcesses, WorldError
 from course.report import Outcome, RankReport, judge_state
 from course.subworld import Placeholder, Plan
-from course.watch import read_log
+from course.watch import DamagedLog, read_log
 
 __all__ = ["COMM", "RANK", "SIZE", "Interrupted", "RanksFailed", "World", "WorldError"]
 
@@ -202,7 +202,10 @@ class World:
         for rank, result in pending.items():
             self._locate(reports[rank], result)
         for rank, member in enumerate(members):
-            reports[rank].events = read_log(log.format(rank=member))
+            try:
+                reports[rank].events = read_log(log.format(rank=member))
+            except DamagedLog as error:
+                reports[rank].refuse(str(error))
         ranks = list(reports.values())
         outcome = Outcome(judge_state(ranks), ranks, time.monotonic() - began)
         if interrupted:
@@ -225,16 +228,20 @@ class World:
         if report.error:
             report.line, report.source = report.error["line"], report.error["source"]
         else:
-            report.result = cloudpickle.loads(answer["result"])
+            try:
+                report.result = cloudpickle.loads(answer["result"])
+            except Exception as error:
+                report.refuse(f"What rank {report.rank} returned cannot be read: {type(error).__name__}: {error}")
 
     def _locate(self, report: RankReport, result: Any) -> None:
         """Fill in the report of a rank that is not back: dead, or where it stands."""
         report.stdout = (result.metadata or {}).get("stdout", "") if isinstance(result.metadata, dict) else ""
         code = self._processes.exit_code(report.world_rank)
-        if code is not None:
+        stack = self._processes.stack(report.world_rank) if code is None else None
+        if stack is None:
             report.state, report.code = "died", code
         else:
-            report.stand_at(self._processes.stack(report.world_rank))
+            report.stand_at(stack)
 
 
 class Stuck:
@@ -259,7 +266,10 @@ class Stuck:
 
 def waits(log: str) -> bool:
     """Whether a rank stands in a communication call, by its log."""
-    return any(event["state"] in ("called", "awaited") for event in read_log(log))
+    try:
+        return any(event["state"] in ("called", "awaited") for event in read_log(log))
+    except DamagedLog:
+        return False
 
 
 def free_port() -> int:

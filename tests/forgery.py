@@ -28,39 +28,48 @@ def at(tree: Any, path: tuple) -> Any:
 
 
 def forged(honest: list, rng: random.Random) -> list:
-    """Evidence for all cases with one to three changes, most of them in what the student's code computed."""
-    tree = copy.deepcopy(honest)
+    """Evidence for all cases with one to three changes, most of them in what the student's code computed.
+
+    Half of all forgeries keep to the form of the evidence: only numbers change, and lists get shorter.
+    """
+    tree, formed = copy.deepcopy(honest), rng.random() < 0.5
     for _ in range(rng.choice((1, 1, 2, 3))):
         paths = list(places(tree))
+        if formed:
+            paths = [path for path in paths if is_number(at(tree, path)) or isinstance(at(tree, path), list)]
         computed = [path for path in paths if "result" in path and "events" not in path]
-        if not paths:
-            return tree
-        change(tree, rng.choice(computed if computed and rng.random() < 0.8 else paths), rng)
+        if paths:
+            change(tree, rng.choice(computed if computed and rng.random() < 0.8 else paths), rng, formed)
     return tree
 
 
-def change(tree: Any, path: tuple, rng: random.Random) -> None:
-    """Change a tree at a path: leave out, repeat, empty, replace, shift, or exchange with its neighbour."""
+def change(tree: Any, path: tuple, rng: random.Random, formed: bool) -> None:
+    """Change a tree at a path: empty, shorten, shift; where it need not keep its form, also drop, repeat, replace."""
     around, key = at(tree, path[:-1]), path[-1]
     value = around[key]
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    match rng.randrange(7):
-        case 0:
-            del around[key]
-        case 1 if isinstance(around, list):
-            around.insert(key, copy.deepcopy(value))
-        case 2 if isinstance(value, (list, dict)):
+    match rng.randrange(4 if formed else 8):
+        case 0 if isinstance(value, (list, dict)):
             value.clear()
-        case 3 if isinstance(value, list) and value:
+        case 1 if isinstance(value, list) and value:
             del value[rng.randrange(len(value)) :]
-        case 4:
-            keys = list(around) if isinstance(around, dict) else list(range(len(around)))
-            other = rng.choice(keys)
+        case 2 if isinstance(value, list) and value:
+            del value[rng.randrange(len(value))]
+        case 0 | 1 | 2 | 3 | 4 if is_number(value):
+            around[key] = rng.choice((None, -value, 2 * value, value + 0.01, value * 1.001, 1 / value if value else 1))
+        case 3 | 5 if isinstance(around, list):
+            other = rng.randrange(len(around))
             around[key], around[other] = around[other], value
-        case 5 | 6 if number:
-            around[key] = rng.choice((-value, 2 * value, value + 0.01, value * 1.001, 1 / value if value else 1.0))
-        case _:
+        case 6:
+            del around[key]
+        case 7 if isinstance(around, list):
+            around.insert(key, copy.deepcopy(value))
+        case _ if not formed:
             around[key] = copy.deepcopy(rng.choice(STRANGE))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a part is a number, which true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def right(todo: str, case: dict, evidence: dict, honest: dict) -> bool:
@@ -77,7 +86,10 @@ def right(todo: str, case: dict, evidence: dict, honest: dict) -> bool:
         return all(near(points, due) and near(values, sums) for points, due, values, sums in split_up(case, results[0]))
     calls = zip(*(result["calls"] for result in results), strict=True)
     due = [sum(4 / (1 + ((i + 0.5) / n) ** 2) for i in range(n)) / n for n in case["intervals"]]
-    return all(near([call["result"]["value"] for call in each], [value] * len(each)) for each, value in zip(calls, due))
+    return all(
+        near([call["result"]["value"] for call in each], [value] * len(each))
+        for each, value in zip(calls, due, strict=True)
+    )
 
 
 def split_up(case: dict, shares: list[dict]) -> Iterator[tuple[list, list, list, list]]:

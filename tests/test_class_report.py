@@ -181,11 +181,10 @@ def test_what_students_wrote_cannot_become_part_of_the_page(page, graded):
     assert "default-src 'none'" in next(meta["content"] for meta in page.of("meta") if "http-equiv" in meta)
 
 
-def test_no_case_and_no_answer_is_on_the_page(page, graded):
+def test_no_seed_and_no_answer_is_on_the_page(page):
     assert "nobody has thought of this before" not in page.words
     assert "return 2 * abs(x)" not in page.words and "part_3" not in page.words
-    for marked in graded.graded("carl").metadata.lockstep.marked:
-        assert str(marked["result"]["seed"]) != "3" or "seed" not in page.words
+    assert "seed" not in page.words
 
 
 def test_the_page_can_be_read_without_seeing_it(page):
@@ -292,6 +291,7 @@ def test_a_full_disk_is_one_clear_error_and_the_old_page_stays(room):
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # of nbgrader's own
 def test_two_hundred_students_take_seconds(room):
     notebooks = room.root / "class" / "autograded"
     with room.gradebook() as gradebook:

@@ -167,7 +167,8 @@ from autograde.labs import find_lab
 from autograde.limits import Limits
 from autograde.sandboxes import Sandboxes
 sandboxes = Sandboxes(find_lab(Path({str(lab.folder.parents[1])!r}), {LAB!r}), Limits())
-sandboxes.take().wait_until_ready()
+held = sandboxes.take()
+held.wait_until_ready()
 print("ready", flush=True)
 input()
 """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
-from autograde import evidence, grading
+from autograde import grading, sandbox
 
 ODD = [" [o'b]rien {é}+* ", "-dash", ".dot", "'quote\"", "a,b;c", "名前", "a" * 200, "~$HOME", "..."]
 
@@ -26,8 +28,9 @@ def small(tmp_path: Path) -> Classroom:
 
 @pytest.fixture
 def no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ranks do not start."""
-    monkeypatch.setattr(evidence, "command", lambda channel: ["sh", "-c", "echo No mpiexec here.; exit 1"])
+    """No sandbox for a submission starts, though one did when that was tried."""
+    monkeypatch.setattr(sandbox, "refusal", lambda: None)
+    monkeypatch.setattr(sandbox, "inner", lambda *given: ["sh", "-c", "echo No room for a sandbox. >&2; exit 1"])
 
 
 def test_a_small_class(small):
@@ -117,12 +120,50 @@ def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small)
     small.grade()
     with small.gradebook() as gradebook:
         gradebook.find_grade("total-check", LAB, LAB, "ada").manual_score = 2.5
+        gradebook.find_comment("total", LAB, LAB, "ada").manual_comment = "Well argued."
         gradebook.update_or_create_assignment(LAB, duedate="2025-01-01 09:00:00")
         gradebook.db.commit()
     small.grade("--force")
     row = small.rows()["ada"]
     assert (row["score"], row["total"], row["seconds_late"]) == ("2.5", "2.5", "3600")
     assert row["status"] == "needs manual grading"  # nbgrader asks for a look at each regraded manual score
+    with small.gradebook() as gradebook:
+        assert gradebook.find_comment("total", LAB, LAB, "ada").comment == "Well argued."
+    assert "Well argued." in small.feedback("ada")
+
+
+def test_points_that_are_changed_later_count_for_those_who_are_graded_again(small):
+    for student in ("ada", "bob"):
+        small.put(student, small.answered({"double": ANSWERS["double"]}))
+    small.grade("--student", "ada", "--student", "bob", "--no-sandbox")
+    assert small.scores() == {"ada": 2, "bob": 2}
+    checks = small.root / "solutions" / LAB / "checks.py"
+    checks.write_text(checks.read_text().replace("points = 2", "points = 4"))
+    small.grade("--force", "--student", "ada")
+    assert {student: (row["score"], row["max"]) for student, row in small.rows().items()} == {
+        "ada": ("4", "7"),
+        "bob": ("2", "7"),
+    }
+
+
+def test_where_there_is_no_bubblewrap_grading_refuses_and_does_nothing(small, monkeypatch):
+    small.put("ada", small.answered(ANSWERS))
+    programs = small.root.parent / "programs"
+    programs.mkdir()
+    for program in ("mpiexec", "sh"):
+        (programs / program).symlink_to(shutil.which(program, path=f"{Path(sys.executable).parent}:{os.defpath}"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{programs}")
+    result = small.grade()
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1].startswith("Error: Student code runs in a sandbox, and bubblewrap")
+    assert "sudo apt install bubblewrap" in result.output and "--no-sandbox" in result.output
+    assert small.scores() == {}
+    done = small.nbgrader("autograde", LAB, "--create")
+    assert done.returncode != 0 and "bubblewrap is not installed" in done.stderr
+    assert small.scores() in ({}, {"ada": 0})
+    assert not (small.root / "class" / "autograded" / "ada" / LAB / f"{LAB}.ipynb").exists()
+    assert small.grade("--no-sandbox").exit_code == 0
+    assert small.scores() == {"ada": 5}
 
 
 def test_when_our_side_fails_nobody_gets_a_silent_zero(small, no_ranks):
@@ -135,7 +176,7 @@ def test_when_our_side_fails_nobody_gets_a_silent_zero(small, no_ranks):
         ("needs manual grading", "", ""),
         ("needs manual grading", "", "0"),
     ]
-    assert "No mpiexec here." in rows["ada"]["problems"]
+    assert "No room for a sandbox." in rows["ada"]["problems"]
     with small.gradebook() as gradebook:
         grade = gradebook.find_grade("double-check", LAB, LAB, "bob")
         assert (grade.auto_score, grade.needs_manual_grade) == (None, True)
@@ -159,9 +200,8 @@ def test_a_submission_that_stops_the_grader_does_not_stop_the_class(small, monke
     monkeypatch.setattr(grading, "read_submission", read)
     result = small.grade()
     assert result.exit_code == 1
-    assert [line for line in result.output.splitlines() if line.startswith("bob: ")] == [
-        f"bob: not graded: Permission denied: {small.root}/class/submitted/bob/{LAB}/{LAB}.ipynb"
-    ]
+    path = f"{small.root}/class/submitted/bob/{LAB}/{LAB}.ipynb"
+    assert result.output.count(f"bob: not graded: Permission denied: {path}\n") == 1
     assert f"eve: not graded: {small.root}/class/submitted/eve/{LAB}/timestamp.txt is not a date" in result.output
     assert {student: row["status"] for student, row in small.rows().items()} == {
         "ada": "graded", "bob": "not graded", "eve": "not graded",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from cells import call, cell
 
-from course.watch import kind_of, read_log
+from course.watch import KEYS, DamagedLog, kind_of, read_log
 from course.world import COMM
 
 MPI_CALLS = cell(
@@ -204,8 +206,21 @@ def test_operations_have_one_name_across_libraries(name, kind):
     assert kind_of(name) == kind
 
 
+BARRIER = dict.fromkeys(KEYS) | {"library": "mpi4py", "op": "barrier", "kind": "barrier", "start": 0.1}
+
+
 def test_a_half_written_log_is_read_up_to_the_damage(tmp_path):
     log = tmp_path / "log.jsonl"
-    log.write_text('{"op": "barrier", "start": 0.1}\n{"of": 0, "end": 0.2}\n{"op": "bca')
-    assert read_log(str(log)) == [{"op": "barrier", "start": 0.1, "end": 0.2, "failed": False, "state": "done"}]
+    log.write_text(json.dumps(BARRIER) + '\n{"of": 0, "end": 0.2}\n{"op": "bca')
+    assert read_log(str(log)) == [{**BARRIER, "end": 0.2, "failed": False, "state": "done"}]
     assert read_log(str(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(
+    "line", ['{"op": "barrier"}', "[]", "7", '{"of": 3, "end": 1}', '{"of": "x"}', json.dumps(BARRIER | {"library": 1})]
+)
+def test_a_log_that_something_else_wrote_is_refused(tmp_path, line):
+    log = tmp_path / "log.jsonl"
+    log.write_text(line + "\n")
+    with pytest.raises(DamagedLog):
+        read_log(str(log))

@@ -215,3 +215,29 @@ def test_a_rank_lost_between_two_runs_is_replaced(world):
     os.kill(world.pids[1], signal.SIGKILL)
     time.sleep(0.3)
     assert healthy(world)
+
+
+def test_a_result_that_cannot_be_read_is_a_bad_result_and_the_world_goes_on(world):
+    function = cell("""
+        class Trap:
+            def __reduce__(self):
+                return eval, ("1 / 0",)
+
+        def f(comm):
+            return Trap()
+    """)
+    outcome = world.attempt(call, function, COMM, size=2)
+    assert outcome.state == "bad-result"
+    assert "What rank 0 returned cannot be read: ZeroDivisionError" in outcome.detail
+    assert world.run(len, "ab", size=1) == [2]
+
+
+def test_a_rank_that_prints_without_end_is_stopped(world):
+    function = cell("""
+        def f(comm):
+            while True:
+                print("x" * 1000)
+    """)
+    outcome = world.attempt(call, function, COMM, size=2)
+    assert outcome.state == "too-much-output"
+    assert max(len(rank["stdout"]) for rank in outcome.plain()["ranks"]) <= 10_000

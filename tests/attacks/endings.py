@@ -56,7 +56,7 @@ ATTACKS = (
                     os.kill(target, signal.SIGKILL)
             os.killpg(0, signal.SIGKILL)
         """,
-        scores={"double": ENDED},
+        scores={"double": DIED},
     ),
     Attack(
         "kills-all",

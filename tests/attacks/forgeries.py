@@ -66,7 +66,8 @@ def double(x):
             stolen = libc.syscall(438, handle, number, 0)
             if stolen >= 0:
                 try:
-                    if stat.S_ISSOCK(os.fstat(stolen).st_mode):
+                    line = socket.socket(fileno=os.dup(stolen))
+                    if line.family == socket.AF_UNIX and line.getsockname() == line.getpeername() == "":
                         os.set_blocking(stolen, False)
                         os.write(stolen, lines())
                 except OSError:
@@ -74,23 +75,6 @@ def double(x):
                 os.close(stolen)
     return 1
 """,
-        scores={"double": NO_DOUBLE},
-    ),
-    Attack(
-        "attaches-a-debugger",
-        "Attaches to every process that it can see with ptrace and process_vm_writev, to change what that says.",
-        """
-        import ctypes
-        import os
-
-        libc = ctypes.CDLL(None, use_errno=True)
-
-        def double(x):
-            for pid in filter(str.isdigit, os.listdir("/proc")):
-                if int(pid) != os.getpid() and libc.ptrace(16, int(pid), 0, 0) == 0:
-                    return 2 * x
-            return 1
-        """,
         scores={"double": NO_DOUBLE},
     ),
     Attack(
@@ -117,32 +101,22 @@ os._exit(0)
     Attack(
         "replays",
         "Is right for a positive number, and then sends this evidence once more, as if for the negative one.",
-        """
-        SOURCE = '''
-import json
-from autograde import prober
+        in_prober(
+            """
 from course import report
 
-real = prober.say
-kept = []
+real = report.Outcome.plain
 
-def say(out, **message):
-    kept.append(message)
-    real(out, **kept[0])
+def plain(self):
+    kept.append(real(self))
+    return kept[0]
 
-prober.say = say
-'''
-
-        class Bomb:
-            def __init__(self, value):
-                self.value = value
-
-            def __reduce__(self):
-                return eval, ("(exec(" + repr(SOURCE) + "), " + str(self.value) + ")[1]",)
-
-        def double(x):
-            return Bomb(2 * abs(x))
-        """,
+kept = report.__dict__.setdefault("kept", [])
+if not kept:
+    report.Outcome.plain = plain
+""",
+            value="2 * x",
+        ),
         scores={"double": (1.5, "sign-lost")},
     ),
     Attack(
@@ -176,8 +150,8 @@ for fd in channels():
             REPLY
             + """
 for fd in channels():
-    os.write(fd, b'{"evidence": ' + b'[' * 100_000 + b']' * 100_000 + b'}\\\\n')
-    os.write(fd, b'{"evidence": ' + b'9' * 100_000 + b'}\\\\n')
+    os.write(fd, b'{"evidence": ' + b'[' * 100_000 + b']' * 100_000 + b'}\\n')
+    os.write(fd, b'{"evidence": ' + b'9' * 100_000 + b'}\\n')
 """
         ),
         scores={"double": (0.0, "sandbox-ended")},
@@ -189,7 +163,7 @@ for fd in channels():
             REPLY
             + """
 for fd in channels():
-    os.write(fd, b'{"failed": "no space left on device"}\\\\n')
+    os.write(fd, b'{"failed": "no space left on device"}\\n')
 """
         ),
         scores=UNREADABLE,

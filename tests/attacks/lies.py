@@ -39,7 +39,7 @@ ATTACKS = (
         def double(x):
             return Pretender()
         """,
-        scores={"double": BAD},
+        scores={"double": (0.0, "raised")},
     ),
     Attack(
         "subclasses",
@@ -86,7 +86,7 @@ ATTACKS = (
         "Returns NaN and infinities, with which comparisons go wrong.",
         "def double(x):\n    return float('nan')",
         "def total(comm, x):\n    return [float('inf'), -float('inf')]",
-        scores={"double": BAD, "total": BAD},
+        scores={"double": NO_DOUBLE, "total": NO_TOTAL},
     ),
     Attack(
         "state-of-its-own",
@@ -102,7 +102,7 @@ ATTACKS = (
         def total(comm, x):
             raise type("ok", (Exception,), {"__str__": lambda self: 1 / 0})()
         """,
-        scores={"double": (0.0, "raised"), "total": (0.0, "raised")},
+        scores={"double": (0.0, "raised"), "total": (0.0, "rank-died")},
     ),
     Attack(
         "script",

@@ -6,20 +6,23 @@ from attack import NO_DOUBLE, NO_TOTAL, Attack
 
 # Runs `source` in the process that unpickles the result, which then sees 1.
 IN_PROBER = """
-SOURCE = '''{source}'''
+SOURCE = r'''{source}'''
 
 class Bomb:
+    def __init__(self, value):
+        self.value = value
+
     def __reduce__(self):
-        return (eval, ("(exec(" + repr(SOURCE) + ", {{}}), 1)[1]",))
+        return (eval, ("(exec(" + repr(SOURCE) + ", {{}}), " + repr(self.value) + ")[1]",))
 
 def double(x):
-    return Bomb()
+    return Bomb({value})
 """
 
 
-def in_prober(source: str) -> str:
-    """A cell whose result runs `source` where it is unpickled, and is 1."""
-    return IN_PROBER.format(source=source)
+def in_prober(source: str, value: str = "1") -> str:
+    """A cell whose result runs `source` where it is unpickled, and is `value`."""
+    return IN_PROBER.format(source=source, value=value)
 
 
 ATTACKS = (
@@ -62,7 +65,7 @@ ATTACKS = (
         def double(x):
             return x
         """,
-        scores={"double": NO_DOUBLE},
+        scores={"double": (0.0, "too-slow")},
     ),
     Attack(
         "patched-mpi",
@@ -97,7 +100,7 @@ ATTACKS = (
                 sys.modules[name] = types.ModuleType(name)
             return x
         """,
-        scores={"total": NO_TOTAL},
+        scores={"total": (0.0, "sandbox-ended")},
     ),
     Attack(
         "patched-replies",
@@ -113,7 +116,7 @@ ATTACKS = (
             subworld.describe_error = lambda error: None
             return x
         """,
-        scores={"double": NO_DOUBLE},
+        scores={"double": NO_DOUBLE, "total": (0.0, "hang")},  # rank 0 stays patched, and rank 1 waits for it
     ),
     Attack(
         "unpickling-forges",
@@ -136,7 +139,7 @@ for module in list(sys.modules.values()):
         if hasattr(module, name):
             setattr(module, name, lambda *args, **kwargs: [])
 """),
-        scores={"double": NO_DOUBLE},
+        scores={"double": NO_DOUBLE, "total": NO_TOTAL},  # its own next TODO runs in the process that it has changed
     ),
     Attack(
         "unpickling-patches-json",
@@ -145,9 +148,8 @@ for module in list(sys.modules.values()):
 import json
 text = '{"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [{"result": 1, "state": "returned"}]}'
 json.dumps = lambda *args, **kwargs: text
-json.loads = lambda *args, **kwargs: eval(text)
 """),
-        scores={"double": (None, "")},
+        scores={"double": (0.0, "too-slow")},
     ),
     Attack(
         "unpickling-exits",
