@@ -2,6 +2,8 @@
 
 bubblewrap starts programs. What is to run in here is a fork of a process that has imported everything, so it follows
 bubblewrap's own child into its namespaces; see setns(2), capabilities(7) and bwrap(1).
+
+    python -P -m autograde.jail COMMAND...      runs a command as whoever student code runs as
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import os
 import resource
 import subprocess
+import sys
 
 # Order is without meaning: one call of setns enters all, the user namespace first, which gives the right to the others.
 NAMESPACES = {
@@ -24,6 +27,8 @@ NAMESPACES = {
 }
 PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP = 38, 24
 CAPABILITY_VERSION_3 = 0x20080522
+NOBODY = 65534
+NICENESS = 5  # the grader and its keepers come first, whatever there is on the machine
 
 
 class JailFailed(Exception):
@@ -68,6 +73,14 @@ class Jail:
         self.process.wait()
 
 
+def stop_being_root() -> None:
+    """Become an account that owns nothing. Limits on numbers of processes do not hold for root."""
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+
+
 def give_up_privileges() -> None:
     """Drop all capabilities, for good, and keep programs from giving any back."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -78,8 +91,14 @@ def give_up_privileges() -> None:
         raise JailFailed(f"capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")
 
 
+def limit_processes(most: int) -> None:
+    """Let the kernel refuse to start more than `most` processes and threads, in jails that are made from now on."""
+    set_limit(resource.RLIMIT_NPROC, most)
+
+
 def limit_this_process(memory: int, file: int, cpu: float) -> None:
     """Limits that the kernel holds this process and its children to, each by itself: a first line of defence."""
+    os.nice(NICENESS)
     for what, limit in (
         (resource.RLIMIT_DATA, memory),
         (resource.RLIMIT_FSIZE, file),
@@ -88,6 +107,16 @@ def limit_this_process(memory: int, file: int, cpu: float) -> None:
         (resource.RLIMIT_NOFILE, 4096),
         (resource.RLIMIT_MEMLOCK, 64 * 2**20),
     ):
-        _, hard = resource.getrlimit(what)
-        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(what, (limit, limit))
+        set_limit(what, limit)
+
+
+def set_limit(what: int, limit: int) -> None:
+    """Set a limit of this process and its children for good, or leave a lower one."""
+    _, hard = resource.getrlimit(what)
+    limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.setrlimit(what, (limit, limit))
+
+
+if __name__ == "__main__":
+    stop_being_root()
+    os.execvp(sys.argv[1], sys.argv[1:])

@@ -26,20 +26,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from autograde import prober
-from autograde.jail import Jail, JailFailed, give_up_privileges, limit_this_process
+from autograde.jail import Jail, JailFailed, give_up_privileges, limit_processes, limit_this_process, stop_being_root
 from autograde.usage import in_files, proportional, usage
 from course import nursery, rank
 
 PERIOD = 0.1  # seconds between two looks
 LAST_WORDS = 4000  # bytes of the prober's output
 THREADS = 16  # for each process that a submission may have
+BACKSTOP = 4  # times as many the kernel allows: it counts those of the account's other programs, too
 
 
 def keep(request: dict, channel: socket.socket, control: socket.socket) -> None:
     """Look after one submission. request: "ranks", "checks", "limits", and "jail", bwrap's command line or None."""
     rank.die_with_parent()
     try:
-        with jail(request["jail"]) if request["jail"] else no_jail() as folder:
+        with jail(request["jail"], request["limits"]) if request["jail"] else no_jail() as folder:
             report = watched(request, channel, control, folder)
     except (JailFailed, OSError) as error:
         report = {"failed": str(error)}
@@ -48,8 +49,10 @@ def keep(request: dict, channel: socket.socket, control: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def jail(command: list[str]) -> Iterator[str]:
+def jail(command: list[str], limits: dict) -> Iterator[str]:
     """In this block, children are born in a new jail. Yields their folder. At its end, nothing of them is left."""
+    stop_being_root()
+    limit_processes(BACKSTOP * THREADS * limits["processes"])
     inside = Jail(command)
     try:
         inside.enter()

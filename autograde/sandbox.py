@@ -83,8 +83,9 @@ def outer(checks: str, etc: Iterable[str] = ()) -> list[str]:
     """The sandbox of the zygote. checks: the text of the lab's checks, cut down to probes. etc: of `own_etc`."""
     return [
         bwrap(),
-        *("--unshare-user", "--unshare-ipc", "--unshare-net", "--unshare-uts"),
-        *("--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"),
+        *("--unshare-ipc", "--unshare-net", "--unshare-uts", "--cap-drop", "ALL"),
+        # Root does not run student code: the zygote's keepers become somebody without any rights. Others have none.
+        *(("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID") if os.getuid() == 0 else ("--unshare-user",)),
         *("--die-with-parent", "--new-session"),
         *system(),
         *("--dev", "/dev", *gpus(), "--tmpfs", "/tmp"),
@@ -146,8 +147,11 @@ def paths(checks: str) -> list[Path]:
 
 
 def shown(paths: Iterable[Path]) -> list[str]:
-    """Arguments that show these, read-only, where they are."""
-    return [word for path in paths for word in ("--ro-bind", str(path), str(path))]
+    """Arguments that show these, read-only, where they are, below folders that everybody may pass."""
+    paths = list(paths)
+    above = sorted({parent for path in paths for parent in path.parents} - {Path("/")})
+    made = [word for parent in above for word in ("--dir", str(parent))]
+    return [*made, *(word for path in paths for word in ("--ro-bind", str(path), str(path)))]
 
 
 def own_etc() -> tuple[list[str], list[int]]:
@@ -169,14 +173,17 @@ def gpus() -> list[str]:
 
 
 def trial() -> list[str]:
-    """A command that does nothing, in both sandboxes. Raises SandboxRefused."""
-    return [*outer(""), *inner("", Limits()), "true"]
+    """A command that starts Python in both sandboxes, and does nothing there. Raises SandboxRefused."""
+    lesser = [sys.executable, "-P", "-m", "autograde.jail"]
+    return [*outer(""), *lesser, *inner("", Limits()), sys.executable, "-S", "-c", ""]
 
 
 def refusal() -> str | None:
     """Why there can be no sandbox here, if so. It tries."""
     try:
-        tried = subprocess.run(trial(), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        tried = subprocess.run(
+            trial(), capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment(), cwd="/"
+        )
     except (SandboxRefused, launch.MissingMPI) as error:
         return str(error)
     if tried.returncode == 0:

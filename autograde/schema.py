@@ -21,9 +21,10 @@ NULL = {"type": "null"}
 MOST_DIGITS = 310  # of a whole number; more than any number that is not refused has
 
 # What became of at least one rank, by the state of the run; see `course.report.judge_state`.
-CAUSES = {"rank-died": "died", "too-slow": "running", "hang": "waiting"} | dict.fromkeys(
-    ["raised", *REFINED.values()], "raised"
-)
+# A bad result may also be found when all ranks have returned.
+CAUSES = dict.fromkeys(["raised", *REFINED.values()], "raised")
+CAUSES |= {"rank-died": "died", "too-slow": "running", "hang": "waiting"}
+del CAUSES["bad-result"]
 
 
 def load_evidence(line: bytes) -> Any:
@@ -86,19 +87,23 @@ def without_twins(pairs: list[tuple[str, Any]]) -> dict:
 
 def problem(schema: dict, evidence: Any) -> str | None:
     """Where `evidence`, as `load_evidence` gives it, does not fit `schema`, in one line; None where it does."""
-    try:
-        compiled(json.dumps(schema))(evidence)
-    except fastjsonschema.JsonSchemaValueException as error:
-        return " ".join(error.message.replace("data", "evidence", 1).split())[:300]
-    except (RecursionError, OverflowError) as error:
-        return f"evidence is not to be read: {type(error).__name__}"
-    return None
+    text, told = json.dumps(schema), None
+    for detailed in (False, True):  # to tell all details takes longer to compile: only where there is something to tell
+        try:
+            compiled(text, detailed)(evidence)
+            return told
+        except fastjsonschema.JsonSchemaValueException as error:
+            told = " ".join(error.message[:1000].replace("data", "evidence", 1).split())[:300]
+        except (RecursionError, OverflowError) as error:
+            return f"evidence cannot be read: {type(error).__name__}"
+    return told
 
 
 @lru_cache(maxsize=256)
-def compiled(schema: str) -> Any:
+def compiled(schema: str, detailed: bool) -> Any:
     """The function that tests for a schema. Making it takes longer than calling it, and many cases share one."""
-    return fastjsonschema.compile(json.loads(schema), use_default=False, use_formats=False, detailed_exceptions=False)
+    options = {"use_default": False, "use_formats": False, "detailed_exceptions": detailed}
+    return fastjsonschema.compile(json.loads(schema), **options)
 
 
 def number(least: float = -LARGEST, most: float = LARGEST) -> dict:

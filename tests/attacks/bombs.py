@@ -1,8 +1,8 @@
-"""Uses up what there is: memory, processes, processor time, disk, output and evidence."""
+"""Uses up what there is of memory, processes and processor time."""
 
 from __future__ import annotations
 
-from attack import NO_DOUBLE, Attack
+from attack import Attack
 
 
 def bomb(name: str, tries: str, body: str, finding: str, imports: str = "import os") -> Attack:
@@ -82,113 +82,7 @@ ATTACKS = (
                 pass
     time.sleep(60)
 """,
-        "cpu-limit too-slow",
+        "cpu-limit",
         "import os, time",
-    ),
-    bomb(
-        "fills-tmp",
-        "Fills the temporary folder with files.",
-        """
-    for number in range(100):
-        with open(os.path.join(tempfile.gettempdir(), f"part{number}"), "wb") as file:
-            file.write(bytes(16 * 2**20))
-""",
-        "file-limit",
-        "import os, tempfile",
-    ),
-    bomb(
-        "fills-memory-disk",
-        "Fills /dev/shm, where the ranks' own files are.",
-        """
-    for number in range(100):
-        with open(f"/dev/shm/part{number}", "wb") as file:
-            file.write(bytes(16 * 2**20))
-""",
-        "file-limit",
-    ),
-    bomb(
-        "huge-file",
-        "Makes a file that takes no room and claims a terabyte.",
-        """
-    with open(os.path.join(tempfile.gettempdir(), "huge"), "wb") as file:
-        file.truncate(2**40)
-""",
-        "file-limit",
-        "import os, tempfile",
-    ),
-    bomb("prints", "Prints without end.", '    while True:\n        print("x" * 10_000)', "output-limit"),
-    bomb(
-        "prints-errors",
-        "Prints without end to the error output, past Python.",
-        """
-    sys.stderr.write("x" * 10_000_000)
-""",
-        "output-limit",
-        "import sys",
-    ),
-    bomb(
-        "writes-to-descriptors",
-        "Writes without end to the descriptors of output and error, past Python.",
-        """
-    while True:
-        for fd in (1, 2):
-            os.write(fd, bytes(2**16))
-""",
-        "file-limit",
-    ),
-    Attack(
-        "huge-result",
-        "Returns more than anybody can look at.",
-        "def double(x):\n    return 'x' * (50 * 2**20)",
-        scores={"double": (0.0, "evidence-limit")},
-    ),
-    Attack(
-        "deep-result",
-        "Returns lists in lists, so deep that reading them needs more stack than there is.",
-        """
-        def double(x):
-            made = []
-            for _ in range(400):
-                made = [made]
-            return made
-        """,
-        scores={"double": (0.0, "sandbox-ended")},
-    ),
-    Attack(
-        "endless-number",
-        "Returns a number of so many digits that writing it down takes for ever, and one that is barely too long.",
-        "def double(x):\n    return 2 ** (2 ** 24)",
-        "def total(comm, x):\n    return 10 ** 1000",
-        scores={"double": (0.0, "bad-result"), "total": (0.0, "bad-result")},
-    ),
-    Attack(
-        "many-events",
-        "Communicates so often that what was recorded of it is too large.",
-        total="""
-        def total(comm, x):
-            for _ in range(200_000):
-                comm.Iprobe()
-                comm.send(x, dest=comm.rank) if False else None
-            for _ in range(20_000):
-                comm.barrier()
-            return x
-        """,
-        scores={"total": (0.0, "evidence-limit")},
-    ),
-    Attack(
-        "opens-everything",
-        "Opens files until there are no more, and keeps them.",
-        """
-        KEPT = []
-
-        def double(x):
-            try:
-                while True:
-                    KEPT.append(open("/dev/null"))
-            except OSError:
-                pass
-            return 1
-        """,
-        scores={"double": NO_DOUBLE},
     ),
 )

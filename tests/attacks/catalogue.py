@@ -5,6 +5,7 @@ from __future__ import annotations
 import bombs
 import endings
 import files
+import floods
 import forgeries
 import lies
 import notebooks
@@ -14,6 +15,8 @@ import survivors
 import timeouts
 from attack import Attack
 
+# Limits of a group, over those of the harness: too little time for one that loops until it counts as slow.
+LIMITS = {"bombs": {"cpu": 8.0}}
 GROUPS: dict[str, tuple[Attack, ...]] = {
     "lies": lies.ATTACKS,
     "patches": patches.ATTACKS,
@@ -22,6 +25,7 @@ GROUPS: dict[str, tuple[Attack, ...]] = {
     "endings": endings.ATTACKS,
     "survivors": survivors.ATTACKS,
     "bombs": bombs.ATTACKS,
+    "floods": floods.ATTACKS,
     "timeouts": timeouts.ATTACKS,
     "notebooks": notebooks.ATTACKS,
     "files": files.ATTACKS,

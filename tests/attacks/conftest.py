@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from catalogue import GROUPS
+from catalogue import GROUPS, LIMITS
 from harness import Seen, graded
 
 
@@ -16,6 +16,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Seen]:
 
     @cache
     def grade(group: str) -> Seen:
-        return graded(tmp_path_factory.mktemp(group or "peace") / "course", GROUPS.get(group, ()))
+        return graded(
+            tmp_path_factory.mktemp(group or "peace") / "course", GROUPS.get(group, ()), LIMITS.get(group, {})
+        )
 
     return grade

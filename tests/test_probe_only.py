@@ -1,0 +1,207 @@
+"""What goes into the sandbox: a lab's probes without its cases and verdicts, and the modules that they need."""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograde.build import instructor_notebook
+from autograde.check import Check, draw_cases, gather
+from autograde.labs import Lab, LabError, find_labs, load_checks, load_ranks, load_variants
+from autograde.probe_only import modules_needed, probe_only
+from autograde.subject import Subject
+from course.world import World
+
+ROOT = Path(__file__).resolve().parents[1]
+LABS = find_labs(ROOT)
+TIMES = {"seconds", "start", "end"}  # what differs from run to run
+
+TEXT = '''
+"""Checks."""
+from __future__ import annotations
+import math
+import json as encoder
+from os import path, sep
+from autograde import check as contract
+from autograde.findings import Findings
+from autograde.schema import number, record
+from pathlib import *
+
+finding = Findings("too-late 1\\nThe secret message.")
+SCALE = math.pi
+TABLE = {}
+TABLE["a"] = SCALE
+TABLE.update(b=2)
+finding.known.clear()
+RANKS, UNUSED = 3, 4
+if RANKS > 2:
+    def helper(value):
+        return encoder.dumps(value)
+else:
+    helper = None
+if __name__ == "__main__":
+    main()
+
+
+def hidden_cases(rng):
+    """BEGIN HIDDEN"""
+
+
+def unused():
+    return finding("too-late")
+
+
+class Mixin:
+    offset = 5
+
+    def cases(self, rng):
+        return hidden_cases(rng)
+
+    def add(self, value):
+        return value + self.offset
+
+
+class Base(Mixin, contract.Check):
+    costs = {"secret": 1}
+    points = 2
+
+    def __init__(self, todo):
+        self.todo = todo
+
+    def verdict(self, case, evidence):
+        return self.judge(evidence)
+
+    def judge(self, evidence):
+        return [finding("too-late")]
+
+    def schema(self, case):
+        return number()
+
+
+class First(Base):
+    def probe(self, world, subject, case):
+        record = [1]
+        number = lambda number: number
+        return helper(self.add(number(TABLE["a"]) + sum(record)))
+
+
+CHECKS = [First("a")]
+CHECKS.append(First("b"))
+'''
+
+
+def test_what_probes_mention_is_kept_and_nothing_else():
+    cut = probe_only(TEXT, "checks.py")
+    tree = ast.parse(cut)
+    names = {
+        alias.name for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
+    }
+    assert names == {"annotations", "math", "json", "check", "*"}
+    assert [node.name for node in tree.body if isinstance(node, ast.ClassDef)] == ["Mixin", "Base", "First"]
+    for gone in ("secret", "HIDDEN", "cases", "verdict", "judge", "schema", "costs", "finding", "unused", "__main__"):
+        assert gone not in cut
+    module: dict = {}
+    exec(compile(cut, "checks.py", "exec"), module)
+    assert [check.todo for check in module["CHECKS"]] == ["a", "b"]
+    assert module["RANKS"] == 3 and module["TABLE"] == {"a": module["SCALE"], "b": 2}
+    assert json.loads(module["CHECKS"][0].probe(None, None, {})) == pytest.approx(5 + 1 + 3.14159265)
+
+
+@pytest.mark.parametrize(("text", "why"), [("def", "SyntaxError"), ("x = 1", "CHECKS"), ("x = '\0'", "does not load")])
+def test_a_text_that_is_no_checks_py_is_named(text, why):
+    with pytest.raises(LabError, match=f"the_lab.*{why}"):
+        probe_only(text, "the_lab")
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_no_case_verdict_or_finding_of_a_lab_is_in_what_is_kept(lab):
+    cut, full = probe_only(lab.checks.read_text(), lab.name), lab.checks.read_text()
+    for gone in (
+        "def verdict",
+        "def cases",
+        "def schema",
+        "HIDDEN",
+        "Finding",
+        "autograde.schema",
+        "autograde.results",
+    ):
+        assert gone in full or gone == "autograde.results"
+        assert gone not in cut
+    keys = {*re.findall(r'Finding\(\s*"([\w-]+)"', full), *re.findall(r"^([a-z-]+) [\d.]+$", full, re.MULTILINE)}
+    assert len(keys) >= 10
+    assert [key for key in keys if f'"{key}"' in cut or f"'{key}'" in cut or f"{key} " in cut] == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_what_a_lab_needs_of_autograde_runs_where_nothing_else_is(lab, tmp_path):
+    cut = probe_only(lab.checks.read_text(), lab.name)
+    needed = modules_needed(cut, "autograde.labs")
+    names = [path.relative_to(ROOT).as_posix() for path in needed]
+    assert {"autograde/__init__.py", "autograde/check.py", "autograde/labs.py"} <= set(names)
+    assert not {f"autograde/{name}.py" for name in ("build", "collectives", "findings", "results", "schema")} & set(
+        names
+    )
+    for path in needed:
+        (tmp_path / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tmp_path / path.relative_to(ROOT))
+    shutil.copytree(ROOT / "course", tmp_path / "course")
+    (tmp_path / "checks.py").write_text(cut)
+    program = "from autograde.labs import *; print([c.todo for c in load_checks('checks.py', probes_only=True)])"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ran.stdout.strip() == str([check.todo for check in load_checks(lab.checks)]), ran.stderr
+
+
+def test_modules_are_followed_wherever_they_are_imported():
+    def needed(text: str, *start: str) -> set[str]:
+        return {path.relative_to(ROOT / "autograde").as_posix() for path in modules_needed(text, *start)}
+
+    assert needed("") == {"__init__.py"}
+    assert needed("from autograde import subject") == {"__init__.py", "subject.py"}
+    assert needed("def f():\n    import autograde.findings as g") == {"__init__.py", "findings.py", "check.py"}
+    assert needed("", "autograde.install.kit") >= {"__init__.py", "install/__init__.py", "install/kit.py"}
+    assert needed("import autogrades, numpy.random") == {"__init__.py"}
+    with pytest.raises(LabError, match="no module autograde.missing"):
+        needed("", "autograde.missing")
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """Ranks for all labs."""
+    with World(max(load_ranks(lab.checks) for lab in LABS), progress=False) as started:
+        yield started
+
+
+def sources(lab: Lab, todo: str) -> list[str]:
+    """The lab's own answer to a TODO, and a wrong one."""
+    right = next(cell.source for cell in instructor_notebook(lab).cells if cell.id == todo)
+    return [right, random.Random(todo).choice([*load_variants(lab.variants)[1][todo].values()]).source]
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_the_probes_that_are_kept_give_the_evidence_that_the_full_ones_give(world, lab, tmp_path):
+    (tmp_path / "checks.py").write_text(probe_only(lab.checks.read_text(), lab.name))
+    kept = load_checks(tmp_path / "checks.py", probes_only=True)
+    for full, cut in zip(load_checks(lab.checks), kept, strict=True):
+        for source in sources(lab, full.todo):
+            cases = draw_cases(full, seed=3)
+            assert evidence(cut, world, source, cases) == evidence(full, world, source, cases)
+
+
+def evidence(check: Check, world: World, source: str, cases: list[dict]) -> list:
+    """What the probe gives, without times."""
+
+    def timeless(part: object) -> object:
+        if isinstance(part, dict):
+            return {key: timeless(value) for key, value in part.items() if key not in TIMES}
+        return [timeless(each) for each in part] if isinstance(part, list) else part
+
+    return timeless(gather(check, world, Subject(check.todo, source), cases))
