@@ -101,8 +101,10 @@ class Examination:
             return self._lost(check, "not-done", "This TODO is not done yet: its cell is as it was released.")
         try:
             cases = draw_cases(check, self.seed)
-            evidence = self._evidence(check, source, cases)
-            return Marked(todo, points, judge(check, cases, evidence, self.seed))
+            result = judge(check, cases, self._evidence(check, source, cases), self.seed)
+            if any(finding.key.endswith("-limit") for finding in result.findings):
+                self._drop()  # a disk that is full would be so for the next TODO, too
+            return Marked(todo, points, result)
         except Late:
             return self._lost(check, "too-slow", "Not finished in time: the checks of this TODO were still running.")
         except Ended as error:

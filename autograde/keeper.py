@@ -13,6 +13,7 @@ The grader ends a keeper by closing its end of the socket.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import select
@@ -30,10 +31,11 @@ from autograde.jail import Jail, JailFailed, give_up_privileges, limit_processes
 from autograde.usage import in_files, proportional, usage
 from course import nursery, rank
 
-PERIOD = 0.1  # seconds between two looks
+PERIOD = 0.02  # seconds between two looks at the number of processes
+THOROUGH = 5  # each so many looks, one at everything
 LAST_WORDS = 4000  # bytes of the prober's output
 THREADS = 16  # for each process that a submission may have
-BACKSTOP = 4  # times as many the kernel allows: it counts those of the account's other programs, too
+BACKSTOP = 2  # times as many the kernel allows: it counts those of the account's other programs, too
 
 
 def keep(request: dict, channel: socket.socket, control: socket.socket) -> None:
@@ -81,13 +83,13 @@ def watched(request: dict, channel: socket.socket, control: socket.socket, folde
             become_prober(request, channel, output.fileno(), folder)
         channel.close()
         try:
-            while True:
+            for look in itertools.count():
                 ended, status = os.waitpid(child, os.WNOHANG)
                 if ended:
                     child = 0
                     output.seek(max(0, output.seek(0, os.SEEK_END) - LAST_WORDS))
                     return {"ended": os.waitstatus_to_exitcode(status), "said": last_line(output.read())}
-                if jailed and (beyond := limit_passed(limits, folder)):
+                if jailed and (beyond := limit_passed(limits, folder, thorough=look % THOROUGH == 0)):
                     return {"limit": beyond}
                 if select.select([control], [], [], PERIOD)[0]:
                     return {"ended": None, "said": "stopped by the grader"}
@@ -127,10 +129,14 @@ def become_prober(request: dict, channel: socket.socket, output: int, folder: st
         os._exit(code)
 
 
-def limit_passed(limits: dict, folder: str) -> str | None:
+def limit_passed(limits: dict, folder: str, thorough: bool) -> str | None:
     """The finding for the first limit that the processes in the jail have passed, if any."""
+    if sum(entry.isdigit() for entry in os.listdir("/proc")) > limits["processes"]:
+        return "process-limit"
+    if not thorough:
+        return None
     now = usage()
-    if now.threads > THREADS * limits["processes"] or len(now.pids) > limits["processes"]:
+    if now.threads > THREADS * limits["processes"]:
         return "process-limit"
     if now.cpu > limits["cpu"]:
         return "cpu-limit"

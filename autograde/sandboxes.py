@@ -28,7 +28,7 @@ from autograde.schema import load_evidence
 from course import reaper
 
 START_LIMIT = 120.0  # seconds for the zygote and a world to come up, on a slow machine
-LAST_BREATH = 10.0  # seconds for a keeper's report after the prober's end
+LAST_BREATH = 30.0  # seconds for a keeper to end everything, and to report
 
 
 class Cancelled(Exception):

@@ -169,7 +169,7 @@ def test_modules_are_followed_wherever_they_are_imported():
     assert needed("def f():\n    import autograde.findings as g") == {"__init__.py", "findings.py", "check.py"}
     assert needed("", "autograde.install.kit") >= {"__init__.py", "install/__init__.py", "install/kit.py"}
     assert needed("import autogrades, numpy.random") == {"__init__.py"}
-    with pytest.raises(LabError, match="no module autograde.missing"):
+    with pytest.raises(LabError, match="no module autograde"):
         needed("", "autograde.missing")
 
 
