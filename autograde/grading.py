@@ -190,11 +190,12 @@ def grade_all(course: Course, lab: Lab, students: list[str], options: Options) -
     limits = Limits(**settings.limits)
     sandboxed = settings.sandboxed if options.sandboxed is None else options.sandboxed
     seed = settings.seed if options.seed is None else options.seed
+    jobs = options.jobs or default_jobs(limits)
     released = released_notebook(course.root, lab)
     cancel = threading.Event()
     with (
-        Sandboxes(lab, limits, sandboxed=sandboxed, expected=len(students), cancel=cancel) as sandboxes,
-        ThreadPoolExecutor(options.jobs or default_jobs(limits)) as pool,
+        Sandboxes(lab, limits, sandboxed=sandboxed, expected=len(students), ahead=jobs, cancel=cancel) as sandboxes,
+        ThreadPoolExecutor(jobs) as pool,
         tqdm(total=len(students), desc=lab.name, unit="submission") as bar,
     ):
         doing: dict[Future, str] = {}

@@ -36,7 +36,7 @@ from autograde.labs import Lab, LabError, find_lab
 from autograde.limits import Limits
 from autograde.rebuild import Rebuilt, rebuild
 from autograde.sandboxes import Sandboxes
-from autograde.submitted import fingerprint, read_submission
+from autograde.submitted import MAX_FILE, fingerprint, read_submission, refusal
 
 # Where a class lives in the course's folder. It is not below build/, which people delete.
 CLASS = "class"
@@ -95,9 +95,24 @@ class SubmissionExporter(NotebookExporter):
         path = Path(filename)
         resources = {} if resources is None else resources
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
+        self.take_back_copies(path.parent)
         raw, others = read_submission(path)
         resources["lockstep"] = {"raw": raw, "others": others}
         return self.from_notebook_node(new_notebook(), resources=resources, **kw)
+
+    def take_back_copies(self, source: Path) -> None:
+        """Delete from the graded folder what nbgrader copied there through links that lead out of the submission.
+
+        `lockstep grade` copies nothing of the kind; this is for nbgrader's own Autograde, which follows links.
+        """
+        for path in source.rglob("*"):
+            if path.is_symlink() and refusal(path, MAX_FILE):
+                about = self.parent.coursedir
+                copied = about.format_path(about.autograded_directory, source.parent.name, source.name)
+                target = Path(copied) / path.relative_to(source)
+                if target != path and target.exists():
+                    shutil.rmtree(target) if target.is_dir() else target.unlink()
+                    self.log.warning("%s is left out: it is a link out of the submission", path)
 
 
 class LabPreprocessor(NbGraderPreprocessor):

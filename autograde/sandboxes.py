@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from typing import Any
 
 from autograde import sandbox
@@ -55,7 +56,7 @@ class Sandboxes:
     """Sandboxes for submissions of one lab, each used once. A context manager; at its end, nothing is left of them.
 
     limits: of each. sandboxed: False runs student code unprotected, as the person who grades. expected: how many will
-    be needed, at least: so many are started one ahead of need. cancel: ends all waiting.
+    be needed, at least; so many are started before they are, `ahead` of them at any time. cancel: ends all waiting.
     Raises SandboxRefused if student code is to be sandboxed, and cannot be; LabError if the checks do not load.
     """
 
@@ -66,6 +67,7 @@ class Sandboxes:
         *,
         sandboxed: bool = True,
         expected: int = 1,
+        ahead: int = 1,
         cancel: threading.Event | None = None,
     ) -> None:
         if sandboxed and (why := sandbox.refusal()):
@@ -80,22 +82,23 @@ class Sandboxes:
         self._lock = threading.Lock()
         self._zygote: subprocess.Popen | None = None
         self._expected = expected
-        self._ahead: Sandbox | None = None
+        self._ahead = ahead
+        self._ready_ahead: deque[Sandbox] = deque()
 
     def __enter__(self) -> Sandboxes:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._ahead:
-            self._ahead.close()
+        for unused in self._ready_ahead:
+            unused.close()
         self._end_zygote()
 
     def take(self) -> Sandbox:
         """A fresh sandbox, which may still be starting. Raises OurSide."""
         with self._lock:
-            taken, self._ahead = self._ahead or self._start(), None
-            if self._expected > 0:
-                self._ahead = self._start()
+            taken = self._ready_ahead.popleft() if self._ready_ahead else self._start()
+            while self._expected > 0 and len(self._ready_ahead) < self._ahead:
+                self._ready_ahead.append(self._start())
             return taken
 
     def _start(self) -> Sandbox:

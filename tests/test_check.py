@@ -7,7 +7,19 @@ import json
 import pytest
 
 from autograde import show
-from autograde.check import Check, Finding, Result, draw_cases, gather, judge, plain, trouble
+from autograde.check import (
+    MESSAGES,
+    STOPPING,
+    Check,
+    Finding,
+    Result,
+    draw_cases,
+    gather,
+    judge,
+    plain,
+    stops,
+    trouble,
+)
 
 
 class Doubles(Check):
@@ -91,6 +103,35 @@ def test_missing_evidence_never_passes():
         judge(check, cases, [0, 0, 0, 0])
 
 
+def test_evidence_may_end_early_only_where_the_last_of_it_is_found_wrong():
+    class Blind(Doubles):
+        def verdict(self, case, evidence):
+            return []
+
+    check = Doubles()
+    cases = draw_cases(check, seed=1)
+    assert judge(check, cases, [{"state": "hang"}]).score == 0
+    with pytest.raises(ValueError, match="3 cases, but evidence for 1"):
+        judge(Blind(), cases, [{"state": "hang"}])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "stop"),
+    [
+        ({"state": "hang", "ranks": []}, True),
+        ([{"a": {"state": "not-done"}}], True),
+        ({"state": "raised", "ranks": [{"state": "raised"}, {"state": "waiting"}]}, True),
+        ({"state": "raised", "ranks": [{"state": "raised"}]}, False),
+        ({"state": "ok", "ranks": [{"state": "returned", "result": {"state": "hang"}}]}, False),
+        ({"state": "ok", "ranks": [{"events": [{"peer": {"state": "too-slow"}}]}]}, False),
+        ({"state": ["hang"], "ranks": [1]}, False),
+        ("hang", False),
+    ],
+)
+def test_only_what_a_run_came_to_ends_the_cases_and_no_data_of_a_student(evidence, stop):
+    assert stops(evidence) is stop
+
+
 def test_cases_follow_from_the_seed_and_differ_with_it():
     assert draw_cases(Doubles(), 5) == draw_cases(Doubles(), 5) != draw_cases(Doubles(), 6)
 
@@ -99,6 +140,16 @@ def test_only_plain_data_is_evidence():
     assert plain({"a": (1, 2.5, None)}) == {"a": [1, 2.5, None]}
     with pytest.raises(TypeError):
         plain({"a": object()})
+
+
+def test_numbers_that_are_not_finite_or_nearly_so_arrive_as_none_everywhere():
+    nan, inf = float("nan"), float("inf")
+    assert plain({"a": [nan, inf, -inf], "b": {"c": nan}, "d": [[1.5, -2e300, 10**400]]}) == {
+        "a": [None, None, None],
+        "b": {"c": None},
+        "d": [[1.5, None, None]],
+    }
+    assert plain([1e300, 10**299, -0.0, True, "NaN"]) == [1e300, 10**299, 0, True, "NaN"]
 
 
 def test_a_result_survives_json():
@@ -118,6 +169,46 @@ def test_a_run_that_did_not_end_costs_all_points_and_says_why():
     assert hang.message == "A deadlock: ranks 1 and 2 wait in comm.allreduce."
     (name,) = trouble(outcome("raised", "rank 0 raised NameError: x.", {"type": "NameError"}), 3)
     assert "Only this cell is handed in" in name.message
+
+
+@pytest.mark.parametrize(
+    ("key", "state", "text"),
+    [
+        ("file-limit", "raised", "rank 0 raised OSError: [Errno 27] File too large, cell line 3."),
+        ("file-limit", "cell-fails", "OSError: [Errno 28] No space left on device (cell line 1)"),
+        ("memory-limit", "raised", "rank 1 raised MemoryError, cell line 3."),
+        ("memory-limit", "raised", "rank 1 raised _ArrayMemoryError: Unable to allocate 7 TiB for an array."),
+        (
+            "memory-limit",
+            "raised",
+            "rank 1 raised RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried.",
+        ),
+        ("process-limit", "raised", "rank 0 raised BlockingIOError: [Errno 11] Resource temporarily unavailable."),
+        ("process-limit", "raised", "rank 0 raised RuntimeError: can't start new thread."),
+        ("output-limit", "too-much-output", "A rank printed too much."),
+        ("output-limit", "raised", "TooMuchOutput: A rank printed too much. (cell line 2)"),
+        ("raised", "raised", "rank 0 raised ValueError: 12."),
+        ("cell-fails", "cell-fails", "ValueError: 12."),
+        ("hang", "hang", "ranks 0 and 1 wait in comm.allreduce."),
+        ("rank-died", "rank-died", "rank 0 died: MemoryError."),
+    ],
+)
+def test_a_limit_that_was_met_has_a_finding_of_its_own(key, state, text):
+    (found,) = trouble(outcome(state, text), 3)
+    assert (found.key, found.points) == (key, 3)
+    assert text in found.message
+    assert bool(found.report) == (state in ("raised", "hang", "rank-died"))
+    assert {*STOPPING, "raised", "bad-result"} <= set(MESSAGES)
+
+
+def test_what_a_student_makes_a_finding_say_is_cut():
+    class Wordy(Doubles):
+        def verdict(self, case, evidence):
+            return [Finding("wordy", "a" * 10**6 + "end", 1, "b" * 10**6)]
+
+    (finding,) = judge(Wordy(), [{}], [0]).findings
+    assert len(finding.message) < 5000 > len(finding.report)
+    assert finding.message.endswith("end")
 
 
 def test_a_result_reads_well_as_text_and_is_escaped_as_html():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from autograde.check import Finding
 from autograde.collectives import deadlock, left_running, one_allreduce, wrong_group
-from autograde.findings import Findings
+from autograde.findings import Findings, telling
 from autograde.probes import calls_apart, described, nothing_starts_or_ends
 from autograde.results import agree, compared
 
@@ -116,6 +117,8 @@ def test_a_result_is_compared_with_what_is_due(value, found):
 def test_two_numbers_agree_but_for_rounding():
     assert agree(1 / 3, 1 - 2 / 3)
     assert not agree(None, 1.0)
+    assert not agree(True, 1.0)
+    assert not agree("1.0", 1.0)
     assert not agree(1.0, 1 + 1e-9)
 
 
@@ -131,6 +134,12 @@ def test_libraries_cannot_be_started_or_ended_but_it_is_noted():
     assert dist.destroy_process_group is end
     assert keys(left_running([[], tried])) == ["starts-or-ends"]
     assert left_running([[], []]) == []
+
+
+def test_trials_with_few_intervals_a_rank_count_where_the_others_show_nothing():
+    few, many = Finding("few", "", 1), Finding("many", "", 1)
+    assert telling([(0, [few]), (2, [many]), (5, [])]) == [many]
+    assert telling([(0, [few]), (2, [])]) == [few]
 
 
 def test_findings_come_from_one_text():

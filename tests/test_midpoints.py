@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from course.midpoints import midpoint_sum, midpoints, mistakes, numbers, recorded
+from course.midpoints import midpoint_sum, midpoints, mistakes, numbers, recorded, share_mistakes
 
 
 def names(intervals: int, points: list[list[float]]) -> list[str]:
@@ -71,3 +71,23 @@ def test_a_record_has_all_points_and_refuses_what_is_no_float64_array():
         with pytest.raises(TypeError, match="float64"):
             f(wrong)
         assert record["refused"] == kind
+
+
+@pytest.mark.parametrize("strange", [None, math.nan, math.inf])
+def test_a_point_that_is_no_finite_number_is_no_midpoint(strange):
+    assert mistakes(4, [[*midpoints(4), strange]]) == [("not-midpoints", {"bad": 1, "all": 5})]
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        (None, [[[8, 0, 2]], [[8, 1, 2]]]),
+        (None, [[], []]),
+        ("local-h", [[[4, 0, 2]], [[4, 1, 2]]]),
+        ("everything-on-every-rank", [[[8, 0, 1]], [[8, 0, 2], [8, 1, 2]]]),
+        ("overlapping-shares", [[[8, 0, 2]], [[8, 0, 2]]]),
+        (None, [[[8, 0, 0]], [[8, 1, -1]]]),
+    ],
+)
+def test_what_is_wrong_with_the_shares_that_ranks_ask_for_has_a_name(name, asked):
+    assert [found for found, _ in share_mistakes(8, asked)] == ([name] if name else [])

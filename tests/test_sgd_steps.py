@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from course.awkward import build_model, draw_awkward_problem, loss_function, mean_gradient, micro_batches
+from course.awkward import gradient_mistakes as accumulated
 from course.line_fit import draw_line_problem, gradient_mistakes, gradient_stand_in, sample_gradients
-from course.sgd_steps import MISTAKES, explain, judge_path
+from course.sgd_steps import MISTAKES, explain, judge_path, same_path
 from course.shares import averaging_mistake, weights_of
 
 
@@ -77,3 +78,30 @@ def test_the_awkward_model_has_tied_frozen_and_unused_parameters() -> None:
     loss_function(problem)(model(inputs), targets).backward()
     without = {name for name, parameter in model.named_parameters() if parameter.grad is None}
     assert without == {"frozen", "unused"}
+
+
+def test_paths_are_the_same_only_if_all_their_numbers_are_there() -> None:
+    assert same_path([[1.0, 2.0]], [[1.0, 2.0 + 1e-9]])
+    for other in ([], [[1.0]], [[1.0, None]], [[1.0, 2.1]], [[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0, 3.0]]):
+        assert not same_path([[1.0, 2.0]], other)
+    assert not same_path([[None, None]], [[None, None]])
+
+
+@pytest.mark.parametrize("awkward", [False, True])
+def test_a_gradient_that_is_almost_right_is_wrong(awkward: bool) -> None:
+    problem = draw_awkward_problem(random.Random(8), [5, 2, 3], "mse", awkward=awkward)
+    batches = micro_batches(problem)
+    right = mean_gradient(problem, batches)
+    parts = [mean_gradient(problem, [batch]) for batch in batches]
+
+    def keys(gradient: torch.Tensor | list) -> list[str]:
+        return [key for key, _ in accumulated(problem, torch.as_tensor(gradient).tolist())]
+
+    assert keys(right) == keys(right * (1 + 1e-6)) == []
+    assert keys(right + 5e-4 * parts[0]) == ["wrong-weights"]
+    assert keys(sum(parts)) == ["loss-not-divided"]
+    assert keys(torch.zeros(16)) == ["no-gradient"]
+    assert keys(right * torch.arange(16)) == ["wrong-gradient"]
+    assert [key for key, _ in accumulated(problem, [None] * 16)] == ["wrong-gradient"]
+    if awkward:
+        assert keys(right + torch.tensor(problem["left_over"])) == ["gradient-carried-over"]

@@ -10,6 +10,7 @@ import random
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import torch
 
 from autograde.check import Check, Finding, trouble
@@ -17,7 +18,6 @@ from autograde.schema import array, boolean, numbers, optional, outcome, record,
 from course import awkward, line_fit, sgd_steps
 
 RANKS = 1
-FIXED = {"not-shuffled", "whole-set-each-step"}  # mistakes of a path that make it the same for all seeds
 
 
 def gradient_run(subject: Any, case: dict) -> dict:
@@ -90,9 +90,7 @@ class MseGradient(Check):
 
 def one_path(sgd_path: Any, case: dict, seed: int, noise: int) -> dict:
     """Call `sgd_path` with the global random generators in some state, and tell what came back."""
-    import numpy
-
-    for set_seed in (torch.manual_seed, random.seed, numpy.random.seed):
+    for set_seed in (torch.manual_seed, random.seed, np.random.seed):
         set_seed(noise)
     x, y = line_fit.tensors(case)
     path = sgd_path(x, y, case["batch_size"], case["lr"], case["epochs"], tuple(case["start"]), seed)
@@ -163,11 +161,14 @@ class SgdPath(Check):
         return outcome(1, array(array(call, 3), least=1, most=len(line_fit.NUMBER_KINDS)))
 
     def verdict(self, case: dict, evidence: dict) -> list[Finding]:
-        """The best of the runs counts."""
+        """The best of the runs counts: after a faultless one, the others are not looked at."""
         if found := trouble(evidence, self.points):
             return found
         runs = evidence["ranks"][0]["result"]
-        return min((self.judge_run(case, run) for run in runs), key=lambda found: sum(each.points for each in found))
+        judged = [self.judge_run(case, runs[0])]
+        while judged[-1] and len(judged) < len(runs):
+            judged.append(self.judge_run(case, runs[len(judged)]))
+        return min(judged, key=lambda found: sum(each.points for each in found))
 
     def judge_run(self, case: dict, run: list[dict]) -> list[Finding]:
         """Findings for three calls, of which the first two have the same seed."""
@@ -175,13 +176,13 @@ class SgdPath(Check):
         found, mistakes = self.judge_call(case, seen)
         if {"not-a-path", "not-finite", "wrong-step", "rows-all-equal"} & mistakes:
             return found
-        if not mistakes:  # a first path that is right says nothing about the others
-            more = [each for call in (again, other) for each in self.judge_call(case, call)[0]]
+        if not mistakes:  # that this path is right says nothing of the others
+            more = [each for call in (again, other) if call != seen for each in self.judge_call(case, call)[0]]
             found = [*{each.key: each for each in [*more, *found]}.values()]
         if case["batch_size"] < len(case["x"]):
             if not sgd_steps.same_path(seen["rows"], again["rows"]):
                 found.append(Finding("not-reproducible", f"Two calls with seed {seed} give different paths.", 1))
-            elif sgd_steps.same_path(seen["rows"], other["rows"]) and not FIXED & mistakes:
+            elif sgd_steps.same_path(seen["rows"], other["rows"]) and not sgd_steps.FIXED & mistakes:
                 found.append(Finding("seed-ignored", f"Seeds {seed} and {another} give the same path.", 1))
         return found
 
@@ -276,11 +277,9 @@ class AccumulateGradient(Check):
         if strays or seen["thawed"]:
             text = "A frozen or unused parameter has a gradient now, or another `requires_grad`."
             found.append(Finding("frozen-has-gradient", text, 1))
-        grads = {name: seen["grads"][name] for name in ("weight", "bias")}
-        if missing := [name for name, values in grads.items() if values is None]:
-            text = f"`.grad` of {' and '.join(missing)} is None after the call."
-            return [*found, Finding("no-gradient", text, self.points)]
-        mistakes = awkward.gradient_mistakes(case, grads["weight"] + grads["bias"])
+        if missing := [name for name in ("weight", "bias") if seen["grads"][name] is None]:
+            return [*found, Finding("no-gradient", f"`.grad` of {' and '.join(missing)} is None after the call.", 4)]
+        mistakes = awkward.gradient_mistakes(case, seen["grads"]["weight"] + seen["grads"]["bias"])
         wrong = [Finding(key, text, self.costs.get(key, 2)) for key, text in mistakes]
         if seen["moved"]:
             text = "The parameters changed: a step was made. That is for whoever calls this function."

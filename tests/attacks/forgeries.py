@@ -168,4 +168,31 @@ for fd in channels():
         ),
         scores=UNREADABLE,
     ),
+    Attack(
+        "talks-without-end",
+        "Sends bytes to the grader without end, and never a whole line.",
+        in_prober(
+            REPLY
+            + """
+for fd in channels():
+    while True:
+        os.write(fd, b"x" * 2**16)
+"""
+        ),
+        scores={"double": (0.0, "evidence-limit")},
+    ),
+    Attack(
+        "hangs-up",
+        "Closes the line to the grader, and goes on for ever.",
+        in_prober(
+            REPLY
+            + """
+import time
+for fd in channels():
+    socket.socket(fileno=fd).shutdown(socket.SHUT_RDWR)
+time.sleep(600)
+"""
+        ),
+        scores={"double": (0.0, "sandbox-ended")},
+    ),
 )
