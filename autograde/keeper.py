@@ -28,6 +28,7 @@ from typing import Any
 
 from autograde import prober
 from autograde.jail import Jail, JailFailed, give_up_privileges, limit_processes, limit_this_process, stop_being_root
+from autograde.seccomp import refuse_calls
 from autograde.usage import in_files, proportional, usage
 from course import nursery, rank
 
@@ -111,6 +112,7 @@ def become_prober(request: dict, channel: socket.socket, output: int, folder: st
         os.closerange(channel.fileno() + 1, 2**16)
         if request["jail"]:
             give_up_privileges()
+            refuse_calls()
             limits = request["limits"]
             limit_this_process(limits["memory"], limits["file"], limits["cpu"])
         work = f"{folder}/work"

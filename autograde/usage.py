@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+INODE = 1024  # bytes for a file's name and properties, about
 TICK = os.sysconf("SC_CLK_TCK")
 UTIME, CUTIME, THREADS = 11, 13, 17  # fields of /proc/PID/stat behind the name; see proc(5)
 
@@ -41,16 +42,26 @@ def usage(proc: str = "/proc") -> Usage:
 
 
 def proportional(pids: tuple[int, ...], proc: str = "/proc") -> int:
-    """Bytes of memory that these processes use, each shared page counted once. Slow: some milliseconds for each."""
+    """Bytes of memory that these processes use, each shared page counted once. Slow: some milliseconds for each.
+
+    Of a process that hides them from us, shared pages count whole.
+    """
     total = 0
     for pid in pids:
-        with suppress(OSError), open(f"{proc}/{pid}/smaps_rollup", "rb") as file:
-            lines = dict(line.split(b":") for line in file.read().splitlines()[1:])
+        try:
+            with open(f"{proc}/{pid}/smaps_rollup", "rb") as file:
+                lines = dict(line.split(b":") for line in file.read().splitlines()[1:])
             total += int(lines[b"Pss_Anon"].split()[0]) * 1024
+        except PermissionError:
+            with suppress(OSError), open(f"{proc}/{pid}/statm", "rb") as file:
+                _, resident, shared, *_ = map(int, file.read().split())
+                total += (resident - shared) * PAGE
+        except OSError:  # it ended just now
+            continue
     return total
 
 
 def in_files(*folders: str) -> int:
-    """Bytes in the files of file systems in memory."""
+    """Bytes that the files of file systems in memory take, and their names."""
     found = [os.statvfs(folder) for folder in folders]
-    return sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in found)
+    return sum((one.f_blocks - one.f_bfree) * one.f_frsize + (one.f_files - one.f_ffree) * INODE for one in found)

@@ -91,6 +91,26 @@ def test_code_that_ends_its_sandbox_loses_its_own_points_only(lab, sandboxes):
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["sandbox-ended"], 3)
 
 
+def test_student_code_has_no_rights_and_calls_that_escape_its_limits_fail(lab, sandboxes):
+    nosy = """
+def double(x):
+    import ctypes, os, pathlib, platform
+    libc = ctypes.CDLL(None, use_errno=True)
+    seen = [libc.shmget(0, 4096, 0o1600), libc.unshare(0x10000000), os.getuid() and os.nice(0)]
+    try:
+        os.memfd_create("x")
+    except OSError as error:
+        seen.append(error.strerror)
+    status = pathlib.Path("/proc/self/status").read_text().split()
+    return str(seen + [status[status.index(name) + 1] for name in ("CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp:")])
+"""
+    found = run(lab, sandboxes, blank=("total",), double=nosy)
+    (told, *_) = (one.message for one in found["double"].result.findings)
+    nothing = "0" * 16
+    expected = [-1, -1, 5, "Operation not permitted", nothing, nothing, "1", "2"]
+    assert told.startswith(f"{expected} is not twice")
+
+
 def test_when_the_time_of_a_todo_is_up_the_next_has_all_of_its_own(lab):
     sleeps = "import time\ndef double(x):\n    time.sleep(30)"
     with Sandboxes(lab, Limits(todo=3, notebook=60, submission=120)) as short:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from autograde.build import instructor_notebook, release
 from autograde.check import Check, Result
 from autograde.evidence import examine
 from autograde.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.limits import Limits
+from autograde.sandboxes import Sandboxes
 from autograde.subject import Subject
 from course.world import World
 
@@ -60,6 +63,13 @@ def worlds() -> Iterator[dict[int, World]]:
         world.stop()
 
 
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[dict[str, Sandboxes]]:
+    """Sandboxes by the lab's name."""
+    with ExitStack() as stack:
+        yield {lab.name: stack.enter_context(Sandboxes(lab, Limits(), expected=0)) for lab in LABS}
+
+
 def result_of(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Result:
     """Check one cell, on the ranks that the lab asks for."""
     ranks = load_ranks(lab.checks)
@@ -99,18 +109,18 @@ def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wr
 
 
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_in_a_graded_notebook_a_blank_todo_loses_exactly_its_own_points(lab, todo):
+def test_in_a_graded_notebook_a_blank_todo_loses_exactly_its_own_points(sandboxes, lab, todo):
     sources = {**cells_of(lab)[0], todo: cells_of(lab)[1][todo]}
-    marked = examine(lab, sources, blank={todo}, seed=SEED)
+    marked = examine(lab, sources, {todo}, SEED, sandboxes[lab.name]).marked
     assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo != todo) for one in marked}
 
 
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(lab, todo):
+def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(sandboxes, lab, todo):
     draw = random.Random(SEED)
     wrong = {other: draw.choice(list(load_variants(lab.variants)[1][other].values())) for other in checks_of(lab)}
     sources = {other: cells_of(lab)[0][other] if other == todo else wrong[other].source for other in wrong}
-    for one in examine(lab, sources, blank=set(), seed=SEED):
+    for one in examine(lab, sources, set(), SEED, sandboxes[lab.name]).marked:
         keys = [finding.key for finding in one.result.findings]
         if one.todo == todo:
             assert one.score == one.points, f"seed {SEED}\n{show.text(one.result)}"

@@ -33,79 +33,15 @@ ATTACKS = (
         "memory-in-children",
         "Takes memory in several processes, each of which has little.",
         """
-    for _ in range(12):
+    for _ in range(8):
         if os.fork() == 0:
-            kept = b"x" * (200 * 2**20)
+            kept = b"x" * (150 * 2**20)
             time.sleep(60)
             os._exit(0)
     time.sleep(8)
 """,
         "memory-limit",
         "import os, time",
-    ),
-    bomb(
-        "memory-in-nameless-files",
-        "Takes memory in files that no folder has and no process has mapped.",
-        """
-    kept = []
-    for number in range(50):
-        kept.append(os.memfd_create(str(number)))
-        os.write(kept[-1], bytes(48 * 2**20))
-    time.sleep(5)
-""",
-        "memory-limit",
-        "import os, time",
-    ),
-    bomb(
-        "memory-in-segments",
-        "Takes memory in shared memory segments that no process is attached to any more.",
-        """
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.shmat.restype = ctypes.c_void_p
-    for _ in range(10):
-        address = libc.shmat(libc.shmget(0, 2**28, 0o1600), None, 0)
-        ctypes.memset(address, 1, 2**28)
-        libc.shmdt(ctypes.c_void_p(address))
-    time.sleep(5)
-""",
-        "memory-limit",
-        "import ctypes, time",
-    ),
-    bomb(
-        "memory-in-sockets",
-        "Takes memory of the kernel, in what was sent to sockets and is never read.",
-        """
-    for _ in range(8):
-        if os.fork() == 0:
-            kept = []
-            while True:
-                try:
-                    kept.append(socket.socketpair())
-                    kept[-1][0].setblocking(False)
-                    while True:
-                        kept[-1][0].send(bytes(2**15))
-                except BlockingIOError:
-                    pass
-                except OSError:
-                    time.sleep(30)
-    time.sleep(8)
-""",
-        "memory-limit",
-        "import os, socket, time",
-    ),
-    bomb(
-        "memory-in-names",
-        "Takes memory of the kernel, in names of empty files.",
-        """
-    for part in range(3):
-        if os.fork() == 0:
-            folder = tempfile.mkdtemp()
-            for number in itertools.count():
-                os.mknod(f"{folder}/{'x' * 200}{number}")
-    time.sleep(8)
-""",
-        "memory-limit",
-        "import itertools, os, tempfile, time",
     ),
     bomb(
         "fork-bomb",

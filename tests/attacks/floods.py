@@ -1,4 +1,4 @@
-"""Floods what takes data in: disk, output, evidence, open files."""
+"""Floods what takes data in: disk, output, evidence, open files, and memory that belongs to no process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,70 @@ from attack import NO_DOUBLE, NO_TOTAL, Attack
 from bombs import bomb
 
 ATTACKS = (
+    bomb(
+        "memory-in-nameless-files",
+        "Takes memory in files that no folder has and no process has mapped.",
+        """
+    kept = []
+    for number in range(50):
+        kept.append(os.memfd_create(str(number)))
+        os.write(kept[-1], bytes(48 * 2**20))
+    time.sleep(3)
+""",
+        "memory-limit",
+        "import os, time",
+    ),
+    bomb(
+        "memory-in-segments",
+        "Takes memory in shared memory segments that no process is attached to any more.",
+        """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    for _ in range(10):
+        address = libc.shmat(libc.shmget(0, 2**28, 0o1600), None, 0)
+        ctypes.memset(address, 1, 2**28)
+        libc.shmdt(ctypes.c_void_p(address))
+    time.sleep(3)
+""",
+        "memory-limit",
+        "import ctypes, time",
+    ),
+    bomb(
+        "memory-in-sockets",
+        "Takes memory of the kernel, in what was sent to sockets and is never read.",
+        """
+    for _ in range(8):
+        if os.fork() == 0:
+            kept = []
+            while True:
+                try:
+                    kept.append(socket.socketpair())
+                    kept[-1][0].setblocking(False)
+                    while True:
+                        kept[-1][0].send(bytes(2**15))
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    time.sleep(30)
+    time.sleep(6)
+""",
+        "memory-limit",
+        "import os, socket, time",
+    ),
+    bomb(
+        "memory-in-names",
+        "Takes memory of the kernel, in names of empty files.",
+        """
+    for part in range(3):
+        if os.fork() == 0:
+            folder = tempfile.mkdtemp()
+            for number in itertools.count():
+                os.mknod(f"{folder}/{'x' * 200}{number}")
+    time.sleep(6)
+""",
+        "memory-limit",
+        "import itertools, os, tempfile, time",
+    ),
     bomb(
         "fills-tmp",
         "Fills the temporary folder with files.",
@@ -55,7 +119,7 @@ ATTACKS = (
         for fd in (1, 2):
             os.write(fd, bytes(2**16))
 """,
-        "file-limit",
+        "too-slow",
     ),
     Attack(
         "huge-result",

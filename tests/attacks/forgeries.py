@@ -46,7 +46,7 @@ def double(x):
             pass
     return 1
 """,
-        scores={"double": NO_DOUBLE},
+        scores={"double": (0.0, "bad-result")},  # one of the files is the record of what it communicated
     ),
     Attack(
         "steals-the-channel",

@@ -28,8 +28,8 @@ LIMITS = {
     "file": 64 * 2**20,
     "disk": 96 * 2**20,
     "evidence": 2**20,
-    "todo": 30,
-    "notebook": 90,
+    "todo": 18,
+    "notebook": 60,
     "submission": 150,
 }
 NEIGHBOURS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,13 +36,17 @@ def folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("make", [pipe, zeros, folder])
-def test_a_note_of_the_time_that_is_no_file_is_named_and_never_read(room, make: Callable[[Path], None]):
-    make(room.put("eve", room.released(), when=None) / "timestamp.txt")
+def test_a_note_of_the_time_that_is_no_file_is_named_and_never_read(room):
+    strange = {"pipe": pipe, "zeros": zeros, "folder": folder}
+    for student, make in strange.items():
+        make(room.put(student, room.released(), when=None) / "timestamp.txt")
     status, output = room.apart("grade", LAB, "--no-collect", seconds=SECONDS)
     assert status == 1, output
-    assert f"eve: not graded: {room.root}/class/submitted/eve/{LAB}/timestamp.txt is not a date and time" in output
-    assert {student: row["status"] for student, row in room.rows().items()} == {"ada": "graded", "eve": "not graded"}
+    for student in strange:
+        note = room.root / "class" / "submitted" / student / LAB / "timestamp.txt"
+        assert f"{student}: not graded: {note} is not a date and time" in output
+    states = {student: row["status"] for student, row in room.rows().items()}
+    assert states == {"ada": "graded"} | dict.fromkeys(strange, "not graded")
     assert room.scores() == {"ada": 0}
 
 
