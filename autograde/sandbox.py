@@ -130,6 +130,7 @@ def system() -> list[str]:
             found += ["--symlink", os.readlink(path), str(path)]
         elif path.is_dir():
             found += ["--ro-bind", str(path), str(path)]
+    found += ["--dir", "/etc"]  # else bubblewrap makes it for its own account alone
     for name in ETC:
         found += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return found
@@ -161,7 +162,7 @@ def own_etc() -> tuple[list[str], list[int]]:
         fds.append(os.memfd_create(name))
         os.write(fds[-1], text.encode())
         os.lseek(fds[-1], 0, os.SEEK_SET)
-        words += ["--ro-bind-data", str(fds[-1]), f"/etc/{name}"]
+        words += ["--perms", "0644", "--ro-bind-data", str(fds[-1]), f"/etc/{name}"]
     return words, fds
 
 
@@ -172,10 +173,14 @@ def gpus() -> list[str]:
     return [*shown, "--ro-bind-try", "/sys", "/sys"] if devices else []
 
 
+def both(checks: str, limits: Limits, etc: Iterable[str] = ()) -> list[str]:
+    """What goes before a command that is to be started in both sandboxes, at once and without a zygote."""
+    return [*outer(checks, etc), sys.executable, "-P", "-m", "autograde.jail", *inner(checks, limits)]
+
+
 def trial() -> list[str]:
     """A command that starts Python in both sandboxes, and does nothing there. Raises SandboxRefused."""
-    lesser = [sys.executable, "-P", "-m", "autograde.jail"]
-    return [*outer(""), *lesser, *inner("", Limits()), sys.executable, "-S", "-c", ""]
+    return [*both("", Limits()), sys.executable, "-S", "-c", ""]
 
 
 def refusal() -> str | None:

@@ -7,7 +7,7 @@ import linecache
 import re
 import signal
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from course.watch import PREFIX, in_cell
@@ -130,7 +130,8 @@ class Outcome:
 
     def plain(self) -> dict:
         """As plain JSON, with the end of what was printed. A result that JSON cannot carry is a "bad-result"."""
-        ranks = [{**asdict(rank), "result": None, "stdout": rank.stdout[-PRINTED:]} for rank in self.ranks]
+        ranks = [replace(rank, result=None, stdout=rank.stdout[-PRINTED:]) for rank in self.ranks]
+        ranks = [asdict(rank) for rank in ranks]  # without results, whose copying could run the student's code
         state, detail = self.state, self.detail
         for entry, rank in zip(ranks, self.ranks, strict=True):
             try:

@@ -22,9 +22,15 @@ CHECKS = probe_only(find_labs(REPOSITORY)[0].checks.read_text(), "checks.py")
 def inside(script: str, limits: Limits | None = None) -> str:
     """What a shell script in both sandboxes prints, errors included."""
     own, fds = sandbox.own_etc()
-    command = [*sandbox.outer(CHECKS, own), *sandbox.inner(CHECKS, limits or Limits()), "sh", "-c", script]
+    command = [*sandbox.both(CHECKS, limits or Limits(), own), "sh", "-c", script]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=sandbox.environment(), pass_fds=fds
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=sandbox.environment(),
+        pass_fds=fds,
+        cwd="/",
     )
     for fd in fds:
         os.close(fd)

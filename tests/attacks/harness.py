@@ -165,11 +165,10 @@ def files(place: Place) -> dict[str, str]:
                 folders[:] = [name for name in folders if name not in own]
                 names = [name for name in names if name not in own]
             for path in (Path(folder, name) for name in names):
-                regular = stat.S_ISREG(path.lstat().st_mode)
-                small = regular and path.stat().st_size < 2**20
-                found[str(path.relative_to(place.home.parent))] = (
-                    hashlib.sha256(path.read_bytes()).hexdigest() if small else str(path.lstat())
-                )
+                seen = path.lstat()
+                small = stat.S_ISREG(seen.st_mode) and seen.st_size < 2**20
+                content = hashlib.sha256(path.read_bytes()).hexdigest() if small else str(seen.st_mtime_ns)
+                found[str(path.relative_to(place.home.parent))] = f"{seen.st_mode} {seen.st_size} {content}"
     return found
 
 

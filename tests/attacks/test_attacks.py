@@ -43,6 +43,12 @@ def test_the_neighbours_and_the_gradebook_are_as_without_attackers(seen, group: 
     assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *(attack.name for attack in GROUPS[group])}
 
 
+@pytest.mark.parametrize(("group", "student"), [("lies", "script"), ("notebooks", "more-cells")])
+def test_no_script_gets_into_a_feedback_page(seen, group: str, student: str):
+    page = seen(group).place.room.feedback(student)
+    assert "<script>alert(" not in page and "onerror=alert" not in page.replace("src=x onerror=alert(1)&gt;", "")
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_grading_comes_to_its_end(seen, group: str):
     assert seen(group).status == 0, seen(group).output
