@@ -22,7 +22,10 @@ WAITING, NOTHING = "not graded yet", "no submission"
 
 @dataclass
 class Row:
-    """One student. Scores are None where there is none yet; `score` has the late penalty taken off."""
+    """One student. Scores are None where there is none yet; `score` has the late penalty taken off.
+
+    seed: of the cases; `lockstep grade --seed` repeats the grading exactly.
+    """
 
     student: str
     status: str
@@ -33,6 +36,7 @@ class Row:
     problems: list[str] = field(default_factory=list)
     submitted: str = ""
     seconds_late: float | None = None
+    seed: int | None = None
 
 
 def notes(course: Course, lab: Lab, student: str) -> dict:
@@ -83,6 +87,7 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
     if notebook.assignment.timestamp:
         row.submitted = f"{notebook.assignment.timestamp.isoformat(sep=' ', timespec='seconds')} UTC"
     row.seconds_late = notebook.assignment.total_seconds_late
+    row.seed = found.get("seed")
     return row
 
 
@@ -91,14 +96,24 @@ def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(
-        ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late"]
+        ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late", "seed"]
     )
     for row in rows:
         scores = [number(row.scores.get(todo)) for todo in todos]
         said = ["; ".join(row.findings), "; ".join(row.problems)]
         late = number(row.seconds_late)
         writer.writerow(
-            [row.student, row.status, number(row.score), number(row.points), *scores, *said, row.submitted, late]
+            [
+                row.student,
+                row.status,
+                number(row.score),
+                number(row.points),
+                *scores,
+                *said,
+                row.submitted,
+                late,
+                row.seed,
+            ]
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")

@@ -72,6 +72,15 @@ def test_right_answers_earn_all_whatever_they_print(lab, sandboxes):
     assert all(one.result.seed == SEED for one in found.values())
 
 
+def test_the_same_seed_gives_the_same_cases_and_findings_and_another_seed_others(lab, sandboxes):
+    wrong = "def double(x):\n    return x"
+    same = [run(lab, sandboxes, double=wrong)["double"] for _ in range(2)]
+    assert same[0] == same[1]
+    (other, _) = examine(lab, ANSWERS | {"double": wrong}, frozenset(), SEED + 1, sandboxes).marked
+    assert keys(other) == keys(same[0])
+    assert other.result.findings[0].message != same[0].result.findings[0].message
+
+
 def test_a_hidden_case_is_probed_though_no_case_is_in_the_sandbox_before(lab, sandboxes):
     assert "HIDDEN" not in sandboxes.checks and "randrange" not in sandboxes.checks
     found = run(lab, sandboxes, blank=("total",), double="def double(x):\n    return 2 * abs(x)")

@@ -46,6 +46,7 @@ def test_a_small_class(small):
     assert [rows[student]["status"] for student in ("right", "partly", "blank", "broken", "without")] == [
         "graded", "graded", "graded", "needs manual grading", "graded",
     ]  # fmt: skip
+    assert rows["partly"].pop("seed").isdigit()
     assert rows["partly"] | {"seconds_late": "0"} == {
         "student": "partly", "status": "graded", "score": "4.5", "max": "5", "double": "1.5", "total": "3",
         "findings": "double:sign-lost", "problems": "", "submitted_at": "2025-01-01 10:00:00 UTC", "seconds_late": "0",

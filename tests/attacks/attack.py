@@ -7,6 +7,7 @@ A right `double` is even and a right `total` is odd, so an attack that does not 
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ class Attack:
 
     name: also the student's id. tries: what, in one sentence. double, total: source of the TODO's cell, see
     `Place.fill`; None: the right answer, which must keep its points. scores: points and findings of each TODO that does
-    not get all points; points None: it waits for a person. hand_in: puts something else than a notebook with these
+    not get all points; points None: it waits for a person; `a|b`: either. hand_in: puts something else than a notebook with these
     cells where submissions are. problem: what is said of the submission. manual: whether a person must look at it.
     """
 
@@ -87,12 +88,14 @@ class Attack:
         place.room.put(self.name, place.room.answered(ANSWERS | written))
 
     @property
-    def expected(self) -> dict[str, tuple[float | None, set[str]]]:
-        """Points and finding keys, by TODO."""
-        return {
-            todo: (score, set(findings.split()))
-            for todo, (score, findings) in ({todo: (full, "") for todo, full in POINTS.items()} | self.scores).items()
-        }
+    def expected(self) -> list[dict[str, tuple[float | None, set[str]]]]:
+        """Points and finding keys, by TODO. There are several where speed decides which of two limits passes first."""
+        full = {todo: (points, "") for todo, points in POINTS.items()}
+        marks = [
+            [(todo, (points, set(keys.split()))) for keys in findings.split("|")]
+            for todo, (points, findings) in (full | self.scores).items()
+        ]
+        return [dict(chosen) for chosen in itertools.product(*marks)]
 
 
 def edited(change: Callable[[NotebookNode], None], answers: dict[str, str] = ANSWERS) -> Callable[[Place, str], None]:

@@ -119,7 +119,7 @@ ATTACKS = (
         for fd in (1, 2):
             os.write(fd, bytes(2**16))
 """,
-        "too-slow",
+        "too-slow|memory-limit",
     ),
     Attack(
         "huge-result",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from attack import Attack
+from attack import POINTS, Attack
 from catalogue import GROUPS
 from harness import NEIGHBOURS
 
@@ -21,13 +21,13 @@ EXPECTED = {
 @pytest.mark.parametrize(("group", "attack"), ATTACKS)
 def test_an_attack_gets_exactly_what_it_deserves(seen, group: str, attack: Attack):
     row = seen(group).rows[attack.name]
-    findings: dict[str, set[str]] = {todo: set() for todo in attack.expected}
+    findings: dict[str, set[str]] = {todo: set() for todo in POINTS}
     for found in filter(None, row["findings"].split("; ")):
         todo, _, key = found.partition(":")
         findings[todo].add(key)
-    got = {todo: (float(row[todo]) if row[todo] else None, findings[todo]) for todo in attack.expected}
-    assert got == attack.expected, row
-    waits = attack.manual or None in {score for score, _ in attack.expected.values()}
+    got = {todo: (float(row[todo]) if row[todo] else None, findings[todo]) for todo in POINTS}
+    assert got in attack.expected, row
+    waits = attack.manual or None in {score for score, _ in attack.scores.values()}
     assert row["status"] == ("needs manual grading" if waits else "graded"), row
     assert attack.problem in row["problems"]
     assert attack.problem or waits or not row["problems"], row
@@ -46,7 +46,7 @@ def test_the_neighbours_and_the_gradebook_are_as_without_attackers(seen, group: 
 @pytest.mark.parametrize(("group", "student"), [("lies", "script"), ("notebooks", "more-cells")])
 def test_no_script_gets_into_a_feedback_page(seen, group: str, student: str):
     page = seen(group).place.room.feedback(student)
-    assert "<script>alert(" not in page and "onerror=alert" not in page.replace("src=x onerror=alert(1)&gt;", "")
+    assert "<script>alert(" not in page and "<img src=x" not in page
 
 
 @pytest.mark.parametrize("group", GROUPS)
