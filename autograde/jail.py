@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from autograde.usage import MOST_FILES
+
 # Order is without meaning: one call of setns enters all, the user namespace first, which gives the right to the others.
 NAMESPACES = {
     "user": 0x10000000,
@@ -112,7 +114,7 @@ def limit_this_process(memory: int, file: int, cpu: float) -> None:
         (resource.RLIMIT_FSIZE, file),
         (resource.RLIMIT_CPU, int(cpu) + 1),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_NOFILE, 1024),
+        (resource.RLIMIT_NOFILE, MOST_FILES),
         (resource.RLIMIT_MEMLOCK, 64 * 2**20),
     ):
         set_limit(what, limit)

@@ -29,7 +29,7 @@ from typing import Any
 from autograde import prober
 from autograde.jail import Jail, JailFailed, give_up_privileges, limit_processes, limit_this_process, stop_being_root
 from autograde.seccomp import refuse_calls
-from autograde.usage import in_files, proportional, usage
+from autograde.usage import in_files, in_sockets, proportional, usage
 from course import nursery, rank
 
 PERIOD = 0.02  # seconds between two looks at the number of processes
@@ -142,8 +142,8 @@ def limit_passed(limits: dict, folder: str, thorough: bool) -> str | None:
         return "process-limit"
     if now.cpu > limits["cpu"]:
         return "cpu-limit"
-    files = in_files(folder, "/dev/shm")
-    if now.memory + files > limits["memory"] and proportional(now.pids) + files > limits["memory"]:
+    besides = in_files(folder, "/dev/shm") + in_sockets(now.files)
+    if now.memory + besides > limits["memory"] and proportional(now.pids) + besides > limits["memory"]:
         return "memory-limit"
     return None
 

@@ -8,24 +8,28 @@ from dataclasses import dataclass
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 INODE = 1024  # bytes for a file's name and properties, about
+MOST_FILES = 1024  # open files of one process
+USUAL_FILES = 2500  # of all processes of a world
+SOCKET = 208 * 1024  # bytes; Linux's net.core.wmem_default
 TICK = os.sysconf("SC_CLK_TCK")
 UTIME, CUTIME, THREADS = 11, 13, 17  # fields of /proc/PID/stat behind the name; see proc(5)
 
 
 @dataclass(frozen=True)
 class Usage:
-    """memory: bytes, in which pages that processes share count once for each. threads: of all processes.
-    cpu: seconds, of all processes that are alive, and of all that were waited for."""
+    """memory: bytes, in which pages that processes share count once for each. threads, files: of all processes, files
+    open. cpu: seconds, of all processes that are alive, and of all that were waited for."""
 
     pids: tuple[int, ...]
     memory: int
     threads: int
+    files: int
     cpu: float
 
 
 def usage(proc: str = "/proc") -> Usage:
     """What all processes there use now."""
-    pids, memory, threads, cpu = [], 0, 0, 0
+    pids, memory, threads, files, cpu = [], 0, 0, 0, 0
     for entry in os.listdir(proc):
         if not entry.isdigit():
             continue
@@ -38,7 +42,21 @@ def usage(proc: str = "/proc") -> Usage:
             memory += (resident - shared) * PAGE
             threads += int(fields[THREADS])
             cpu += sum(map(int, fields[UTIME : CUTIME + 2]))
-    return Usage(tuple(pids), memory, threads, cpu / TICK)
+            files += open_files(f"{proc}/{entry}")
+    return Usage(tuple(pids), memory, threads, files, cpu / TICK)
+
+
+def open_files(process: str) -> int:
+    """How many files a process has open; as many as it may have, where it hides them from us."""
+    try:
+        return len(os.listdir(f"{process}/fd"))
+    except PermissionError:
+        return MOST_FILES
+
+
+def in_sockets(files: int) -> int:
+    """Bytes that the kernel may keep for so many open files, should all that are more than usual be full sockets."""
+    return max(0, files - USUAL_FILES) * SOCKET
 
 
 def proportional(pids: tuple[int, ...], proc: str = "/proc") -> int:

@@ -65,8 +65,9 @@ class Attack:
 
     name: also the student's id. tries: what, in one sentence. double, total: source of the TODO's cell, see
     `Place.fill`; None: the right answer, which must keep its points. scores: points and findings of each TODO that does
-    not get all points; points None: it waits for a person; `a|b`: either. hand_in: puts something else than a notebook with these
-    cells where submissions are. problem: what is said of the submission. manual: whether a person must look at it.
+    not get all points; points None: it waits for a person; findings `a|b`: either. hand_in: puts something else than a
+    notebook with these cells where submissions are. problem: what is said of the submission. manual: whether a person
+    must look at it.
     """
 
     name: str

@@ -16,7 +16,7 @@ ATTACKS = (
         os.write(kept[-1], bytes(48 * 2**20))
     time.sleep(3)
 """,
-        "memory-limit",
+        "raised",
         "import os, time",
     ),
     bomb(
@@ -26,12 +26,15 @@ ATTACKS = (
     libc = ctypes.CDLL(None, use_errno=True)
     libc.shmat.restype = ctypes.c_void_p
     for _ in range(10):
-        address = libc.shmat(libc.shmget(0, 2**28, 0o1600), None, 0)
+        segment = libc.shmget(0, 2**28, 0o1600)
+        if segment < 0:
+            raise OSError(ctypes.get_errno(), "no segment")
+        address = libc.shmat(segment, None, 0)
         ctypes.memset(address, 1, 2**28)
         libc.shmdt(ctypes.c_void_p(address))
     time.sleep(3)
 """,
-        "memory-limit",
+        "raised",
         "import ctypes, time",
     ),
     bomb(
