@@ -104,6 +104,7 @@ def become_prober(request: dict, channel: socket.socket, output: int, folder: st
     """In a fresh fork: run the prober, with nothing but its channel and its output open. Does not return."""
     code = 1
     try:
+        rank.die_with_parent()
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)

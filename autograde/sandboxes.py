@@ -7,6 +7,7 @@ means nothing before a verdict.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import select
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from typing import Any
+from typing import IO, Any
 
 from autograde import sandbox
 from autograde.build import without_hidden_cases
@@ -81,6 +82,7 @@ class Sandboxes:
         )
         self._lock = threading.Lock()
         self._zygote: subprocess.Popen | None = None
+        self._output: IO[bytes] = io.BytesIO()
         self._expected = expected
         self._ahead = ahead
         self._ready_ahead: deque[Sandbox] = deque()
@@ -97,8 +99,9 @@ class Sandboxes:
         """A fresh sandbox, which may still be starting. Raises OurSide."""
         with self._lock:
             taken = self._ready_ahead.popleft() if self._ready_ahead else self._start()
-            while self._expected > 0 and len(self._ready_ahead) < self._ahead:
-                self._ready_ahead.append(self._start())
+            with contextlib.suppress(OurSide):  # whoever needs the next one will hear it
+                while self._expected > 0 and len(self._ready_ahead) < self._ahead:
+                    self._ready_ahead.append(self._start())
             return taken
 
     def _start(self) -> Sandbox:

@@ -82,7 +82,7 @@ ATTACKS = (
                 pass
     time.sleep(60)
 """,
-        "cpu-limit",
+        "cpu-limit|too-slow",
         "import os, time",
     ),
 )
