@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -30,8 +31,10 @@ from autograde.labs import Lab, find_lab, load_checks
 from autograde.nbgrader_steps import answers
 from autograde.similar import ALIKE, FEWEST, Group, groups
 
-# Findings of runs that did not come to their end. All that end in "-limit" belong to them, too.
+# Findings of runs that did not come to their end. All that end in "-limit" belong to them, too, and those of a lab's own
+# names for a deadlock, which are known by their report: a rank waits.
 STOPPED = {"hang", "too-slow", "rank-died", "sandbox-ended"}
+WAITS = re.compile(r"^rank \d+ +waits in ", re.MULTILINE)
 STATUSES = (GRADED, MANUAL, FAILED, WAITING, NOTHING)
 BARS = 12  # that a histogram has at most
 DARKEST = 0.65  # opacity of the red where a finding struck all; text stays readable on it
@@ -239,7 +242,7 @@ def stopped(students: list[Student], todos: list[str]) -> list[tuple[Student, st
         for student in students
         for todo in todos
         for finding in student.findings(todo)
-        if finding.key in STOPPED or finding.key.endswith("-limit")
+        if finding.key in STOPPED or finding.key.endswith("-limit") or WAITS.search(finding.report)
     ]
 
 

@@ -16,7 +16,10 @@ from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
 from autograde import similar
-from autograde.class_report import duration, histogram
+from autograde.check import Finding, Result
+from autograde.class_report import Student, duration, histogram, stopped
+from autograde.evidence import Marked
+from autograde.grades import Row
 
 EVIL = "<img src=x onerror=alert(1)>"
 RAISES = "def total(comm, x):\n    raise ValueError('<script>alert(2)</script>')"
@@ -156,6 +159,18 @@ def test_hangs_and_crashes_are_listed_with_what_each_rank_did(page):
     assert [row[:3] for row in rows[1:]] == [["carl", "total", "hang"], ["dora", "total", "rank-died"]]
     assert "What each rank did" in rows[1][3] and "rank 1 waits in comm.allreduce" in rows[1][3]
     assert "its process exited with status 7" in rows[2][3]
+
+
+def test_a_deadlock_that_a_lab_calls_by_another_name_is_among_the_hangs():
+    found = [
+        Finding(
+            "collective-skipped", "A deadlock.", 3, "rank 0  waits in comm.allreduce, cell line 2\nrank 1  returned"
+        ),
+        Finding("wrong-value", "Not right.", 3, "rank 0  returned after comm.allreduce"),
+    ]
+    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, found))}
+    student = Student(Row("carl", "graded"), marked, None, None)
+    assert [finding.key for _, _, finding in stopped([student], ["total"])] == ["collective-skipped"]
 
 
 def test_what_could_not_be_graded_is_listed_with_the_reason(page):
