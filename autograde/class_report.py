@@ -31,8 +31,8 @@ from autograde.labs import Lab, find_lab, load_checks
 from autograde.nbgrader_steps import answers
 from autograde.similar import ALIKE, FEWEST, Group, groups
 
-# Findings of runs that did not come to their end. All that end in "-limit" belong to them, too, and those of a lab's own
-# names for a deadlock, which are known by their report: a rank waits.
+# Findings of runs that did not come to their end. All that end in "-limit" belong to them, too, and a lab's own names
+# for a deadlock, which are known by their report: a rank waits.
 STOPPED = {"hang", "too-slow", "rank-died", "sandbox-ended"}
 WAITS = re.compile(r"^rank \d+ +waits in ", re.MULTILINE)
 STATUSES = (GRADED, MANUAL, FAILED, WAITING, NOTHING)
