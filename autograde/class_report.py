@@ -110,15 +110,10 @@ def write_report(root: Path, name: str) -> Path:
     refuse_ungraded(course, lab)
     path = grades.csv_path(course, lab).with_name("report.html")
     page = render(course, lab, checks, class_of(course, lab, [check.todo for check in checks]))
-    new = path.with_suffix(".new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(page, encoding="utf-8", errors="replace")  # half a surrogate pair is no text
-        os.replace(new, path)
+        grades.write_whole(path, page.encode("utf-8", "replace"))  # half a surrogate pair is no text
     except OSError as error:
         raise StepFailed(f"{path} is not written: {error.strerror or error}") from error
-    finally:
-        new.unlink(missing_ok=True)
     return path
 
 

@@ -92,7 +92,7 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
 
 
 def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
-    """Write `grades.csv`; a reader finds the old file or the new one, never a part."""
+    """Write `grades.csv`."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(
@@ -115,10 +115,15 @@ def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
                 row.seed,
             ]
         )
+    write_whole(path, text.getvalue().encode())
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a reader finds the old one or the new one, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     try:
-        new.write_text(text.getvalue(), encoding="utf-8", newline="")
+        new.write_bytes(content)
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)

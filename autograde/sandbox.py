@@ -79,8 +79,8 @@ def environment() -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def outer(checks: str, etc: Iterable[str] = ()) -> list[str]:
-    """The sandbox of the zygote. checks: the text of the lab's checks, cut down to probes. etc: of `own_etc`."""
+def outer(seen: list[Path], etc: Iterable[str] = ()) -> list[str]:
+    """The sandbox of the zygote. seen: of `paths`. etc: of `own_etc`."""
     return [
         bwrap(),
         *("--unshare-ipc", "--unshare-net", "--unshare-uts", "--cap-drop", "ALL"),
@@ -89,7 +89,7 @@ def outer(checks: str, etc: Iterable[str] = ()) -> list[str]:
         *("--die-with-parent", "--new-session"),
         *system(),
         *("--dev", "/dev", *gpus(), "--tmpfs", "/tmp"),
-        *shown(paths(checks)),
+        *shown(seen),
         *etc,
         # Not a process namespace of its own: below a /proc with covered parts, no further /proc can be mounted.
         *("--bind", "/proc", "/proc"),
@@ -97,9 +97,9 @@ def outer(checks: str, etc: Iterable[str] = ()) -> list[str]:
     ]
 
 
-def inner(checks: str, limits: Limits) -> list[str]:
-    """The sandbox of one submission, to be started in the outer one."""
-    covered = [path for path in paths(checks) if path.is_relative_to("/tmp")]
+def inner(seen: list[Path], limits: Limits) -> list[str]:
+    """The sandbox of one submission, to be started in the outer one. seen: of `paths`."""
+    covered = [path for path in seen if path.is_relative_to("/tmp")]
     return [
         bwrap(),
         *("--unshare-all", "--unshare-user", "--disable-userns"),
@@ -138,7 +138,7 @@ def system() -> list[str]:
 
 def paths(checks: str) -> list[Path]:
     """What is shown besides the system: Python, its packages, MPI, `course`, and the modules of `autograde` that probes
-    and their surroundings import."""
+    and their surroundings import. checks: the text of the lab's checks, cut down to probes. Raises SandboxRefused."""
     libraries = filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     mpi = Path(launch.mpiexec()).resolve().parents[1]
     prefixes = [Path(sys.base_prefix), Path(sys.prefix), mpi, Path(bwrap()).resolve().parent, *map(Path, libraries)]
@@ -175,7 +175,8 @@ def gpus() -> list[str]:
 
 def both(checks: str, limits: Limits, etc: Iterable[str] = ()) -> list[str]:
     """What goes before a command that is to be started in both sandboxes, at once and without a zygote."""
-    return [*outer(checks, etc), sys.executable, "-P", "-m", "autograde.jail", *inner(checks, limits)]
+    seen = paths(checks)
+    return [*outer(seen, etc), sys.executable, "-P", "-m", "autograde.jail", *inner(seen, limits)]
 
 
 def trial() -> list[str]:

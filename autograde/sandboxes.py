@@ -80,6 +80,7 @@ class Sandboxes:
         self.checks = probe_only(
             without_hidden_cases(lab.checks.read_text(encoding="utf-8"), str(lab.checks)), lab.name
         )
+        self._seen = sandbox.paths(self.checks) if sandboxed else []
         self._lock = threading.Lock()
         self._zygote: subprocess.Popen | None = None
         self._output: IO[bytes] = io.BytesIO()
@@ -112,7 +113,7 @@ class Sandboxes:
                 self._start_zygote()
             request = {"ranks": self.ranks, "checks": self.checks, "limits": self.limits.plain(), "jail": None}
             if self.sandboxed:
-                request["jail"] = sandbox.inner(self.checks, self.limits)
+                request["jail"] = sandbox.inner(self._seen, self.limits)
             channel, prober = socket.socketpair()
             control, keeper = socket.socketpair()
             with prober, keeper:
@@ -131,7 +132,7 @@ class Sandboxes:
         self._requests, theirs = socket.socketpair()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115, until the zygote ends
         etc, fds = sandbox.own_etc() if self.sandboxed else ([], [])
-        jail = sandbox.outer(self.checks, etc) if self.sandboxed else []
+        jail = sandbox.outer(self._seen, etc) if self.sandboxed else []
         with theirs:
             self._zygote = subprocess.Popen(
                 [*jail, sys.executable, "-P", "-m", "autograde.zygote", str(theirs.fileno())],

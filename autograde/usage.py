@@ -36,14 +36,19 @@ def usage(proc: str = "/proc") -> Usage:
         with suppress(OSError):  # it ended just now
             with open(f"{proc}/{entry}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
-            with open(f"{proc}/{entry}/statm", "rb") as file:
-                _, resident, shared, *_ = map(int, file.read().split())
+            memory += private(f"{proc}/{entry}")
             pids.append(int(entry))
-            memory += (resident - shared) * PAGE
             threads += int(fields[THREADS])
             cpu += sum(map(int, fields[UTIME : CUTIME + 2]))
             files += open_files(f"{proc}/{entry}")
     return Usage(tuple(pids), memory, threads, files, cpu / TICK)
+
+
+def private(process: str) -> int:
+    """Bytes of memory of a process that are in no file. Raises OSError."""
+    with open(f"{process}/statm", "rb") as file:
+        _, resident, shared, *_ = map(int, file.read().split())
+    return (resident - shared) * PAGE
 
 
 def open_files(process: str) -> int:
@@ -71,9 +76,8 @@ def proportional(pids: tuple[int, ...], proc: str = "/proc") -> int:
                 lines = dict(line.split(b":") for line in file.read().splitlines()[1:])
             total += int(lines[b"Pss_Anon"].split()[0]) * 1024
         except PermissionError:
-            with suppress(OSError), open(f"{proc}/{pid}/statm", "rb") as file:
-                _, resident, shared, *_ = map(int, file.read().split())
-                total += (resident - shared) * PAGE
+            with suppress(OSError):
+                total += private(f"{proc}/{pid}")
         except OSError:  # it ended just now
             continue
     return total

@@ -57,9 +57,9 @@ def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
     """Let the first `times` sandboxes fail to start. Returns a list that grows with each start."""
     real, starts = sandbox.inner, []
 
-    def inner(checks: str, limits: Limits) -> list[str]:
+    def inner(seen: list[Path], limits: Limits) -> list[str]:
         starts.append(len(starts))
-        return real(checks, limits) if len(starts) > times else FAILS
+        return real(seen, limits) if len(starts) > times else FAILS
 
     monkeypatch.setattr(sandbox, "inner", inner)
     return starts
