@@ -57,7 +57,8 @@ def mpi_environment(ranks: int, memory: str | None = None) -> dict[str, str]:
     if memory is not None:
         environment["OMPI_MCA_btl_sm_backing_directory"] = memory
         environment["OMPI_MCA_btl_vader_backing_directory"] = memory
-    if ranks > cores():
+    # Horovod waits for MPI in a thread of its own, beside the one that computes: each rank may keep two cores busy.
+    if 2 * ranks > cores():
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
     return environment
 

@@ -108,25 +108,35 @@ def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wr
     assert result.score < result.points
 
 
-@pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_in_a_graded_notebook_a_blank_todo_loses_exactly_its_own_points(sandboxes, lab, todo):
-    sources = {**cells_of(lab)[0], todo: cells_of(lab)[1][todo]}
-    marked = examine(lab, sources, {todo}, SEED, sandboxes[lab.name]).marked
-    assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo != todo) for one in marked}
+def halves(lab: Lab) -> list[set[str]]:
+    """The lab's TODOs, dealt into two at random: each is wrong in one notebook and right in the other."""
+    todos = list(checks_of(lab))
+    random.Random(SEED).shuffle(todos)
+    return [set(todos[: len(todos) // 2]), set(todos[len(todos) // 2 :])]
 
 
-@pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(sandboxes, lab, todo):
-    draw = random.Random(SEED)
-    wrong = {other: draw.choice(list(load_variants(lab.variants)[1][other].values())) for other in checks_of(lab)}
-    sources = {other: cells_of(lab)[0][other] if other == todo else wrong[other].source for other in wrong}
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_in_a_graded_notebook_blank_todos_lose_exactly_their_own_points(sandboxes, lab, half):
+    blank = halves(lab)[half]
+    sources = {**cells_of(lab)[0], **{todo: cells_of(lab)[1][todo] for todo in blank}}
+    marked = examine(lab, sources, blank, SEED, sandboxes[lab.name]).marked
+    assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo not in blank) for one in marked}
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(sandboxes, lab, half):
+    draw, mistaken = random.Random(SEED), halves(lab)[half]
+    wrong = {todo: draw.choice(list(load_variants(lab.variants)[1][todo].values())) for todo in sorted(mistaken)}
+    sources = {**cells_of(lab)[0], **{todo: variant.source for todo, variant in wrong.items()}}
     for one in examine(lab, sources, set(), SEED, sandboxes[lab.name]).marked:
         keys = [finding.key for finding in one.result.findings]
-        if one.todo == todo:
-            assert one.score == one.points, f"seed {SEED}\n{show.text(one.result)}"
-        else:
+        if one.todo in wrong:
             assert wrong[one.todo].finding in keys, f"seed {SEED}\n{show.text(one.result)}"
             assert one.score < one.points
+        else:
+            assert one.score == one.points, f"seed {SEED}\n{show.text(one.result)}"
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
