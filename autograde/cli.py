@@ -112,6 +112,23 @@ def report(lab: str) -> None:
 
 
 @main.command()
+@click.argument("folder", required=False, envvar="LOCKSTEP_DATA", type=click.Path(file_okay=False, path_type=Path))
+def data(folder: Path | None) -> None:
+    """Fetch MNIST and opus_books into FOLDER, by default the one that LOCKSTEP_DATA names."""
+    from course.data_folder import DataError
+    from course.fetch import fetch_all
+
+    if folder is None:
+        raise click.UsageError("name the FOLDER for the data, or set LOCKSTEP_DATA")
+    folder = folder.expanduser().absolute()
+    try:
+        fetch_all(folder, click.echo)
+    except DataError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"The labs find it with: export LOCKSTEP_DATA={folder}")
+
+
+@main.command()
 def doctor() -> None:
     """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs."""
     from autograde.doctor import main as examine

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
 import cloudpickle
@@ -63,6 +64,8 @@ class SubWorld:
         hosts = self.comm.allgather(MPI.Get_processor_name())
         here = [rank for rank, host in enumerate(hosts) if host == hosts[self.comm.rank]]
         self.set_environment(here.index(self.comm.rank), len(here), hosts[0])
+        if "horovod.torch" in sys.modules:
+            self.name_ranks_to_horovod()
         if plan.init == "torch":
             self.start_torch(len(here))
         elif plan.init == "horovod":
@@ -92,6 +95,17 @@ class SubWorld:
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         # The world's own deadlines come first: gloo's time limit would only blur where a rank stands.
         dist.init_process_group("nccl" if gpus else "gloo", timeout=timedelta(minutes=30))
+
+    def name_ranks_to_horovod(self) -> None:
+        """Make `hvd.init()` take the ranks of this run; Horovod 0.28.1 takes those that an earlier `init` named."""
+        hvd = sys.modules["horovod.torch"]
+        plain, ranks = hvd.mpi_ops.init, list(self.plan.ranks)
+
+        @wraps(plain)
+        def init(comm: Any = None, process_sets: Any = None) -> Any:
+            return plain(ranks if comm is None else comm, process_sets)
+
+        hvd.init = init
 
     def start_horovod(self) -> None:
         """Horovod over the ranks of this run."""

@@ -1,0 +1,44 @@
+"""How training goes, epoch by epoch: loss and accuracy of one or several runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from course.figures.style import COLOURS, FAINT, Picture, look, new_figure, quiet_grid
+
+
+def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = None) -> Picture:
+    """Draw the loss, on the left, and the accuracy, on the right, over the epochs.
+
+    runs: by name, what `train` of lab 07 returns: a dict for each epoch, with `loss` and `accuracy` in [0, 1]. The
+    first is drawn broad and pale, so that others that lie upon it are seen. goal: accuracy to mark.
+    """
+    ends = "; ".join(
+        f"{name}: loss {run[-1]['loss']:.3f}, {run[-1]['accuracy']:.1%} right" for name, run in runs.items()
+    )
+    alt = f"Loss and accuracy after each epoch. At the end, {ends}."
+    figure, (left, right) = new_figure(width=7.6, height=3.2, columns=2, alt=alt)
+    with look():
+        for number, (name, run) in enumerate(runs.items()):
+            epochs = [entry["epoch"] + 1 for entry in run]
+            form = (
+                {"linewidth": 7, "alpha": 0.35} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
+            )
+            for axes, key in ((left, "loss"), (right, "accuracy")):
+                values = [entry[key] for entry in run]
+                axes.plot(epochs, values, color=COLOURS[number], label=name, **form)
+        left.set_yscale("log")
+        left.set_title("Mean loss of the epoch")
+        right.set_title("Accuracy on the test set")
+        right.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        right.set_ylim(None, 1.0)
+        if goal is not None:
+            right.axhline(goal, color=FAINT, linewidth=1, linestyle="--", zorder=0)
+        for axes in (left, right):
+            axes.set_xlabel("epoch")
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            quiet_grid(axes, "y")
+        right.legend(loc="lower right")
+    return figure
