@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from autograde.check import Finding
+from autograde.ddp_runs import MOST
 from autograde.findings import Findings
 from autograde.schema import array, boolean, integer, record
 
 SMALL = 64  # bytes of a reduction of a few numbers; gradients take more
 FEW = 2  # such reductions in a step
-MOST = 400  # entries of a trace
 ABORTED = -6  # exit status of a process that ended itself by SIGABRT
 
 finding = Findings("""

@@ -12,12 +12,13 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from autograde.ddp_passes import MOST
 from autograde.probes import described, meet, nothing_starts_or_ends
 from course.awkward_translator import AwkwardTranslator, state_row
 from course.checkpointed import group_device
 from course.ddp_trace import recorded_wrapping, trace_passes, watch_buffers
 from course.sentences import PAD, collate, loss_fn
+
+MOST = 400  # entries of a trace that are told
 
 
 def trained(model: torch.nn.Module) -> list[torch.nn.Parameter]:

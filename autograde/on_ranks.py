@@ -1,30 +1,12 @@
-"""Checks whose cases each run on the first ranks of the world, with Horovod; and what a deadlock there says."""
+"""Checks whose cases each run on the first ranks of the world, with Horovod."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from autograde.check import Check, Finding, trouble
-from autograde.findings import Findings
+from autograde.check import Check
 from course.world import COMM
-
-finding = Findings("""
-collective-on-some-ranks 9
-{detail} A collective call needs every rank. Which line do some ranks leave out?
-
-calls-do-not-match 9
-{detail} Each waits for the others. Horovod matches the ranks' calls by a name, which may come from an object's type.
-""")
-
-
-def stuck(evidence: dict, points: float) -> list[Finding]:
-    """`trouble`, in which a deadlock has a finding of its own."""
-    if evidence["state"] != "hang":
-        return trouble(evidence, points)
-    calls = {rank["call"] for rank in evidence["ranks"]}
-    key = "calls-do-not-match" if len(calls) == 1 else "collective-on-some-ranks"
-    return [finding(key, evidence["report"], detail=f"A deadlock: {evidence['detail']}")]
 
 
 class OnRanks(Check):

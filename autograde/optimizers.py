@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
 from autograde.check import Finding
 from autograde.findings import Findings
+from autograde.optimizer_told import OPTIONS
 from autograde.replicas import Replicas, Rules, close, same_state
 from autograde.schema import array, number, optional, record, string
 from course.numbered import SIZES, TRAINED, NumberedNet, NumberedSet, vector_of
 from course.shares import weights_of
-
-OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")  # of SGD, that change its steps
 
 finding = Findings("""
 no-optimizer 3
@@ -59,22 +57,6 @@ All ranks make the step of rank {root}'s gradient alone. The others work for not
 wrong-step 3
 Step number {step} is no step of SGD with the average of the ranks' gradients, nor with any weights of them.
 """)
-
-
-def optimizer_told(optimizer: Any, model: NumberedNet) -> dict:
-    """On a rank: the type of what was made, its OPTIONS, and what Horovod calls the model's TRAINED parameters.
-
-    Options and names are None where there are none.
-    """
-    told: dict[str, Any] = {"kind": type(optimizer).__name__, "options": None, "names": None}
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        return told
-    options = {name: optimizer.param_groups[0].get(name) for name in OPTIONS}
-    told["options"] = {name: None if value is None else float(value) for name, value in options.items()}
-    if (names := getattr(optimizer, "_parameter_names", None)) is not None:
-        parameters = dict(model.named_parameters())
-        told["names"] = [str(names.get(parameters[name])) for name in TRAINED]
-    return told
 
 
 def told_schema(states: dict) -> dict:

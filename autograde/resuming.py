@@ -229,7 +229,7 @@ def wrong_steps(
 
 def checkpoint_mistakes(start: int, until: int, files: Sequence[int | None]) -> list[Finding]:
     """What is wrong with the epochs that were in the file when each epoch began, and at the end."""
-    if files[-1] is None:
+    if len(files) != until - start + 1 or files[-1] is None:
         return [finding("no-checkpoint")]
     for epoch, there in zip(range(start, until), files[:-1], strict=False):
         if there != (epoch - 1 if epoch else None):

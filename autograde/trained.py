@@ -8,7 +8,7 @@ from typing import Any
 
 from autograde.accuracies import accuracy_mistakes
 from autograde.check import Finding
-from autograde.checkpoints import checkpoint_mistakes
+from autograde.checkpoints import STATE, checkpoint_mistakes, file_schema, saves_schema
 from autograde.drawn import finding as drawing
 from autograde.drawn import shares_of
 from autograde.epochs import finding as training
@@ -16,6 +16,7 @@ from autograde.findings import Findings
 from autograde.means import TOLERANCE, different, loss_mistakes, returned
 from autograde.optimizers import finding as optimizing
 from autograde.replicas import Replicas, Rules, close, hits_of, same_state
+from autograde.schema import array, boolean, described_value, integer, number, optional, record, string
 from autograde.synchronized import start_mistakes
 from autograde.training_run import KEYS, TESTS, push, score
 from course.numbered import NumberedNet, NumberedSet, state_of
@@ -251,6 +252,26 @@ class Run:
             for own in self.tests
         ]
         return accuracy_mistakes(told, hits_of(models[epoch], self.test_set), shares)
+
+
+def run_schema(case: dict) -> dict:
+    """Of what a rank tells of a run."""
+    batches = array(array(integer()))
+    forward = {"type": "array", "items": [array(integer()), boolean(), integer()], "minItems": 3, "maxItems": 3}
+    entry = record(keys=array(string()), **dict.fromkeys(KEYS, described_value()))
+    return record(
+        begin=optional(STATE),
+        state=STATE,
+        forwards=array(forward),
+        drawn=array(batches),
+        loaders=array(array(integer(), 3)),
+        epochs=array(integer()),
+        evaluated=boolean(),
+        history=optional(array(entry)),
+        elapsed=number(0),
+        saves=saves_schema(),
+        file=file_schema(),
+    )
 
 
 def run_mistakes(case: dict, results: Sequence[dict]) -> list[Finding]:

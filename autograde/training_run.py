@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from autograde.checkpoints import STATE, file_schema, noted_saves, read_back, saves_schema, shared_path
+from autograde.noted_saves import noted_saves, read_back, shared_path
 from autograde.played import played_node, seeded_apart
 from autograde.probes import described, meet
-from autograde.schema import array, boolean, described_value, integer, number, optional, record, string
 from course.averaging import AveragingSGD
 from course.numbered import GivenOrder, NumberedNet, NumberedSet, ids_of, state_of
 
@@ -120,23 +119,3 @@ def history_told(history: Any) -> list[dict] | None:
     return [
         {"keys": [str(key) for key in entry], **{key: described(entry.get(key)) for key in KEYS}} for entry in history
     ]
-
-
-def run_schema(case: dict) -> dict:
-    """Of what a rank tells of a run."""
-    batches = array(array(integer()))
-    forward = {"type": "array", "items": [array(integer()), boolean(), integer()], "minItems": 3, "maxItems": 3}
-    entry = record(keys=array(string()), **dict.fromkeys(KEYS, described_value()))
-    return record(
-        begin=optional(STATE),
-        state=STATE,
-        forwards=array(forward),
-        drawn=array(batches),
-        loaders=array(array(integer(), 3)),
-        epochs=array(integer()),
-        evaluated=boolean(),
-        history=optional(array(entry)),
-        elapsed=number(0),
-        saves=saves_schema(),
-        file=file_schema(),
-    )

@@ -111,14 +111,14 @@ def whole(folder: Path) -> bool:
 
 def reach_hub() -> None:
     """Raise OSError if the hub is out of reach: `datasets` would take half a minute to find out."""
-    from huggingface_hub.constants import ENDPOINT
+    from datasets.config import HF_ENDPOINT
 
     try:
-        urllib.request.urlopen(urllib.request.Request(ENDPOINT, method="HEAD"), timeout=PATIENCE).close()
+        urllib.request.urlopen(urllib.request.Request(HF_ENDPOINT, method="HEAD"), timeout=PATIENCE).close()
     except urllib.error.HTTPError:
         return  # it answers
     except OSError as error:
-        raise OSError(f"{ENDPOINT}: {error}") from error
+        raise OSError(f"{HF_ENDPOINT}: {error}") from error
 
 
 @contextmanager

@@ -86,7 +86,8 @@ class SamplerOrders:
     def shared_out(self, samples: int, seed: int, whole: list[Ids], shards: list[Ids]) -> Seen:
         """What is wrong with the shards of one order. whole: that order, as each rank has it where it is alone."""
         if any(i is None or not 0 <= i < samples for i in chain.from_iterable(whole + shards)):
-            return mistakes(samples, shards) or mistakes(samples, whole[:1])
+            seen = (mistakes(samples, dealt) for dealt in (shards, *([own] for own in whole)))
+            return next(filter(None, seen), [])
         if len(whole[0]) != samples:
             return mistakes(samples, whole[:1])
         if missing := samples - len({*whole[0]}):

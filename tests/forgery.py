@@ -73,7 +73,10 @@ def is_number(value: Any) -> bool:
 
 
 def right(todo: str, case: dict, evidence: dict, honest: dict) -> bool:
-    """Whether the numbers of a lab's TODO in `evidence` are right. honest: evidence of a right answer for this case."""
+    """Whether the numbers of a TODO of lab 01 or 03 in `evidence` are right.
+
+    honest: evidence of a right answer for this case. For the other labs see `forgery_of_training`.
+    """
     results, model = ([rank["result"] for rank in each["ranks"]] for each in (evidence, honest))
     if todo == "mse_gradient":
         return near(results[0]["values"], model[0]["values"])

@@ -9,9 +9,12 @@ import sys
 import time
 
 import psutil
+import pytest
 from cells import cell
 
 from autograde.another_process import AnotherProcess
+
+pytestmark = pytest.mark.side_by_side
 
 
 def test_it_has_another_salt_another_clock_and_another_process_id():

@@ -20,6 +20,8 @@ from course.data import DataError, digits
 from course.idx import NAMES
 from course.world import COMM, RANK, RanksFailed, World
 
+pytestmark = pytest.mark.side_by_side
+
 IMAGES, LABELS, TEST_IMAGES, TEST_LABELS = NAMES
 
 

@@ -16,6 +16,8 @@ import pytest
 from course.cldr_pairs import made_pairs, spelled
 from course.data import DataError, Pairs, sentence_pairs
 
+pytestmark = pytest.mark.side_by_side
+
 FIRST = [(f"The {i}th sentence of the book.", f"La frase numero {i} del libro.") for i in range(300)]
 
 

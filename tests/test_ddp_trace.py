@@ -18,6 +18,8 @@ from course.ddp_trace import recorded_wrapping, trace_passes, watch_buffers
 from course.sentences import collate, loss_fn
 from course.world import RANK, World
 
+pytestmark = pytest.mark.side_by_side
+
 BATCHES = draw_batches(random.Random(1), 2, 3)
 
 

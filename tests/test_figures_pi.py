@@ -13,6 +13,8 @@ from course.figures.slices import slices_picture
 from course.figures.speedup import speedup_picture
 from course.midpoints import midpoints
 
+pytestmark = pytest.mark.side_by_side
+
 
 def curve(x: np.ndarray) -> np.ndarray:
     """What the lab integrates."""

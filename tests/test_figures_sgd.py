@@ -23,6 +23,8 @@ from course.figures.sample_weights import weights_picture
 from course.figures.sgd_animation import paths_movie
 from course.line_fit import gradient_stand_in
 
+pytestmark = pytest.mark.side_by_side
+
 X = torch.linspace(-1, 3, 12, dtype=torch.float64)
 Y = 1.5 * X - 0.5 + torch.cos(7 * X)
 START = (-2.0, 1.5)

@@ -13,6 +13,8 @@ from course.figures.padding import padding_picture
 from course.figures.synchronisation import all_reduces_picture, bytes_picture
 from course.figures.translations import LONGEST, TranslationTable
 
+pytestmark = pytest.mark.side_by_side
+
 SOURCE = ["·Monday", ",", "·November", "·2", "2", ",", "·2", "0", "1", "0", "EOS"]
 TARGET = ["·lunedì", "·2", "2", "·novembre", "·2", "0", "1", "0", "EOS"]
 LONG = ["·millecinquecentotrentotto", ",", "·2", "º"] * 13

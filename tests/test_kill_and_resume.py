@@ -23,6 +23,8 @@ from course.translation import build_model
 from course.watched_folder import half_a_file
 from course.world import RANK, RanksFailed, World, WorldError
 
+pytestmark = pytest.mark.side_by_side
+
 ROOT = Path(__file__).parent.parent
 SEED = secrets.randbits(32)  # of the moments; a failure prints it
 WORDS, BATCH, EPOCHS, CLOSE = 40, 4, 3, 1e-5

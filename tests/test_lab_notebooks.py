@@ -13,6 +13,8 @@ from nbclient import NotebookClient
 from autograde.build import File, build
 from autograde.labs import Lab, find_labs, load_checks
 
+pytestmark = pytest.mark.side_by_side
+
 LABS = find_labs(Path(__file__).parent.parent)
 LIMIT = 60  # seconds that a lab may take on 2 cores; a test on a busy machine gets three times that
 

@@ -22,6 +22,8 @@ from autograde.sandboxes import Sandboxes
 from autograde.subject import Subject
 from course.world import World
 
+pytestmark = pytest.mark.side_by_side
+
 ROOT = Path(__file__).parent.parent
 LABS = find_labs(ROOT)
 

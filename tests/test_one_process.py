@@ -13,6 +13,8 @@ from autograde.whole_batch import Part, due_gradient, due_loss, near, parts_of
 from course.awkward_translator import AwkwardTranslator, draw_batches, draw_pairs, draw_shares, number_of
 from course.sentences import collate, loss_fn
 
+pytestmark = pytest.mark.side_by_side
+
 RANKS, MICRO_BATCHES = 3, 2
 
 

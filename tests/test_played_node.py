@@ -13,6 +13,8 @@ from autograde.group_setup import setup_mistakes
 from course.played_node import played_node
 from course.world import free_port
 
+pytestmark = pytest.mark.side_by_side
+
 RIGHT = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
 
 

@@ -11,6 +11,8 @@ import torch
 from autograde.resuming import runs_mistakes, wrong_epochs
 from course.epoch_runs import draw_training, everyones_batches, in_one_process, in_steps
 
+pytestmark = pytest.mark.side_by_side
+
 FRESH = 3
 
 

@@ -15,6 +15,8 @@ from course.sampler_orders import SamplerOrders
 from course.sampler_passes import generators_after, passes_of
 from course.sharding import listed, mistakes, turns
 
+pytestmark = pytest.mark.side_by_side
+
 
 def shards_of(samples: int, size: int, shuffle: bool = False) -> list[list[int]]:
     """What torch's own sampler deals out."""

@@ -12,6 +12,8 @@ from autograde import accuracies, drawn, means
 from autograde.devices import device_mistakes
 from autograde.played import played_gpus, played_node, seeded_apart
 
+pytestmark = pytest.mark.side_by_side
+
 
 def keys(found: list) -> list[str]:
     return [each.key for each in found]

@@ -12,6 +12,8 @@ from course.data import sentence_pairs
 from course.sentences import BOS, EOS, PAD
 from course.tokens import SentenceTokenizer, train_tokenizer
 
+pytestmark = pytest.mark.side_by_side
+
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:

@@ -11,6 +11,8 @@ from course.sentences import BOS, EOS, PAD, Pair, collate, loss_fn
 from course.transformer import Transformer, cross_attention, greedy
 from course.world import RANK, SIZE, World
 
+pytestmark = pytest.mark.side_by_side
+
 VOCABULARY = 50
 
 

@@ -28,6 +28,8 @@ from course.numbered import NumberedSet, ids_of
 from course.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World
 
+pytestmark = pytest.mark.side_by_side
+
 ROOT = Path(__file__).parent.parent
 BEGIN, END = "<!-- made by tests/test_traps.py -->\n", "<!-- end -->"
 

@@ -17,6 +17,8 @@ import torch
 from course.checkpointed import fingerprint
 from course.watched_folder import watched_folder
 
+pytestmark = pytest.mark.side_by_side
+
 
 def in_place(path: str) -> None:
     torch.save({"epoch": 2}, path)

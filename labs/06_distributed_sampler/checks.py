@@ -368,8 +368,8 @@ class ShuffledSampler(Check):
                 add(samples, False, other, None, one)
                 add(samples, False, None, None, one, two)
                 add(samples, False, 0, None)
-                for each in (seed, other, 0):
-                    add(samples, True, each, None, one, two)
+                for each, *epochs in ((seed, None, one, two), (other, None, one), (0, None, one, two)):
+                    add(samples, True, each, *epochs)  # each of them is there in shares, too
             luck = rng.sample(range(10**6), size + 1)
             return {"size": size, "samplers": samplers, "passes": passes, "luck": luck, "salt": salt}
 

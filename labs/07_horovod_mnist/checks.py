@@ -14,20 +14,22 @@ from torch.utils.data import DataLoader
 from autograde.accuracies import draw_evaluation, evaluation_mistakes
 from autograde.check import Check, Finding
 from autograde.checkpoints import STATE
+from autograde.deadlocks import stuck
 from autograde.devices import device_mistakes, device_schema
 from autograde.drawn import order_mistakes, shares_of
 from autograde.epochs import batch_sizes, draw_epochs, epoch_mistakes
 from autograde.findings import Findings
 from autograde.means import loss_mistakes
-from autograde.on_ranks import OnRanks, stuck
-from autograde.optimizers import optimizer_told, step_mistakes, told_schema
+from autograde.on_ranks import OnRanks
+from autograde.optimizer_told import optimizer_told
+from autograde.optimizers import step_mistakes, told_schema
 from autograde.played import played_gpus, played_node, seeded_apart
 from autograde.probes import described, meet
 from autograde.replicas import cut_into_batches, hits_of, replay
 from autograde.schema import array, boolean, described_value, integer, outcome, record
 from autograde.synchronized import optimizer_mistakes, optimizer_schema, start_mistakes
-from autograde.trained import run_mistakes
-from autograde.training_run import run_schema, train_run
+from autograde.trained import run_mistakes, run_schema
+from autograde.training_run import train_run
 from course.averaging import AveragingSGD
 from course.numbered import GivenOrder, NumberedNet, NumberedSet, ids_of, leave_gradient, state_of
 from course.report import name_ranks
