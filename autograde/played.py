@@ -12,6 +12,8 @@ from unittest import mock
 import numpy as np
 import torch
 
+from course.played_node import play_gpus
+
 
 @contextmanager
 def played_node(local_rank: int, local_size: int) -> Iterator[None]:
@@ -34,22 +36,8 @@ def played_gpus(count: int) -> Iterator[dict]:
     Gives a dict whose ``current`` is the index of the device that was made the current one, None where none was.
     """
     seen: dict[str, Any] = {"current": None}
-
-    def index_of(device: Any) -> int | None:
-        return device if isinstance(device, int) else torch.device(device).index
-
-    def set_device(device: Any) -> None:
-        seen["current"] = index_of(device)
-
-    played = {
-        "is_available": lambda: count > 0,
-        "device_count": lambda: count,
-        "set_device": set_device,
-        "current_device": lambda: seen["current"] or 0,
-    }
     with ExitStack() as stack:
-        for name, function in played.items():
-            stack.enter_context(mock.patch.object(torch.cuda, name, function))
+        play_gpus(stack, seen, count)
         yield seen
 
 

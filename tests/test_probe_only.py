@@ -25,7 +25,8 @@ pytestmark = pytest.mark.side_by_side
 
 ROOT = Path(__file__).resolve().parents[1]
 LABS = find_labs(ROOT)
-TIMES = {"seconds", "start", "end", "elapsed"}  # what differs from run to run
+# What differs from run to run. "returned" is the file that a rank finds on its return: a wrong answer may not wait.
+TIMES = {"seconds", "start", "end", "elapsed", "returned"}
 RACING = {"not_waited_for"}  # wrong answers that read what may not be there yet: what they return differs, too
 VERDICT_SIDE = {f"autograde/{name}.py" for name in ("build", "collectives", "findings", "results", "schema")}
 
@@ -235,8 +236,8 @@ def test_the_probes_that_are_kept_give_the_evidence_that_the_full_ones_give(worl
         assert ended(seen)
         assert evidence(cut, world, right, cases) == seen
         for wrong in wrong_answers(lab, full.todo):
-            if ended(seen := evidence(full, world, wrong, cases)):
-                assert evidence(cut, world, wrong, cases) == seen
+            if ended(seen := evidence(full, world, wrong, cases[:2])):
+                assert evidence(cut, world, wrong, cases[:2]) == seen
                 break
         else:
             pytest.fail(f"{full.todo}: no wrong answer comes to its end")
