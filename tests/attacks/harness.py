@@ -22,7 +22,7 @@ from small_course import ANSWERS, LAB, make_course
 
 # Low, so that a test need not fill this machine to reach them.
 LIMITS = {
-    "memory": 2_000 * 2**20,
+    "memory": 1_500 * 2**20,
     "processes": 60,
     "cpu": 30,
     "file": 64 * 2**20,
