@@ -12,7 +12,8 @@ MOST_FILES = 1024  # open files of one process
 USUAL_FILES = 2500  # of all processes of a world
 SOCKET = 208 * 1024  # bytes; Linux's net.core.wmem_default
 TICK = os.sysconf("SC_CLK_TCK")
-UTIME, CUTIME, THREADS = 11, 13, 17  # fields of /proc/PID/stat behind the name; see proc(5)
+FLAGS, UTIME, CUTIME, THREADS = 6, 11, 13, 17  # fields of /proc/PID/stat behind the name; see proc(5)
+PF_EXITING = 0x4  # include/linux/sched.h
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,19 @@ def usage(proc: str = "/proc") -> Usage:
         if not entry.isdigit():
             continue
         with suppress(OSError):  # it ended just now
-            with open(f"{proc}/{entry}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()
+            fields = stat(f"{proc}/{entry}")
             memory += private(f"{proc}/{entry}")
             pids.append(int(entry))
             threads += int(fields[THREADS])
             cpu += sum(map(int, fields[UTIME : CUTIME + 2]))
             files += open_files(f"{proc}/{entry}")
     return Usage(tuple(pids), memory, threads, files, cpu / TICK)
+
+
+def stat(process: str) -> list[bytes]:
+    """The fields behind its name in what Linux tells of a process or a thread. Raises OSError."""
+    with open(f"{process}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()
 
 
 def private(process: str) -> int:
@@ -52,11 +58,20 @@ def private(process: str) -> int:
 
 
 def open_files(process: str) -> int:
-    """How many files a process has open; as many as it may have, where it hides them from us."""
+    """How many files a process has open; as many as it may have, where it hides them from us.
+
+    One that is being killed hides them, too: it is root's for its last moments, and holds no file for long.
+    """
     try:
         return len(os.listdir(f"{process}/fd"))
     except PermissionError:
-        return MOST_FILES
+        return 0 if exiting(process) else MOST_FILES
+
+
+def exiting(process: str) -> bool:
+    """Whether no thread of a process comes back to its program any more."""
+    threads = os.listdir(f"{process}/task")
+    return all(int(stat(f"{process}/task/{thread}")[FLAGS]) & PF_EXITING for thread in threads)
 
 
 def in_sockets(files: int) -> int:

@@ -91,3 +91,23 @@ def test_files_in_memory_count():
         tell(empty=empty, files=in_files("/tmp", "/dev/shm"))
     """)
     assert 20 * MIB < seen["files"] - seen["empty"] < 21 * MIB
+
+
+def test_a_process_that_has_ended_holds_no_files_and_one_that_only_lost_its_first_thread_may_hold_many():
+    seen = told("""
+        import ctypes
+        from autograde.usage import MOST_FILES, open_files
+        ended = os.fork()
+        if ended == 0:
+            os._exit(0)
+        headless = os.fork()
+        if headless == 0:
+            threading.Thread(target=time.sleep, args=(60,)).start()
+            ctypes.CDLL(None).pthread_exit(None)
+        while not all(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z" for pid in (ended, headless)):
+            time.sleep(0.01)
+        tell(ended=open_files(f"/proc/{ended}"), headless=open_files(f"/proc/{headless}"), most=MOST_FILES)
+        os.kill(headless, 9)
+    """)
+    assert seen["ended"] == 0
+    assert seen["headless"] == seen["most"]
