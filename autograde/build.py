@@ -2,6 +2,7 @@
 
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
+    slurm/run.sh        --> run.sh in both        the job that runs the notebook, if the lab has none of its own
 
 Every byte follows from the sources: cell ids are derived, there are no outputs and no dates.
 """
@@ -46,6 +47,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 KEPT_BACK = frozenset({"lab.py", "variants.py", "checks.py"})  # the last travels without its hidden cases
+RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # of every lab, whose name it has as @LAB@
 HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")
 
 
@@ -69,7 +71,7 @@ class Built:
 def build(lab: Lab) -> Built:
     """Make all files of `lab`. Raises LabError, which names the lab and the cell."""
     notebook = instructor_notebook(lab)
-    files = extra_files(lab)
+    files = {"run.sh": run_script(lab)} | extra_files(lab)
     checks = without_hidden_cases(lab.checks.read_text(encoding="utf-8"), f"{lab.name}/checks.py")
     files["checks.py"] = File(checks.encode())
     return Built(
@@ -190,6 +192,11 @@ def extra_files(lab: Lab) -> dict[str, File]:
         if path.is_file() and not ignored(name) and str(name) not in KEPT_BACK and path.suffix != ".ipynb":
             found[name.as_posix()] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
     return found
+
+
+def run_script(lab: Lab) -> File:
+    """The job that runs the lab's notebook on Slurm."""
+    return File(RUN.read_text(encoding="utf-8").replace("@LAB@", lab.name).encode(), executable=True)
 
 
 def ignored(name: Path) -> bool:

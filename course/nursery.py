@@ -4,7 +4,7 @@ Importing torch takes a rank more than a second of CPU time, MPI_Init a fraction
 imports everything, and each rank is a fork of it: it shares the memory of what was imported, and is ready at once, also
 when ranks are replaced. The program that mpiexec started hands over its place: environment, arguments and open files.
 
-    python -m course.nursery SOCKET
+    python -m course.nursery SOCKET OWNER
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from course import rank, reaper
+
+LOOK = 2.0  # seconds between two looks whether the owner is there
 
 
 def receive(line: socket.socket) -> tuple[dict, list[int]]:
@@ -62,8 +64,11 @@ def fresh_randomness() -> None:
     numpy.random.seed()
 
 
-def serve(path: str) -> None:
-    """Fork a rank for each request, and note how each ended."""
+def serve(path: str, owner: int) -> None:
+    """Fork a rank for each request, and note how each ended. Returns when `owner`, the parent process, is gone.
+
+    Ranks end with their parent, and what mpiexec started when `path` is gone: so the world ends without its reaper, too.
+    """
     places: dict[int, dict] = {}
 
     def note_ends(*_: Any) -> None:
@@ -77,10 +82,15 @@ def serve(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(f"{path}.part")
         door.listen(1024)
+        door.settimeout(LOOK)
         os.rename(f"{path}.part", path)
-        while True:
-            line, _ = door.accept()
+        while os.getppid() == owner:
+            try:
+                line, _ = door.accept()
+            except TimeoutError:
+                continue
             with line:
+                line.setblocking(True)
                 place, streams = receive(line)
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
             pid = os.fork()
@@ -92,6 +102,8 @@ def serve(path: str) -> None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             for stream in streams:
                 os.close(stream)
+    with suppress(FileNotFoundError):
+        os.remove(path)
 
 
 class Nursery:
@@ -105,7 +117,7 @@ class Nursery:
         self._log = f"{folder}/nursery.log"
         path = f"{folder}/nursery"
         if fork:
-            arguments = (path, environment[reaper.MARK], self._log)
+            arguments = (path, os.getpid(), environment[reaper.MARK], self._log)
             self._fork = multiprocessing.get_context("fork").Process(target=serve_as_fork, args=arguments, daemon=True)
             self._fork.start()
             self.pid = self._fork.pid
@@ -113,7 +125,7 @@ class Nursery:
         self._fork = None
         with open(self._log, "w") as output:
             self._started = subprocess.Popen(
-                [sys.executable, "-m", "course.nursery", path],
+                [sys.executable, "-m", "course.nursery", path, str(os.getpid())],
                 env={**os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -133,7 +145,7 @@ class Nursery:
         return Path(self._log).read_text() if os.path.exists(self._log) else ""
 
 
-def serve_as_fork(path: str, mark: str, log: str) -> None:
+def serve_as_fork(path: str, owner: int, mark: str, log: str) -> None:
     """Serve in a fork of a process that has imported everything, and was started `reaper.UNMARKED`."""
     os.setsid()
     output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
@@ -141,13 +153,13 @@ def serve_as_fork(path: str, mark: str, log: str) -> None:
     os.dup2(output, 2)
     os.closerange(3, 2**16)  # what the ancestor has open is none of the ranks' business
     reaper.mark_this_process(mark)
-    serve(path)
+    serve(path, owner)
 
 
 def main() -> None:
     """Import, then serve."""
     rank.import_libraries()
-    serve(sys.argv[1])
+    serve(sys.argv[1], int(sys.argv[2]))
 
 
 if __name__ == "__main__":

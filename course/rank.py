@@ -19,6 +19,7 @@ import time
 FOLDER = "LOCKSTEP_FOLDER"
 NURSERY = "LOCKSTEP_NURSERY"
 WAIT = 120.0  # seconds that a rank waits for the nursery's imports, on a slow machine
+LOOK = 2.0  # seconds between two looks whether the nursery is there
 PR_SET_PDEATHSIG = 1
 # What ranks use, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second. The first
 # optimizer that a process makes imports torch._dynamo: on four ranks at once, on two cores, that takes 2.4 s.
@@ -117,14 +118,16 @@ def main() -> None:
     if nursery := os.environ.get(NURSERY):
         place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
         hand_over(nursery, {**place, "environment": dict(os.environ)})
+        while os.path.exists(nursery):
+            time.sleep(LOOK)
     else:
         child = os.fork()
         if child == 0:
             become_engine(folder, rank)
             os._exit(0)
         write_end(folder, rank, child, os.waitpid(child, 0)[1])
-    while True:
-        signal.pause()
+        while True:
+            signal.pause()
 
 
 if __name__ == "__main__":

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from course.reaper import marked
+from course.reaper import kill_marked, marked
 
 OWNER = """
 import sys, time
@@ -67,6 +69,20 @@ def test_after_sigkill_of_the_owner_nothing_is_left_within_10_seconds(what):
     os.killpg(owner.pid, signal.SIGKILL)  # as Jupyter does
     owner.wait()
     assert gone(mark, folder, 10)
+
+
+def test_ranks_do_not_outlive_the_owner_where_the_reaper_died_either():
+    owner, mark, folder = start("idle")
+    (reaper,) = [child.pid for child in psutil.Process(owner.pid).children() if mark in child.cmdline()]
+    os.kill(reaper, signal.SIGKILL)
+    os.killpg(owner.pid, signal.SIGKILL)
+    owner.wait()
+    end = time.monotonic() + 10
+    while (left := marked(f"{mark}-ranks")) and time.monotonic() < end:
+        time.sleep(0.1)
+    kill_marked(mark)
+    shutil.rmtree(folder)
+    assert not left
 
 
 def test_stop_leaves_nothing():
