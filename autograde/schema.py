@@ -207,6 +207,7 @@ def rank_report() -> dict:
         line=optional(integer()),
         source=optional(string()),
         code=optional(integer()),
+        loss=optional(string()),
         seconds=optional(number()),
         stdout=string(),
         events=array(event(), most=LIMIT),

@@ -23,7 +23,7 @@ from course.rank import import_libraries, world_rank
 from course.report import Outcome, RankReport, judge_state
 from course.subworld import Placeholder, Plan
 from course.watch import PREFIX, read_log
-from course.world import RanksFailed, free_port
+from course.world import RanksFailed
 
 COMM = Placeholder.COMM
 
@@ -75,7 +75,7 @@ class PlainWorld:
                 self._restart()
             self._runs += 1
             log = f"{self._folder}/run-{self._runs}-{{rank}}.jsonl"
-            plan = Plan(self._runs, tuple(members), init, log, free_port())
+            plan = Plan(self._runs, tuple(members), init, log)
             for result in self._send(members, subworld.open_subworld, plan):
                 result.get(OPENING)
             self.outcome = self._call(members, payload, deadline, log)

@@ -9,6 +9,10 @@ import sys
 from ipyparallel.cluster.launcher import MPIEngineSetLauncher
 
 
+class WorldError(RuntimeError):
+    """The ranks could not be started, or were lost between two runs. Says what is missing."""
+
+
 class MissingMPI(RuntimeError):
     """No mpiexec on this machine."""
 
@@ -32,13 +36,15 @@ def mpiexec() -> str:
     return found
 
 
-def mpi_environment(ranks: int, memory: str | None = None) -> dict[str, str]:
+def mpi_environment(ranks: int, memory: str | None = None, cpus: int | None = None) -> dict[str, str]:
     """Environment that lets Open MPI 4 and 5 start `ranks` ranks on one machine, whatever its number of cores.
 
     memory: folder for the files by which they share memory, for whoever may kill them; else Open MPI's own choice.
+    cpus: cores that they have there; None: those of this process.
     Harmless for other MPI libraries, which do not read these names.
     """
-    threads = str(max(1, cores() // ranks))
+    cpus = cpus or cores()
+    threads = str(max(1, cpus // ranks))
     environment = {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -58,7 +64,7 @@ def mpi_environment(ranks: int, memory: str | None = None) -> dict[str, str]:
         environment["OMPI_MCA_btl_sm_backing_directory"] = memory
         environment["OMPI_MCA_btl_vader_backing_directory"] = memory
     # Horovod waits for MPI in a thread of its own, beside the one that computes: each rank may keep two cores busy.
-    if 2 * ranks > cores():
+    if 2 * ranks > cpus:
         environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
     return environment
 

@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -67,7 +68,7 @@ def fresh_randomness() -> None:
 def serve(path: str, owner: int) -> None:
     """Fork a rank for each request, and note how each ended. Returns when `owner`, the parent process, is gone.
 
-    Ranks end with their parent, and what mpiexec started when `path` is gone: so the world ends without its reaper, too.
+    Ranks end with their parent, and what mpiexec started with its folder: so they end without their reaper, too.
     """
     places: dict[int, dict] = {}
 
@@ -102,8 +103,7 @@ def serve(path: str, owner: int) -> None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             for stream in streams:
                 os.close(stream)
-    with suppress(FileNotFoundError):
-        os.remove(path)
+    shutil.rmtree(os.path.dirname(path), ignore_errors=True)
 
 
 class Nursery:

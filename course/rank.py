@@ -1,4 +1,4 @@
-"""The program that mpiexec starts on each rank: it gives its place to the process of the rank proper, and stays.
+"""What mpiexec or srun starts on each rank: it gives its place to the process of the rank proper, and stays.
 
 Where there is a nursery (see `course.nursery`), it forks that process; else this program does. How the process ended,
 by exit status or signal, is noted, and this program stays until the world replaces its ranks. So a rank that dies does
@@ -15,11 +15,13 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 
 FOLDER = "LOCKSTEP_FOLDER"
 NURSERY = "LOCKSTEP_NURSERY"
 WAIT = 120.0  # seconds that a rank waits for the nursery's imports, on a slow machine
-LOOK = 2.0  # seconds between two looks whether the nursery is there
+LOOK = 2.0  # seconds between two looks whether the world is there
+HEARD = {signal.SIGCHLD, signal.SIGUSR1}
 PR_SET_PDEATHSIG = 1
 # What ranks use, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second. The first
 # optimizer that a process makes imports torch._dynamo: on four ranks at once, on two cores, that takes 2.4 s.
@@ -65,7 +67,8 @@ def become_engine(folder: str, rank: int) -> None:
     import_libraries()  # before the rank counts as ready, so that no deadline pays for it
     from ipyparallel.engine.app import main
 
-    write_whole(status_path(folder, rank), {"pid": os.getpid(), "state": "started"})
+    place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
+    write_whole(status_path(folder, rank), {**place, "state": "started"})
     main()
 
 
@@ -87,7 +90,8 @@ def status_path(folder: str, rank: int) -> str:
 def write_end(folder: str, rank: int, pid: int, status: int) -> None:
     """Note how a rank's process ended. status: as os.waitpid gives it."""
     code = os.waitstatus_to_exitcode(status)
-    write_whole(status_path(folder, rank), {"pid": pid, "state": "ended", "code": code})
+    with suppress(FileNotFoundError):  # the world replaced it, and does not ask any more
+        write_whole(status_path(folder, rank), {"pid": pid, "state": "ended", "code": code})
 
 
 def hand_over(path: str, place: dict) -> None:
@@ -111,23 +115,33 @@ def hand_over(path: str, place: dict) -> None:
         line.shutdown(socket.SHUT_WR)
 
 
+def stay(folder: str, rank: int, child: int | None) -> None:
+    """Wait until the ranks' folder is gone; meanwhile note how `child` ends, and pass it on where it is asked about."""
+    while os.path.isdir(folder):
+        came = signal.sigtimedwait(HEARD, LOOK)
+        if child and came and came.si_signo == signal.SIGUSR1:
+            os.kill(child, signal.SIGUSR1)
+        if child and (ended := os.waitpid(child, os.WNOHANG))[0]:
+            write_end(folder, rank, *ended)
+            child = None
+
+
 def main() -> None:
-    """Have the rank's process made, and stay until killed."""
+    """Have the rank's process made, and stay until the world ends or replaces it."""
     die_with_parent()
+    signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     folder, rank = os.environ[FOLDER], world_rank()
     if nursery := os.environ.get(NURSERY):
         place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
         hand_over(nursery, {**place, "environment": dict(os.environ)})
-        while os.path.exists(nursery):
-            time.sleep(LOOK)
+        child = None
     else:
         child = os.fork()
         if child == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
             become_engine(folder, rank)
             os._exit(0)
-        write_end(folder, rank, child, os.waitpid(child, 0)[1])
-        while True:
-            signal.pause()
+    stay(folder, rank, child)
 
 
 if __name__ == "__main__":

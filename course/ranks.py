@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-import signal
+import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 import weakref
@@ -17,41 +16,33 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from course import launch, nursery, rank, reaper
+from course import launch, rank, reaper
+from course.launch import WorldError
+from course.local import Local
+from course.slurm import Slurm
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
 PATIENCE = 3.0  # seconds that ranks may take to answer after a `%px` cell
-MEMORY = "/dev/shm"
-
-
-class WorldError(RuntimeError):
-    """The ranks could not be started, or were lost between two runs. Says what is missing."""
 
 
 class RankProcesses:
-    """Starts, replaces and ends the processes of `size` ranks on this machine.
+    """Starts, replaces and ends the processes of `size` ranks.
 
-    warm: whether this process has imported what ranks use (`rank.import_libraries`), so that they can be forks of it.
-    folder: where they keep logs and connection files, in memory where the machine has a folder for that.
+    host: where they are. folder: where they keep logs and connection files.
     """
 
-    def __init__(self, size: int, progress: bool, warm: bool = False) -> None:
+    def __init__(self, size: int, progress: bool, host: Local | Slurm) -> None:
         self.size = size
-        self.warm = warm
+        self.host = host
         self.progress = progress
         self.folder = ""
         self.engines: list[int] = []
         self._generation = 0
+        self._engine_set = ""
         self.perhaps_busy = False  # with a cell that `%px` sent, which may never come to its end
         self._in_notebook = False
         self._ending: weakref.finalize | None = None
         self.ready()
-
-    @property
-    def description(self) -> str:
-        """What the ranks run on, in a few words."""
-        threads = max(1, launch.cores() // self.size)
-        return f"{launch.devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
 
     @property
     def running(self) -> bool:
@@ -63,6 +54,8 @@ class RankProcesses:
         if not self.running:
             self._start()
         elif not self.engines:
+            if self._launcher_ended():
+                self._launch()
             self._connect("Replacing")
         elif self.dead(range(self.size)) or (self.perhaps_busy and not self._answer()):
             self.replace()
@@ -87,31 +80,45 @@ class RankProcesses:
         return [status["pid"] for member in range(self.size) if (status := self._status(member))]
 
     def dead(self, members: Any) -> bool:
-        """Whether one of these ranks has ended."""
-        return any(self.exit_code(member) is not None for member in members)
+        """Whether one of these ranks has ended, or what started them."""
+        return self._launcher_ended() or any(self.exit_code(member) is not None for member in members)
+
+    def loss(self) -> str | None:
+        """Why all ranks are gone, if they are."""
+        return self.host.loss() if self._launcher_ended() else None
 
     def exit_code(self, member: int) -> int | None:
         """Exit status of a rank's process, or minus the signal's number; None while it lives."""
         return self._status(member).get("code")
 
-    def stack(self, member: int) -> str | None:
-        """Where a rank stands now: faulthandler's text, empty if it gives none within a second; None if it is gone."""
-        path = Path(self._path(member, "stack"))
-        try:
-            before = path.stat().st_size
-            os.kill(self._status(member)["pid"], signal.SIGUSR1)
-        except (FileNotFoundError, KeyError, ProcessLookupError):  # it took whoever notes its end with it
-            return None
-        end = time.monotonic() + 1.0
-        while time.monotonic() < end and path.stat().st_size == before:
+    def stacks(self, members: list[int]) -> dict[int, str]:
+        """Where ranks stand now: faulthandler's text, empty for one that gives none in time. Ranks that are gone are
+        left out."""
+        paths = {member: Path(self._path(member, "stack")) for member in members if self._alive(member)}
+        before = {member: path.stat().st_size for member, path in paths.items() if path.exists()}
+        self.host.ask_where([self._status(member) for member in before])
+        end = time.monotonic() + self.host.patience
+        while not self._launcher_ended() and time.monotonic() < end:
+            if all(paths[member].stat().st_size > size for member, size in before.items() if self._alive(member)):
+                break
             time.sleep(0.01)
         time.sleep(0.02)  # the dump is written frame by frame
-        return path.read_text()[before:]
+        there = {member: paths[member].read_text()[size:] for member, size in before.items() if self._alive(member)}
+        return {member: text for member, text in there.items() if text or not self._launcher_ended()}
+
+    def _alive(self, member: int) -> bool:
+        return bool(self._status(member)) and self.exit_code(member) is None
 
     def replace(self) -> None:
-        """Kill the ranks and start new ones in the background; `ready` waits for them."""
-        reaper.kill_marked(f"{self.mark}-ranks", spared=self._nursery.pid)
-        self._launch()
+        """Kill the ranks and start new ones in the background; `ready` waits for them.
+
+        If there is no place for new ones, and one has to be waited for, then `ready` starts them.
+        """
+        self.host.kill(self.mark, [self._status(member) for member in range(self.size)])
+        shutil.rmtree(f"{self.folder}/ranks-{self._generation}", ignore_errors=True)
+        self.engines = []
+        if not self.host.gone:
+            self._launch()
 
     def stop(self) -> None:
         """End all processes and remove the folders."""
@@ -132,12 +139,11 @@ class RankProcesses:
         """Start reaper, controller and ranks."""
         import ipyparallel
 
-        launch.mpiexec()
         self.mark = uuid.uuid4().hex
-        in_memory = os.access(MEMORY, os.W_OK)
-        self.folder = tempfile.mkdtemp(prefix="lockstep-", dir=MEMORY if in_memory else None)
+        self.folder = self.host.make_folder()
+        told = [self.mark, *self.host.reaper_arguments(self.mark), self.folder]
         watchdog = subprocess.Popen(
-            [sys.executable, "-S", "-E", reaper.__file__, self.mark, self.folder],
+            [sys.executable, "-S", "-E", reaper.__file__, *told],
             stdin=subprocess.PIPE,
             start_new_session=True,  # Jupyter kills the kernel's process group
             cwd="/",
@@ -152,6 +158,7 @@ class RankProcesses:
             profile_dir=f"{self.folder}/profile",
             load_profile=False,
             cluster_file="",
+            controller_ip=self.host.controller_ip,
             # An engine counts as registered with its first heartbeat, so the default period of 3 s is time lost at each
             # start; a busy machine may well miss many.
             controller_args=[
@@ -163,8 +170,8 @@ class RankProcesses:
             log=log,
         )
         self.client: Any = None
-        self._nursery = nursery.Nursery(self.folder, self._environment("ranks"), fork=self.warm)
         closing = ExitStack()
+        closing.callback(self.host.close)
         closing.callback(watchdog.wait)
         closing.callback(watchdog.stdin.close)
         closing.callback(log.handlers[0].close)
@@ -175,12 +182,11 @@ class RankProcesses:
 
     def _environment(self, kind: str) -> dict[str, str]:
         """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
+        generation = f"{self.folder}/ranks-{self._generation}"
         return {
-            **launch.mpi_environment(self.size, self.folder),
+            **self.host.environment(self.folder, generation),
             reaper.MARK: f"{self.mark}-{kind}",
-            rank.NURSERY: f"{self.folder}/nursery",
-            rank.FOLDER: f"{self.folder}/ranks-{self._generation}",
-            "TMPDIR": f"{self.folder}/ranks-{self._generation}",
+            rank.FOLDER: generation,
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
         }
 
@@ -194,8 +200,12 @@ class RankProcesses:
             config.LocalControllerLauncher.environment = self._environment("controller")
             self.cluster.start_controller_sync()
         self._former = self._registered()
-        config.RankLauncher.environment = self._environment("ranks")
-        config.RankLauncher.mpi_cmd = [launch.mpiexec()]
+        environment = self._environment("ranks")
+        self.host.open(self.mark, self.folder, environment, self.progress)
+        program, arguments = self.host.command(self.mark)
+        config.RankLauncher.environment = environment
+        config.RankLauncher.mpi_cmd = [program]
+        config.RankLauncher.mpi_args = arguments
         config.RankLauncher.engine_args = [
             "--IPEngine.enable_nanny=False",
             "--IPEngine.timeout=60",
@@ -234,7 +244,7 @@ class RankProcesses:
         self.engines = self._in_rank_order({engine for engine, _ in new})
         self._activate()
         if self.progress and doing == "Starting":
-            print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.description}.")
+            print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.host.description}.")
 
     def _in_rank_order(self, engines: set[int]) -> list[int]:
         """The engines, by the rank that each says it is.
@@ -253,14 +263,18 @@ class RankProcesses:
                     ranks[engine] = answer.get()
         return sorted(ranks, key=ranks.__getitem__)
 
+    def _launcher_ended(self) -> bool:
+        """Whether mpiexec or srun has ended."""
+        started = self.cluster.engines.get(self._engine_set)
+        return started is not None and not started.process.is_running()  # its state is told only when asked for
+
     def _failed(self) -> bool:
-        """Whether mpiexec, the nursery or a rank ended, so that nothing more is to be waited for."""
-        ended = self.cluster.engines[self._engine_set].state == "after" or self._nursery.ended
-        return ended or self.dead(range(self.size))
+        """Whether what starts ranks, or one of them, ended, so that nothing more is to be waited for."""
+        return self.host.failed or self.dead(range(self.size))
 
     def _not_started(self) -> WorldError:
-        """End everything; the error that says what mpiexec and the nursery said."""
-        output = self.cluster.engines[self._engine_set].get_output() + self._nursery.said
+        """End everything; the error that says what was said."""
+        output = self.cluster.engines[self._engine_set].get_output() + self.host.said
         self.stop()
         return WorldError(f"The MPI ranks did not start. `./lockstep doctor` looks for the cause.\n{output[-2000:]}")
 

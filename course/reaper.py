@@ -4,7 +4,9 @@ A world's processes carry a mark in their environment. The reaper waits on a pip
 when the owner closes it, or dies, even by SIGKILL, the reaper kills all that carry the mark and removes the world's
 folders. It imports little, so that it starts fast and stays small.
 
-    python reaper.py MARK FOLDER...        reads standard input until its end
+    python reaper.py MARK [--cancel=NAME] FOLDER...        reads standard input until its end
+
+--cancel: also cancel this person's Slurm jobs of that name.
 
 A process that was forked, not started, has the environment of its ancestor in /proc; `mark_this_process` changes it.
 """
@@ -71,13 +73,32 @@ def mark_this_process(mark: str) -> None:
     ctypes.memmove(place, mark.encode(), len(mark))
 
 
+def cancel(name: str) -> None:
+    """Cancel this person's Slurm jobs by name, patiently: what is not cancelled may hold a cluster's nodes for days."""
+    import subprocess
+
+    command = ["scancel", "--quiet", f"--name={name}", f"--user={os.getuid()}"]
+    for attempt in range(4):
+        time.sleep(attempt)
+        try:
+            if subprocess.run(command, timeout=60, stderr=subprocess.DEVNULL).returncode == 0:
+                return
+        except FileNotFoundError:
+            return
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+
+
 def main() -> None:
     """Wait for the end of standard input, then clean up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    mark, folders = sys.argv[1], sys.argv[2:]
+    mark, *folders = sys.argv[1:]
+    job = folders.pop(0).removeprefix("--cancel=") if folders[0].startswith("--cancel=") else None
     while os.read(0, 1):
         pass
+    if job:
+        cancel(job)
     kill_marked(mark)
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

@@ -23,8 +23,8 @@ class RankReport:
 
     rank: its number among the ranks of the run. state: "returned", "raised", "waiting" (in a communication call),
     "running" (in anything else) or "died". call: the communication call that it waits in. line, source: of the
-    student's cell, where it stands or raised. code: exit status, or minus the signal's number. events: see
-    `course.watch`.
+    student's cell, where it stands or raised. code: exit status, or minus the signal's number. loss: what took all
+    ranks, e.g. that their job reached its time limit. events: see `course.watch`.
     """
 
     rank: int
@@ -36,6 +36,7 @@ class RankReport:
     line: int | None = None
     source: str | None = None
     code: int | None = None
+    loss: str | None = None
     seconds: float | None = None
     stdout: str = ""
     events: list[dict] = field(default_factory=list)
@@ -65,7 +66,7 @@ class RankReport:
         elif self.state == "waiting":
             words = f"wait{'' if plural else 's'} in {self.call}"
         elif self.state == "died":
-            words = f"died: {ending(self.code)}" + (f", in {self.call}" if self.call else "")
+            words = f"died: {self.loss or ending(self.code)}" + (f", in {self.call}" if self.call else "")
         else:
             words = "still run" if plural else "still runs"
         if self.line is not None:
@@ -116,7 +117,8 @@ class Outcome:
         for rank in self.ranks:
             groups.setdefault(rank.sentence(source=False), []).append(rank)
         # The cause comes before its consequences.
-        ordered = sorted(groups.values(), key=lambda group: (ORDER.index(group[0].state), group[0].rank))
+        first = sorted(groups.values(), key=lambda group: group[0].rank)
+        ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), bool(group[0].loss)))
         parts = [
             f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(source=False, plural=len(group) > 1)}"
             for group in ordered

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import os
+import socket
 import sys
 import time
 import traceback
@@ -39,14 +40,12 @@ class Plan:
 
     number: of the run, from 1. ranks: numbers in the world, in the order of the sub-world. init: "torch", "horovod" or
     None. log: path of this rank's event log, with ``{rank}`` for its number in the world; None: not watched.
-    port: a free TCP port for torch's rendezvous.
     """
 
     number: int
     ranks: tuple[int, ...]
     init: str | None
     log: str | None
-    port: int
 
 
 class SubWorld:
@@ -61,9 +60,12 @@ class SubWorld:
         # Never freed: MPI would give its context to the next run, which could then receive what this one left.
         self.comm = world.Create_group(group, tag=plan.number % 30_000)
         group.Free()
-        hosts = self.comm.allgather(MPI.Get_processor_name())
-        here = [rank for rank, host in enumerate(hosts) if host == hosts[self.comm.rank]]
-        self.set_environment(here.index(self.comm.rank), len(here), hosts[0])
+        # A node is called as Slurm calls it; two of them may be on one machine.
+        host = MPI.Get_processor_name()
+        nodes = self.comm.allgather(os.environ.get("SLURMD_NODENAME", host))
+        here = [rank for rank, node in enumerate(nodes) if node == nodes[self.comm.rank]]
+        master, port = self.comm.bcast((host, free_port()))
+        self.set_environment(here.index(self.comm.rank), len(here), master, port)
         if "horovod.torch" in sys.modules:
             self.name_ranks_to_horovod()
         if plan.init == "torch":
@@ -71,7 +73,7 @@ class SubWorld:
         elif plan.init == "horovod":
             self.start_horovod()
 
-    def set_environment(self, local_rank: int, local_size: int, master: str) -> None:
+    def set_environment(self, local_rank: int, local_size: int, master: str, port: int) -> None:
         """The variables that torchrun sets, for code that reads them."""
         single = local_size == self.comm.size
         os.environ.update(
@@ -80,7 +82,7 @@ class SubWorld:
             LOCAL_RANK=str(local_rank),
             LOCAL_WORLD_SIZE=str(local_size),
             MASTER_ADDR="127.0.0.1" if single else master,
-            MASTER_PORT=str(self.plan.port),
+            MASTER_PORT=str(port),
         )
         if single:  # gloo would otherwise resolve this machine's name, which need not work on a laptop
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
@@ -137,6 +139,13 @@ class SubWorld:
                 if self.plan.log and type(comm).unfinished:
                     # MPI may still write to their buffers, which live as long as these.
                     vars(holder()).setdefault("lockstep_unfinished", []).extend(type(comm).unfinished)
+
+
+def free_port() -> int:
+    """A TCP port of this machine that nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
 
 
 def describe_error(error: BaseException) -> dict:

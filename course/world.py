@@ -1,6 +1,6 @@
 """The set of MPI ranks behind a notebook.
 
-    world = World(4)                              # engines by mpiexec
+    world = World(4)                              # engines by mpiexec; by srun in a Slurm job
     world.run(fn, *args, size=3, deadline=20)     # fn on the first 3 ranks; their results in rank order
     %%px                                          # plain ipyparallel works on the same ranks
 
@@ -11,26 +11,28 @@ is needed, and the next run finds a healthy world. When the owner of the world d
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import cloudpickle
 
-from course import subworld
-from course.ranks import RankProcesses, WorldError
+from course import slurm, subworld
+from course.launch import WorldError
+from course.local import Local
+from course.ranks import RankProcesses
 from course.report import Outcome, RankReport, judge_state
 from course.subworld import Placeholder, Plan
 from course.watch import DamagedLog, read_log
 
-__all__ = ["COMM", "RANK", "SIZE", "Interrupted", "RanksFailed", "World", "WorldError"]
+__all__ = ["COMM", "RANK", "SIZE", "Interrupted", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]
 
 COMM, RANK, SIZE = Placeholder.COMM, Placeholder.RANK, Placeholder.SIZE
 
 GRACE = 1.0  # seconds that the other ranks get once one has raised, before those that wait for it count as stuck
 POLL = 0.01  # seconds between two looks at the results
 OPENING = 60.0  # seconds that torch, Horovod or a communicator may take to start or end
+RANKS = "LOCKSTEP_RANKS"  # how many ranks worlds have, whatever they are asked for: a batch job's number of tasks
 
 
 class RanksFailed(RuntimeError):
@@ -49,6 +51,10 @@ class RanksFailed(RuntimeError):
         return lines
 
 
+class NotEnoughRanks(ValueError):
+    """A run on more ranks than the world has."""
+
+
 class Interrupted(KeyboardInterrupt):
     """The person stopped a run. Its text is where each rank stood."""
 
@@ -59,21 +65,40 @@ class Interrupted(KeyboardInterrupt):
 class World:
     """`size` MPI ranks, started at once and shown to be ready.
 
-    size: number of ranks. stall: seconds without any progress, while all unfinished ranks wait in communication calls,
+    size: number of ranks; in a batch job, it is the job's number of tasks, whatever is asked for here. launcher:
+    "mpiexec", on this machine; "slurm", by srun in the Slurm job of this process, or where it is part of none, in a job
+    that is asked for and cancelled at the end; None: "slurm" in a job, else "mpiexec". nodes: of a job to be asked for.
+    stall: seconds without any progress, while all unfinished ranks wait in communication calls,
     after which a run counts as deadlocked. progress: whether to show a progress bar. warm: whether ranks are forked
     from this very process, which has imported their libraries and was started with room for their mark, see
     `course.reaper`: they are then ready at once.
     Raises WorldError or course.launch.MissingMPI, which say what is missing, if the ranks cannot be started.
     """
 
-    def __init__(self, size: int = 4, *, stall: float = 3.0, progress: bool = True, warm: bool = False) -> None:
+    def __init__(
+        self,
+        size: int = 4,
+        *,
+        launcher: str | None = None,
+        nodes: int | None = None,
+        stall: float = 3.0,
+        progress: bool = True,
+        warm: bool = False,
+    ) -> None:
+        size = size if warm else int(os.environ.get(RANKS) or size)
         if size < 1:
             raise ValueError(f"A world has at least one rank, not {size}.")
+        if launcher not in (None, "mpiexec", "slurm"):
+            raise ValueError(f'launcher is None, "mpiexec" or "slurm", not {launcher!r}')
+        launcher = launcher or ("slurm" if slurm.own_job() and not warm else "mpiexec")
+        if nodes is not None and (launcher == "mpiexec" or not 1 <= nodes <= size):
+            raise ValueError(f"{size} ranks cannot be on {nodes} nodes, started by {launcher}.")
         self.size = size
         self.stall = stall
         self.outcome: Outcome | None = None
         self._runs = 0
-        self._processes = RankProcesses(size, progress=progress, warm=warm)
+        host = slurm.Slurm(size, nodes) if launcher == "slurm" else Local(size, warm)
+        self._processes = RankProcesses(size, progress, host)
 
     def __enter__(self) -> World:
         return self
@@ -82,7 +107,7 @@ class World:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"World of {self.size} ranks: {self._processes.description}"
+        return f"World of {self.size} ranks: {self._processes.host.description}"
 
     @property
     def events(self) -> list[list[dict]]:
@@ -136,7 +161,7 @@ class World:
         self._processes.ready()
         self._runs += 1
         log = f"{self._processes.folder}/run-{self._runs}-{{rank}}.jsonl"
-        plan = Plan(self._runs, tuple(members), init, log if watch else None, free_port())
+        plan = Plan(self._runs, tuple(members), init, log if watch else None)
         self._all(members, subworld.open_subworld, plan)
         self.outcome = self._watch_over(members, payload, deadline, log)
         if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
@@ -155,6 +180,11 @@ class World:
         if ranks is not None and size is not None:
             raise ValueError("Give ranks or size, not both.")
         members = list(range(self.size if size is None else size)) if ranks is None else list(ranks)
+        if len(members) > self.size:
+            raise NotEnoughRanks(
+                f"This takes {len(members)} ranks, and there are {self.size}"
+                + (f": sbatch --ntasks={len(members)} run.sh has enough." if RANKS in os.environ else ".")
+            )
         if not members or len(set(members)) != len(members) or not set(members) <= set(range(self.size)):
             raise ValueError(f"No such ranks in a world of {self.size}: {members}")
         return members
@@ -199,8 +229,7 @@ class World:
                     next(iter(pending.values())).wait(POLL)
         except KeyboardInterrupt:
             interrupted = True
-        for rank, result in pending.items():
-            self._locate(reports[rank], result)
+        self._locate([reports[rank] for rank in pending], pending)
         for rank, member in enumerate(members):
             try:
                 reports[rank].events = read_log(log.format(rank=member))
@@ -233,15 +262,19 @@ class World:
             except Exception as error:
                 report.refuse(f"What rank {report.rank} returned cannot be read: {type(error).__name__}: {error}")
 
-    def _locate(self, report: RankReport, result: Any) -> None:
-        """Fill in the report of a rank that is not back: dead, or where it stands."""
-        report.stdout = (result.metadata or {}).get("stdout", "") if isinstance(result.metadata, dict) else ""
-        code = self._processes.exit_code(report.world_rank)
-        stack = self._processes.stack(report.world_rank) if code is None else None
-        if stack is None:
-            report.state, report.code = "died", code
-        else:
-            report.stand_at(stack)
+    def _locate(self, reports: list[RankReport], results: dict[int, Any]) -> None:
+        """Fill in the reports of ranks that are not back: dead, or where they stand."""
+        stacks = self._processes.stacks([report.world_rank for report in reports])
+        loss = self._processes.loss() if len(stacks) < len(reports) else None
+        for report in reports:
+            metadata = results[report.rank].metadata
+            report.stdout = metadata.get("stdout", "") if isinstance(metadata, dict) else ""
+            stack = stacks.get(report.world_rank)
+            if stack is None:
+                report.state, report.code = "died", self._processes.exit_code(report.world_rank)
+                report.loss = loss if report.code is None else None
+            else:
+                report.stand_at(stack)
 
 
 class Stuck:
@@ -270,13 +303,6 @@ def waits(log: str) -> bool:
         return any(event["state"] in ("called", "awaited") for event in read_log(log))
     except DamagedLog:
         return False
-
-
-def free_port() -> int:
-    """A TCP port of this machine that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def remove(path: str) -> None:

@@ -5,8 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from slurm_cluster import running_cluster
 
+from course.slurm import SHARED
 from course.world import World
+
+
+@pytest.fixture(scope="session")
+def slurm_conf() -> Iterator[str]:
+    """Path of the slurm.conf of a cluster of two nodes, which runs as long as the tests."""
+    with running_cluster() as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def on_slurm(slurm_conf: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The tests of a module are on a cluster of two nodes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", slurm_conf)
+        patch.setenv(SHARED, str(tmp_path_factory.mktemp("shared")))
+        yield
 
 
 @pytest.fixture(scope="session")

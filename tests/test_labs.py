@@ -19,6 +19,7 @@ from autograde.evidence import examine
 from autograde.labs import Lab, find_labs, load_checks, load_ranks, load_variants
 from autograde.limits import Limits
 from autograde.sandboxes import Sandboxes
+from autograde.schema import problem
 from autograde.subject import Subject
 from course.world import World
 
@@ -80,16 +81,25 @@ def world_of(worlds: dict[int, World], lab: Lab) -> World:
     return worlds[ranks]
 
 
+def checked(world: World, check: Check, source: str, cases: list[dict]) -> Result:
+    """Check one cell by these cases. Its evidence must fit the schema, as any that is honest."""
+    gathered = contract.gather(check, world, Subject(check.todo, source), cases)
+    misfits = [problem(check.schema(case), evidence) for case, evidence in zip(cases, gathered, strict=False)]
+    assert not any(misfits), f"seed {SEED}: {misfits}"
+    return contract.judge(check, cases, gathered, SEED)
+
+
 def result_of(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Result:
     """Check one cell."""
-    return contract.run(checks_of(lab)[todo], world_of(worlds, lab), Subject(todo, source), SEED)
+    check = checks_of(lab)[todo]
+    return checked(world_of(worlds, lab), check, source, contract.draw_cases(check, SEED))
 
 
 def results_by_case(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Iterator[Result]:
     """Check one cell by one case after another, as if each were the only one."""
-    check, world, subject = checks_of(lab)[todo], world_of(worlds, lab), Subject(todo, source)
+    check = checks_of(lab)[todo]
     for case in contract.draw_cases(check, SEED):
-        yield contract.judge(check, [case], contract.gather(check, world, subject, [case]), SEED)
+        yield checked(world_of(worlds, lab), check, source, [case])
 
 
 TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for todo in checks_of(lab)]

@@ -11,7 +11,7 @@ import torch.distributed as dist
 
 from autograde.group_setup import setup_mistakes
 from course.played_node import played_node
-from course.world import free_port
+from course.subworld import free_port
 
 pytestmark = pytest.mark.side_by_side
 

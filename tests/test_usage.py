@@ -104,8 +104,9 @@ def test_a_process_that_has_ended_holds_no_files_and_one_that_only_lost_its_firs
         if headless == 0:
             threading.Thread(target=time.sleep, args=(60,)).start()
             ctypes.CDLL(None).pthread_exit(None)
-        while not all(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "Z" for pid in (ended, headless)):
-            time.sleep(0.01)
+        for pid in (ended, headless):
+            while open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] != "Z":
+                time.sleep(0.01)
         tell(ended=open_files(f"/proc/{ended}"), headless=open_files(f"/proc/{headless}"), most=MOST_FILES)
         os.kill(headless, 9)
     """)

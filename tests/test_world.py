@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import time
+from collections.abc import Iterator
 
 import pytest
 from cells import call, cell
 
-from course.world import COMM, RANK, SIZE, RanksFailed, World
+from course.world import COMM, RANK, SIZE, NotEnoughRanks, RanksFailed, World
 
 SUM = cell(
     """
@@ -36,6 +38,21 @@ HOROVOD = cell(
         return hvd.rank(), hvd.size(), total.item()
     """
 )
+
+
+@pytest.fixture(scope="module", params=["mpiexec", "slurm"])
+def launcher(request) -> str:
+    """What starts ranks: mpiexec here, or srun on a cluster's two nodes."""
+    if request.param == "slurm":
+        request.getfixturevalue("on_slurm")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def world(launcher) -> Iterator[World]:
+    """Four ranks."""
+    with World(4, launcher=launcher, nodes=2 if launcher == "slurm" else None, progress=False) as started:
+        yield started
 
 
 def healthy(world: World) -> bool:
@@ -68,15 +85,17 @@ def test_ranks_may_come_in_any_order(world, ranks):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_a_world_has_as_many_ranks_as_asked_for(size):
-    with World(size, progress=False) as small:
+def test_a_world_has_as_many_ranks_as_asked_for(launcher, size):
+    with World(size, launcher=launcher, progress=False) as small:
         assert healthy(small)
 
 
-def test_the_variables_of_torchrun_are_set(world):
+def test_the_variables_of_torchrun_are_set(world, launcher):
     names = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR"]
     read = cell(f"import os\ndef f():\n    return [os.environ[name] for name in {names}]")
-    assert world.run(call, read, ranks=[3, 1]) == [[str(r), "2", str(r), "2", "127.0.0.1"] for r in range(2)]
+    here = [[str(r), "2", str(r), "2", "127.0.0.1"] for r in range(2)]
+    apart = [[str(r), "2", "0", "1", socket.gethostname()] for r in range(2)]  # rank 3 is alone on the second node
+    assert world.run(call, read, ranks=[3, 1]) == (apart if launcher == "slurm" else here)
 
 
 def test_a_deadlock_is_told_by_rank_and_line_and_the_world_goes_on(world):
@@ -151,12 +170,15 @@ def test_an_endless_loop_is_too_slow_and_its_line_is_told(world):
         ("os._exit(7)", "its process exited with status 7"),
     ],
 )
-def test_a_rank_that_dies_is_told_by_rank_and_signal(world, death, told):
+def test_a_rank_that_dies_is_told_by_rank_and_signal(world, launcher, death, told):
     dies = cell(f"import os\ndef f(comm):\n    if comm.rank == 2:\n        {death}\n    return comm.allreduce(1)")
     outcome = world.attempt(call, dies, COMM)
     assert outcome.state == "rank-died"
     assert f"rank 2 died: {told}" in outcome.detail
-    assert [rank.state == "died" for rank in outcome.ranks] == [False, False, True, False]
+    if launcher == "slurm":
+        assert outcome.detail.endswith("ranks 0, 1 and 3 died: Slurm ends all ranks when one dies.")
+    else:
+        assert [rank.state == "died" for rank in outcome.ranks] == [False, False, True, False]
     assert healthy(world)
 
 
@@ -202,6 +224,8 @@ def test_run_prints_what_ranks_print_and_raises_what_went_wrong(world, capsys):
 def test_wrong_calls_are_refused_before_anything_runs(world):
     with pytest.raises(ValueError, match=r"No such ranks in a world of 4: \[1, 7\]"):
         world.run(call, SUM, COMM, ranks=[1, 7])
+    with pytest.raises(NotEnoughRanks, match="This takes 5 ranks, and there are 4"):
+        world.run(call, SUM, COMM, size=5)
     with pytest.raises(ValueError, match="torch"):
         world.run(call, SUM, COMM, init="nccl")
     with pytest.raises(TypeError, match="Cannot send"):
