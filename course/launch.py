@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 
 from ipyparallel.cluster.launcher import MPIEngineSetLauncher
+
+
+PYTHON = "LOCKSTEP_PYTHON"  # how ranks are to call Python, where it is not as we do: in a container, say
 
 
 class WorldError(RuntimeError):
@@ -88,4 +92,5 @@ class RankLauncher(MPIEngineSetLauncher):
     @property
     def program(self) -> list[str]:
         """The command that mpiexec starts on each rank."""
-        return [sys.executable, "-m", "course.rank", "--mpi"]
+        python = shlex.split(os.environ.get(PYTHON) or sys.executable)
+        return [*python, "-m", "course.rank", "--mpi"]

@@ -6,9 +6,7 @@ Each text below holds bodies of one TODO's function, one after another. A line `
 
 from __future__ import annotations
 
-from textwrap import indent
-
-from autograde.variants import Wrong
+from autograde.variants import Wrong, cells, mistakes
 
 # Where the mistakes are known from.
 SOURCES = {
@@ -69,25 +67,21 @@ def parallel_pi_horovod(intervals):
 """
 
 
-def cells(head: str, bodies: str) -> dict[str, str]:
-    """Title -> source of the whole cell, for each body in `bodies`."""
-    parts = [part.partition("\n") for part in bodies.strip().removeprefix("== ").split("\n== ")]
-    share = "partial_sum(f, intervals, rank, size)"
-    return {title: head.lstrip() + indent(body.rstrip().replace("SHARE", share), "    ") for title, _, body in parts}
+SHARE = "partial_sum(f, intervals, rank, size)"
+
+
+def answers(head: str, bodies: str) -> dict[str, str]:
+    """The cells of `bodies`, in which SHARE stands for a call of `partial_sum`."""
+    return cells(head, bodies.replace("SHARE", SHARE))
 
 
 def wrong(head: str, bodies: str) -> dict[str, Wrong]:
     """The mistakes in `bodies`."""
-    found = {}
-    for title, source in cells(head, bodies).items():
-        name, _, about = title.partition(": ")
-        finding, _, known_from = about.partition(", ")
-        found[name] = Wrong(finding, source, SOURCES[known_from])
-    return found
+    return mistakes(answers(head, bodies), SOURCES)
 
 
 RIGHT = {
-    "partial_sum": cells(
+    "partial_sum": answers(
         PARTIAL_SUM,
         """
 == blocks
@@ -113,7 +107,7 @@ x = np.linspace(0.5 / intervals, 1 - 0.5 / intervals, intervals)[rank::size]
 return sum(f(x).tolist()) / intervals
 """,
     ),
-    "parallel_pi": cells(
+    "parallel_pi": answers(
         MPI,
         """
 == buffers
@@ -148,7 +142,7 @@ return comm.allreduce(mine / intervals)
 return comm.allreduce(partial_sum(f, intervals, rank=size - 1 - rank, size=size))
 """,
     ),
-    "parallel_pi_torch": cells(
+    "parallel_pi_torch": answers(
         TORCH,
         """
 == handle
@@ -168,7 +162,7 @@ dist.all_reduce(total)
 return total.item()
 """,
     ),
-    "parallel_pi_horovod": cells(
+    "parallel_pi_horovod": answers(
         HOROVOD,
         """
 == average_undone

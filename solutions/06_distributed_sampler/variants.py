@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from autograde.variants import Wrong
+from autograde.variants import Wrong, mistakes, titled
 
 # Where the mistakes are known from.
 SOURCES = {
@@ -105,23 +105,17 @@ def distributed_accuracy(correct, indices, dataset_size):
 
 def cells(head: str, bodies: str, deeper: str = "    ") -> dict[str, str]:
     """Title -> source of the whole cell, for each body in `bodies`. A body with a `class` is a cell but for imports."""
-    parts = [part.partition("\n") for part in bodies.strip().removeprefix("== ").split("\n== ")]
     found = {}
-    for title, _, body in parts:
+    for title, body in titled(bodies).items():
         whole = "\nclass " in f"\n{body}"
         start = head.lstrip().partition("\n\n\n")[0] + "\n\n\n" if whole else head.lstrip()
-        found[title] = start + (body.rstrip() + "\n" if whole else indent(body.rstrip(), deeper) + "\n")
+        found[title] = start + (body if whole else indent(body, deeper))
     return found
 
 
 def wrong(head: str, bodies: str) -> dict[str, Wrong]:
     """The mistakes in `bodies`."""
-    found = {}
-    for title, source in cells(head, bodies).items():
-        name, _, about = title.partition(": ")
-        finding, _, known_from = about.partition(", ")
-        found[name] = Wrong(finding, source, SOURCES[known_from])
-    return found
+    return mistakes(cells(head, bodies), SOURCES)
 
 
 RIGHT = {

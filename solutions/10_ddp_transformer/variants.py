@@ -7,9 +7,7 @@ a text holds bodies of one TODO's function, one after another: a line ``== name`
 
 from __future__ import annotations
 
-from textwrap import indent
-
-from autograde.variants import Wrong
+from autograde.variants import Wrong, cells, mistakes
 
 # Where the mistakes are known from.
 SOURCES = {
@@ -107,20 +105,9 @@ def edits(source: str, **lines: tuple[str, ...]) -> dict[str, Wrong]:
     }
 
 
-def cells(head: str, bodies: str) -> dict[str, str]:
-    """Title -> source of the whole cell, for each body in `bodies`."""
-    parts = [part.partition("\n") for part in bodies.strip().removeprefix("== ").split("\n== ")]
-    return {title: head.lstrip() + indent(body.rstrip(), "    ") for title, _, body in parts}
-
-
 def wrong(head: str, bodies: str) -> dict[str, Wrong]:
     """The mistakes in `bodies`."""
-    found = {}
-    for title, source in cells(head, bodies).items():
-        name, _, about = title.partition(": ")
-        finding, _, known_from = about.partition(", ")
-        found[name] = Wrong(finding, source, SOURCES[known_from])
-    return found
+    return mistakes(cells(head, bodies), SOURCES)
 
 
 LOADER = """
