@@ -71,7 +71,8 @@ class Built:
 def build(lab: Lab) -> Built:
     """Make all files of `lab`. Raises LabError, which names the lab and the cell."""
     notebook = instructor_notebook(lab)
-    files = {"run.sh": run_script(lab)} | extra_files(lab)
+    files = extra_files(lab)
+    files.setdefault("run.sh", run_script(lab))
     checks = without_hidden_cases(lab.checks.read_text(encoding="utf-8"), f"{lab.name}/checks.py")
     files["checks.py"] = File(checks.encode())
     return Built(

@@ -83,15 +83,27 @@ class Finding:
     report: str = ""
 
 
+@dataclass(frozen=True)
+class Demand:
+    """That a training is on record as a run in batch, which is handed in with the notebook; see `autograde.records`.
+
+    points: what it costs where there is no such record, or none to believe. ranks: that it had at least.
+    """
+
+    points: float
+    ranks: int = 2
+
+
 class Check:
     """Base class of all checks. A subclass sets `todo` and `points` and writes the four parts.
 
     todo: name of the function or class that the student writes; its cell has this as `grade_id`.
-    points: what the TODO is worth.
+    points: what the TODO is worth. batch: the record that is asked for, if one is; then `again` is a fifth part.
     """
 
     todo: str
     points: float
+    batch: Demand | None = None
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Inputs for the probe, as plain JSON. Draw from `rng`, so that each grading has its own."""
@@ -114,6 +126,15 @@ class Check:
         The evidence may be a lie all the same. It must cost nothing only where its numbers are right for the case.
         """
         raise NotImplementedError
+
+    def again(self, run: dict, most: int) -> dict | None:
+        """The case in which the probe repeats the first epochs of a run on record (`runs` in `course.record`).
+
+        most: ranks that there are for it. The evidence holds, as the result of each rank, the losses of the epochs as
+        "losses" and a fingerprint of the data as "data"; the probe's subject has the whole notebook's cells. None: it
+        cannot be repeated here.
+        """
+        return None
 
 
 @dataclass(frozen=True)

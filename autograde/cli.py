@@ -66,6 +66,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
 @click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
+@click.option("--slurm", is_flag=True, help="Examine submissions on compute nodes, by a job array of Slurm's.")
 def grade(
     lab: str,
     students: tuple[str, ...],
@@ -74,19 +75,22 @@ def grade(
     no_collect: bool,
     force: bool,
     no_sandbox: bool,
+    slurm: bool,
 ) -> None:
     """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograde import grading
+    from autograde.array_job import SlurmFailed
     from autograde.converters import StepFailed, describe
     from autograde.labs import LabError
     from autograde.sandbox import SandboxRefused
 
-    options = grading.Options(students, jobs, seed, not no_collect, force, sandboxed=False if no_sandbox else None)
+    sandboxed = False if no_sandbox else None
+    options = grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
     try:
         fine = grading.grade(course_root(), lab, options)
-    except (LabError, StepFailed, SandboxRefused) as error:
+    except (LabError, StepFailed, SandboxRefused, SlurmFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read
         raise click.ClickException(describe(error)) from error

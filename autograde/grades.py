@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +25,7 @@ WAITING, NOTHING = "not graded yet", "no submission"
 class Row:
     """One student. Scores are None where there is none yet; `score` has the late penalty taken off.
 
-    seed: of the cases; `lockstep grade --seed` repeats the grading exactly.
+    seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: which records are of, by cluster.
     """
 
     student: str
@@ -37,6 +38,7 @@ class Row:
     submitted: str = ""
     seconds_late: float | None = None
     seed: int | None = None
+    jobs: list[str] = field(default_factory=list)
 
 
 def notes(course: Course, lab: Lab, student: str) -> dict:
@@ -57,6 +59,8 @@ def collect_rows(course: Course, lab: Lab, todos: list[str], there: list[str], f
     by_id = {row.student: row for row in rows}
     for student in sorted({*there, *failed} - set(by_id)):
         by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(todos))
+    for row in same_job(rows):
+        row.problems.append("run.json: another student's record is of the same job")
     for student, reason in failed.items():
         by_id[student].status = FAILED
         by_id[student].problems.append(reason)
@@ -88,7 +92,14 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
         row.submitted = f"{notebook.assignment.timestamp.isoformat(sep=' ', timespec='seconds')} UTC"
     row.seconds_late = notebook.assignment.total_seconds_late
     row.seed = found.get("seed")
+    row.jobs = found.get("jobs", [])
     return row
+
+
+def same_job(rows: list[Row]) -> list[Row]:
+    """Those whose record is of a job that another's record is of, too."""
+    counts = Counter(job for row in rows for job in row.jobs)
+    return [row for row in rows if any(counts[job] > 1 for job in row.jobs)]
 
 
 def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:

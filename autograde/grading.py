@@ -4,6 +4,8 @@
     class/submitted/ --examine, several at once--> results --nbgrader, one at a time--> gradebook, class/autograded/
         --> class/feedback/STUDENT/LAB/LAB.html, class/LAB/grades.csv
 
+Submissions are examined on this machine, or with `--slurm` on compute nodes, see `autograde.array`.
+
 Whatever happens to one submission, the next is graded. What was graded stays so, and is not graded again unless a newer
 submission was handed in.
 """
@@ -15,27 +17,28 @@ import fcntl
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
-import psutil
 from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 from tqdm import tqdm
 
 from autograde import grades
+from autograde.array import Answers, Outcome, examined_on_nodes
+from autograde.batch_records import to_run_again
 from autograde.build import build, write_instructor
 from autograde.converters import Course, StepFailed, describe, printable, unusable
 from autograde.labs import Lab, find_lab, load_checks
-from autograde.limits import Limits
+from autograde.limits import Limits, Settings, default_jobs
 from autograde.nbgrader_steps import CLASS, Judge, answers, prepare, released_notebook
 from autograde.rebuild import Unreadable, rebuild
 from autograde.sandboxes import Cancelled, Sandboxes
 from autograde.submitted import fingerprint, read_plain, read_submission
-from course.launch import cores
 
 MAX_TIMESTAMP = 1000  # bytes
 
@@ -47,6 +50,7 @@ class Options:
     students: only these ids; none: all. jobs: submissions examined at once; None: as many as the machine carries. seed:
     of the cases; None: a fresh one for each. collect: fetch from the exchange first. force: grade again what was graded
     before. sandboxed: False runs student code unprotected; None: as the configuration has it, which is protected.
+    slurm: examine on compute nodes, by a job array.
     """
 
     students: Sequence[str] = ()
@@ -55,13 +59,14 @@ class Options:
     collect: bool = True
     force: bool = False
     sandboxed: bool | None = None
+    slurm: bool = False
 
 
 def grade(root: Path, name: str, options: Options) -> bool:
     """Grade the lab called `name` for the class of the course at `root`. Returns whether nothing went wrong.
 
     Raises LabError if the lab does not build, StepFailed if the gradebook cannot take it, or if another grading runs,
-    SandboxRefused.
+    SandboxRefused, SlurmFailed.
     """
     lab = find_lab(root, name)
     write_instructor(build(lab), root)
@@ -186,52 +191,70 @@ def grade_all(course: Course, lab: Lab, students: list[str], options: Options) -
     """Examine several submissions at once; write each to the gradebook when done. Yields what went wrong, or None."""
     if not students:
         return
-    settings = Judge(config=course.config)
-    limits = Limits(**settings.limits)
-    sandboxed = settings.sandboxed if options.sandboxed is None else options.sandboxed
-    seed = settings.seed if options.seed is None else options.seed
-    jobs = options.jobs or default_jobs(limits)
-    released = released_notebook(course.root, lab)
+    configured = Judge(config=course.config)
+    settings = Settings(
+        limits=Limits(**configured.limits),
+        sandboxed=configured.sandboxed if options.sandboxed is None else options.sandboxed,
+        seed=configured.seed if options.seed is None else options.seed,
+        jobs=options.jobs,
+    )
+    read = partial(read_answers, course, lab, released_notebook(course.root, lab))
+    if options.slurm:
+        examined = examined_on_nodes(course.root, lab, students, read, settings)
+    else:
+        examined = examined_here(lab, students, read, settings)
+    with examined as outcomes, tqdm(total=len(students), desc=lab.name, unit="submission") as bar:
+        for student, outcome in outcomes:
+            yield student, grade_one(course, lab, student, outcome)
+            bar.update()
+
+
+def read_answers(course: Course, lab: Lab, released: NotebookNode, student: str) -> Answers:
+    """What of a submission is examined."""
+    folder = course.folder("submitted", student, lab.name)
+    raw, others = read_submission(folder / lab.notebook)
+    sources, blank = answers(rebuild(released, raw, lab.name, others).notebook)
+    return sources, blank, to_run_again(lab, folder, sources)
+
+
+@contextlib.contextmanager
+def examined_here(
+    lab: Lab, students: list[str], read: Callable[[str], Answers], settings: Settings
+) -> Iterator[Iterator[tuple[str, Outcome]]]:
+    """Examine submissions of `lab` on this machine. Yields an iterator over student and outcome, as they come.
+
+    read: the answers of a student; may raise.
+    """
+    jobs = settings.jobs or default_jobs(settings.limits)
     cancel = threading.Event()
+
+    def examine_one(student: str) -> dict:
+        if cancel.is_set():
+            raise Cancelled
+        return prepare(lab, *read(student), settings.seed, sandboxes)
+
+    expected = len(students)
     with (
-        Sandboxes(lab, limits, sandboxed=sandboxed, expected=len(students), ahead=jobs, cancel=cancel) as sandboxes,
+        Sandboxes(
+            lab, settings.limits, sandboxed=settings.sandboxed, expected=expected, ahead=jobs, cancel=cancel
+        ) as sandboxes,
         ThreadPoolExecutor(jobs) as pool,
-        tqdm(total=len(students), desc=lab.name, unit="submission") as bar,
     ):
-        doing: dict[Future, str] = {}
-        for student in students:
-            path = course.folder("submitted", student, lab.name) / lab.notebook
-            doing[pool.submit(examine_one, lab, released, path, seed, sandboxes)] = student
+        doing = {pool.submit(examine_one, student): student for student in students}
         try:
-            for future in as_completed(doing):
-                yield doing[future], grade_one(course, lab, doing[future], future)
-                bar.update()
+            yield ((doing[done], done.exception() or done.result()) for done in as_completed(doing))
         except BaseException:  # Ctrl-C, too: sandboxes have sessions of their own and do not hear it
             cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def default_jobs(limits: Limits) -> int:
-    """As many submissions at once as memory carries, should each use what it may; and one more than there are cores.
-
-    One more, as ranks wait for a good part of their time: on 2 cores, 3 at once are a tenth faster than 2.
-    """
-    return max(1, min(cores() + 1, psutil.virtual_memory().available // limits.memory))
-
-
-def examine_one(lab: Lab, released: NotebookNode, path: Path, seed: int | None, sandboxes: Sandboxes) -> dict:
-    """Examine the submission at `path`. Returns what `nbgrader_steps.Judge` takes as `prepared`."""
-    if sandboxes.cancel.is_set():
-        raise Cancelled
-    raw, others = read_submission(path)
-    return prepare(lab, *answers(rebuild(released, raw, lab.name, others).notebook), seed, sandboxes)
-
-
-def grade_one(course: Course, lab: Lab, student: str, examined: Future) -> str | None:
+def grade_one(course: Course, lab: Lab, student: str, outcome: Outcome) -> str | None:
     """Write the results to the gradebook. Returns what went wrong, if anything did."""
+    if isinstance(outcome, BaseException):
+        return describe(outcome)
     try:
-        course.autograde(lab.name, student, examined.result())
+        course.autograde(lab.name, student, outcome)
     except StepFailed as error:
         return str(error)
     except Exception as error:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+import psutil
+
+from course.launch import cores
+
 MIB = 2**20
 GIB = 2**30
 
@@ -37,6 +41,30 @@ class Limits:
     def plain(self) -> dict:
         """As plain JSON."""
         return asdict(self)
+
+
+def default_jobs(limits: Limits, memory: int | None = None, cpus: int | None = None) -> int:
+    """As many submissions at once as memory carries, should each use what it may; and one more than there are cores.
+
+    One more, as ranks wait for a good part of their time: on 2 cores, 3 at once are a tenth faster than 2.
+    memory: bytes that there are; None: what this machine has left. cpus: those that there are; None: this process's.
+    """
+    memory = psutil.virtual_memory().available if memory is None else memory
+    return max(1, min((cpus or cores()) + 1, memory // limits.memory))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How submissions are examined, on this machine or on others.
+
+    seed: of the cases; None: a fresh one for each submission. jobs: submissions at once; None: as many as there is room
+    for. sandboxed: False runs student code unprotected.
+    """
+
+    limits: Limits
+    sandboxed: bool
+    seed: int | None
+    jobs: int | None
 
 
 # What is said where a limit ended a TODO. The keys are those of findings.

@@ -29,10 +29,11 @@ from traitlets import Bool, Dict, Integer, Unicode
 from traitlets.config import Config
 
 from autograde import show
+from autograde.batch_records import Policy, Seen, to_run_again, with_record
 from autograde.build import release
 from autograde.collecting import PlainCollect
 from autograde.evidence import Examined, Marked, examine
-from autograde.labs import Lab, LabError, find_lab
+from autograde.labs import Lab, LabError, find_lab, load_checks
 from autograde.limits import Limits
 from autograde.rebuild import Rebuilt, rebuild
 from autograde.sandboxes import Sandboxes
@@ -156,6 +157,12 @@ class Judge(LabPreprocessor):
     )
     limits = Dict(help="Limits of a submission that are not to be those of autograde.limits").tag(config=True)
     sandboxed = Bool(True, help="Whether student code runs in a sandbox. False: as you, unprotected").tag(config=True)
+    records = Bool(
+        None, allow_none=True, help="Whether a record of a run in batch must be there; None: where there is Slurm"
+    ).tag(config=True)
+    accounts = Dict(help="Account on the cluster by student's id, of those whose account has another name").tag(
+        config=True
+    )
     prepared = Dict(help="Sources, seed and results of this submission, if it was examined before").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -164,31 +171,60 @@ class Judge(LabPreprocessor):
         sources, blank = answers(nb)
         if not self.prepared or self.prepared["sources"] != sources:
             with Sandboxes(self.lab(resources), Limits(**self.limits), sandboxed=self.sandboxed) as sandboxes:
-                self.prepared = prepare(self.lab(resources), sources, blank, self.seed, sandboxes)
-        marked = [Marked.from_plain(plain) for plain in self.prepared["marked"]]
+                again = to_run_again(self.lab(resources), self.folder(resources), sources)
+                self.prepared = prepare(self.lab(resources), sources, blank, again, self.seed, sandboxes)
+        marked, seen = self.with_records([Marked.from_plain(plain) for plain in self.prepared["marked"]], resources)
         by_cell = {f"{one.todo}-check": one for one in marked}
         for cell in nb.cells:
             if cell.metadata.get("nbgrader", {}).get("grade"):
-                cell.outputs = outputs(by_cell[cell.id])
-        nb.metadata.lockstep |= {name: self.prepared[name] for name in ("seed", "seconds", "marked")}
+                cell.outputs = outputs(by_cell[cell.id], seen[cell.id].remarks)
+        nb.metadata.lockstep |= {name: self.prepared[name] for name in ("seed", "seconds")}
+        nb.metadata.lockstep.marked = [one.plain() for one in marked]
+        nb.metadata.lockstep.problems += [remark for one in seen.values() for remark in one.remarks]
+        nb.metadata.lockstep.jobs = sorted({one.job for one in seen.values() if one.job})
         resources["lockstep"] = {
             "manual": nb.metadata.lockstep.manual,
             "unknown": [f"{one.todo}-check" for one in marked if one.score is None],
         }
         return nb, resources
 
+    def folder(self, resources: dict) -> Path:
+        """Where the submission was copied to, with what was handed in beside the notebook."""
+        return Path(resources["metadata"]["path"])
+
+    def with_records(self, marked: list[Marked], resources: dict) -> tuple[list[Marked], dict[str, Seen]]:
+        """The marks once records of runs in batch are looked at, and what came of these, by check cell."""
+        lab, policy = self.lab(resources), Policy(self.records, self.accounts)
+        place = (lab.name, self.folder(resources), self.prepared["sources"], resources["nbgrader"]["student"])
+        found = [with_record(*pair, *place, policy) for pair in zip(load_checks(lab.checks), marked, strict=True)]
+        return [one for one, _ in found], {f"{one.todo}-check": seen for one, seen in found}
+
 
 def prepare(
-    lab: Lab, sources: dict[str, str], blank: frozenset[str], seed: int | None, sandboxes: Sandboxes
+    lab: Lab,
+    sources: dict[str, str],
+    blank: frozenset[str],
+    again: dict[str, dict],
+    seed: int | None,
+    sandboxes: Sandboxes,
 ) -> dict[str, Any]:
-    """Examine a submission. Returns what `Judge` takes as `prepared`: plain data."""
-    seed = secrets.randbits(32) if seed is None else seed
-    found: Examined = examine(lab, sources, blank, seed, sandboxes)
+    """Examine a submission. Returns what `Judge` takes as `prepared`: plain data. again: see `evidence.gather`."""
+    seed = fresh_seed() if seed is None else seed
+    return prepared(sources, seed, examine(lab, sources, blank, seed, sandboxes, again))
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can foresee."""
+    return secrets.randbits(32)
+
+
+def prepared(sources: dict[str, str], seed: int, found: Examined) -> dict[str, Any]:
+    """What `Judge` takes as `prepared`: plain data."""
     marked = [one.plain() for one in found.marked]
     return {"sources": sources, "seed": seed, "seconds": found.seconds, "marked": marked}
 
 
-def outputs(marked: Marked) -> list[NotebookNode]:
+def outputs(marked: Marked, remarks: tuple[str, ...] = ()) -> list[NotebookNode]:
     """What a check cell of the feedback shows. Its value is the score; 0 where that is not known, see SaveGrades."""
     if marked.result is not None:
         shown = {"text/html": show.html(marked.result), "text/plain": show.text(marked.result)}
@@ -196,7 +232,8 @@ def outputs(marked: Marked) -> list[NotebookNode]:
         said = f"{marked.todo}: this could not be graded automatically, and waits for your instructor. {marked.reason}"
         shown = {"text/plain": said}
     score = {"text/plain": f"{marked.score or 0.0:g}"}
-    return [new_output("display_data", data=shown), new_output("execute_result", data=score)]
+    said = [new_output("display_data", data={"text/plain": remark}) for remark in remarks]
+    return [new_output("display_data", data=shown), *said, new_output("execute_result", data=score)]
 
 
 class SaveGrades(SaveAutoGrades):

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import ast
 import os
+import pwd
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from autograde import check as contract
 from autograde import show
-from autograde.check import Finding, Result
+from autograde.accounting import there_is_slurm
+from autograde.batch_records import look
+from autograde.check import Check, Finding, Result
 from autograde.labs import load_checks
 from autograde.subject import Subject, python_source
+from course.record import FILE
 from course.world import RanksFailed, World
 
 
@@ -37,6 +42,7 @@ class Checker:
 
     def __init__(self, path: str, world: World, seed: int | None = None) -> None:
         self.checks = {check.todo: check for check in load_checks(path)}
+        self.folder = Path(path).resolve().parent
         self.world = world
         self.seed = seed
 
@@ -54,6 +60,8 @@ class Checker:
         if execution == "validate" and not result.passed:
             raise CheckFailed(show.text(result))
         display(result)
+        if self.checks[todo].batch is not None and (said := self.about_record(self.checks[todo])):
+            print(said)
         return result.score if execution == "autograde" else None
 
     def result(self, todo: str) -> Result:
@@ -65,6 +73,22 @@ class Checker:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
             return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
         return contract.run(check, self.world, Subject(todo, source), seed)
+
+    def about_record(self, check: Check) -> str:
+        """What would be said of the record of a run in batch, if it were handed in now. Here it costs nothing.
+
+        Nothing where there is no record, and no Slurm to make one.
+        """
+        cells = executed_cells()
+        known = {todo: cell_that_defines(todo, cells) for todo in self.checks}
+        sources = {todo: source for todo, source in known.items() if source is not None}
+        account = pwd.getpwuid(os.getuid()).pw_name
+        seen = look(check, None, self.folder, sources, account, must=there_is_slurm())
+        if seen.finding:
+            return f"The record: {seen.finding.message} [{seen.finding.key}]"
+        return "\n".join(
+            [f"The record in {FILE} is in order, as far as can be told here.", *seen.remarks] if seen.job else []
+        )
 
 
 class Shown:

@@ -3,7 +3,8 @@
 It is a fork of the zygote, in a sandbox. It starts a world of ranks before it knows any submission, and then answers
 questions on a socket, one JSON object a line:
 
-    asked    {"todo": "mse_gradient", "source": "def ...", "case": {...}}     one case; there are no others here
+    asked    {"todo": "mse_gradient", "source": "def ...", "case": {...}, "notebook": {}}
+                                            one case; there are no others here. notebook: for `Subject`
     answers  {"ready": true}                once, when the ranks are up
              {"evidence": ...}
              {"broken": "..."}              the ranks could not be replaced
@@ -35,7 +36,8 @@ def probe_all(channel: socket.socket, ranks: int, checks: str) -> None:
         say(out, ready=True)
         for line in lines:
             asked = json.loads(line)
-            say(out, **answer(known[asked["todo"]], world, Subject(asked["todo"], asked["source"]), asked["case"]))
+            subject = Subject(asked["todo"], asked["source"], asked.get("notebook", {}))
+            say(out, **answer(known[asked["todo"]], world, subject, asked["case"]))
 
 
 def answer(check: Check, world: World, subject: Subject, case: dict) -> dict:

@@ -7,7 +7,7 @@ the check gives (the lab's own functions, and stand-ins for earlier TODOs).
 from __future__ import annotations
 
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from course.output import TooMuchOutput
@@ -23,10 +23,14 @@ class CellFails(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """Source text of the cell for `todo`. Plain text, so it travels to the ranks as it is."""
+    """Source text of the cell for `todo`. Plain text, so it travels to the ranks as it is.
+
+    notebook: of all TODOs' cells in the notebook's order, where a probe is to run them together; see `load_all`.
+    """
 
     todo: str
     source: str
+    notebook: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.show_lines()
@@ -42,6 +46,20 @@ class Subject:
         Raises CellFails or NoSuchName; SyntaxError and the like are wrapped in CellFails.
         """
         namespace = {"__name__": "__main__", "__builtins__": __builtins__, **given}
+        self._run(namespace)
+        if self.todo not in namespace or namespace[self.todo] is given.get(self.todo, NoSuchName):
+            raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
+        return namespace[self.todo]
+
+    def load_all(self, **given: Any) -> Any:
+        """Like `load`, with what the notebook's other TODO cells define, as when it is run from top to bottom."""
+        for todo, source in self.notebook.items():
+            if todo != self.todo:
+                Subject(todo, source)._run(given)
+        return self.load(**given)
+
+    def _run(self, namespace: dict[str, Any]) -> None:
+        """Run the cell in a namespace."""
         self.show_lines()  # again, as this may be a rank, which got the subject as a copy
         try:
             exec(compile(python_source(self.source), self.filename, "exec"), namespace)
@@ -49,9 +67,6 @@ class Subject:
             raise
         except Exception as error:
             raise CellFails(describe(error, self.filename)) from error
-        if self.todo not in namespace or namespace[self.todo] is given.get(self.todo, NoSuchName):
-            raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
-        return namespace[self.todo]
 
     def show_lines(self) -> None:
         """Let tracebacks and reports in this process quote the cell."""

@@ -9,7 +9,6 @@ import sys
 
 from ipyparallel.cluster.launcher import MPIEngineSetLauncher
 
-
 PYTHON = "LOCKSTEP_PYTHON"  # how ranks are to call Python, where it is not as we do: in a container, say
 
 

@@ -25,6 +25,8 @@ from autograde.labs import Lab, LabError, find_lab, find_labs, load_checks, load
 from autograde.nbgrader_steps import configure
 from autograde.subject import python_source
 
+pytestmark = pytest.mark.side_by_side
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 LABS = find_labs(REPOSITORY)
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
@@ -135,6 +137,16 @@ def test_each_cell_compiles_and_each_todo_has_a_check(lab, tmp_path):
     todos = [name for name, tag in tags.items() if tag.get("solution")]
     assert todos == [name.removesuffix("-check") for name in points]
     assert all("raise NotImplementedError()" in cell.source for cell in notebook.cells if cell.id in todos)
+
+
+@each_lab
+def test_each_lab_has_the_job_that_runs_it(lab):
+    for files in (build(lab).student, build(lab).instructor):
+        text = files["run.sh"].content.decode()
+        assert files["run.sh"].executable
+        assert f"#SBATCH --output={lab.name}.out.%j\n" in text
+        assert f"-m $module {lab.name}.ipynb" in text
+        assert "@LAB@" not in text
 
 
 def test_nbgrader_itself_releases_the_same_notebook(course):

@@ -21,6 +21,8 @@ from autograde.check import (
     trouble,
 )
 
+pytestmark = pytest.mark.side_by_side
+
 
 class Doubles(Check):
     """Asks for twice the number; the evidence is the answer, or a state."""

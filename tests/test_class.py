@@ -17,6 +17,8 @@ from autograde.converters import configuration
 from autograde.evidence import Marked
 from autograde.labs import find_lab, load_checks, load_variants
 
+pytestmark = pytest.mark.side_by_side
+
 LAB = "03_pi_allreduce"
 OTHER = "01_sgd_trajectories"
 

@@ -21,6 +21,8 @@ from autograde.class_report import Student, duration, histogram, stopped
 from autograde.evidence import Marked
 from autograde.grades import Row
 
+pytestmark = pytest.mark.side_by_side
+
 EVIL = "<img src=x onerror=alert(1)>"
 RAISES = "def total(comm, x):\n    raise ValueError('<script>alert(2)</script>')"
 HANGS = "def total(comm, x):\n    return comm.allreduce(x) if comm.rank else x"

@@ -9,6 +9,8 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
+pytestmark = pytest.mark.side_by_side
+
 SECRET = "what only the instructor may read"
 
 

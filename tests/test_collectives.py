@@ -12,6 +12,8 @@ from autograde.findings import Findings, telling
 from autograde.probes import calls_apart, described, nothing_starts_or_ends
 from autograde.results import agree, compared
 
+pytestmark = pytest.mark.side_by_side
+
 
 def event(kind: str = "allreduce", **about) -> dict:
     """One event of a run, as `course.watch` records it."""

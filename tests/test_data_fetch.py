@@ -22,6 +22,8 @@ from course import fetch
 from course.data import digits, sentence_pairs
 from course.data_folder import DataError
 
+pytestmark = pytest.mark.side_by_side
+
 NOBODY = "http://127.0.0.1:9/"  # the port "discard", where nothing answers
 
 

@@ -13,6 +13,8 @@ from autograde import doctor
 from autograde.doctor import Probe
 from course.launch import MissingMPI
 
+pytestmark = pytest.mark.side_by_side
+
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch) -> Path:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+pytestmark = pytest.mark.side_by_side
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Where conda-forge calls a package otherwise than PyPI does.

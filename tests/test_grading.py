@@ -15,6 +15,8 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde import grading, sandbox
 
+pytestmark = pytest.mark.side_by_side
+
 ODD = [" [o'b]rien {é}+* ", "-dash", ".dot", "'quote\"", "a,b;c", "名前", "a" * 200, "~$HOME", "..."]
 
 

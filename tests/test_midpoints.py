@@ -10,6 +10,8 @@ import pytest
 
 from course.midpoints import midpoint_sum, midpoints, mistakes, numbers, recorded, share_mistakes
 
+pytestmark = pytest.mark.side_by_side
+
 
 def names(intervals: int, points: list[list[float]]) -> list[str]:
     """Names of the mistakes."""

@@ -17,6 +17,8 @@ from autograde.labs import find_lab
 from autograde.nbgrader_steps import answers, with_problems
 from autograde.rebuild import MAX_SOURCE, Rebuilt, rebuild
 
+pytestmark = pytest.mark.side_by_side
+
 DOUBLE, TOTAL = ANSWERS["double"], ANSWERS["total"]
 
 

@@ -13,6 +13,8 @@ from small_clone import Clone
 
 from autograde.install import causes
 
+pytestmark = pytest.mark.side_by_side
+
 
 @pytest.fixture
 def clone(tmp_path) -> Clone:

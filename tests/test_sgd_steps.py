@@ -13,6 +13,8 @@ from course.line_fit import draw_line_problem, gradient_mistakes, gradient_stand
 from course.sgd_steps import MISTAKES, explain, judge_path, same_path
 from course.shares import averaging_mistake, weights_of
 
+pytestmark = pytest.mark.side_by_side
+
 
 def walk(problem: dict, batches: list[list[int]], lr: float = 0.05) -> torch.Tensor:
     """The path over these batches."""

@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 
+import psutil
 import pytest
 from cells import call, cell
 from slurm_cluster import eventually, jobs, slurm
 
 from course.world import COMM, World, WorldError
 
-pytestmark = pytest.mark.usefixtures("on_slurm")
+pytestmark = [pytest.mark.usefixtures("on_slurm"), pytest.mark.side_by_side]
 
 SPIN = cell("def f(comm):\n    while True:\n        pass")
 OWNER = """
@@ -31,8 +32,12 @@ world.attempt(busy, COMM, deadline=300)
 
 def ranks() -> list[int]:
     """Process ids of ranks that run on the cluster's nodes, which are this machine."""
-    found = subprocess.run(["pgrep", "-f", "course[.]rank --mpi"], capture_output=True, text=True).stdout
-    return [pid for pid in found.split() if b"SLURM_STEP_ID" in open(f"/proc/{pid}/environ", "rb").read()]
+    found = []
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        environment = process.info["environ"] or {}
+        if "course.rank" in (process.info["cmdline"] or []) and "SLURM_STEP_ID" in environment:
+            found += [process.pid] * (environment["SLURM_CONF"] == os.environ["SLURM_CONF"])
+    return found
 
 
 def test_the_job_is_cancelled_when_the_world_stops(capsys):

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from course.figures.style import COLOURS, FAINT, INK, Picture, look, new_figure, quiet_grid
 
 
-def speedup_picture(seconds: Sequence[float], cores: int) -> Picture:
+def speedup_picture(seconds: Sequence[float], cores: int, ranks: Sequence[int] = ()) -> Picture:
     """How many times faster than one rank the same work is on more.
 
-    seconds: time on 1, 2, 3, ... ranks. cores: how many this machine has; beyond them ranks share cores, and the ideal
-    line ends.
+    seconds: time on 1, 2, 3, ... ranks, or on so many as `ranks` says, of which the first is 1. cores: how many there
+    are; beyond them ranks share cores.
     """
-    ranks = list(range(1, len(seconds) + 1))
+    ranks = list(ranks or range(1, len(seconds) + 1))
     speedup = [seconds[0] / each for each in seconds]
-    figure, axes = new_figure(6.4, 4.2, alt=f"Speed-up on 1 to {len(ranks)} ranks: {[round(s, 2) for s in speedup]}.")
-    top = max(*speedup, len(ranks)) + 0.5
+    figure, axes = new_figure(6.4, 4.2, alt=f"Speed-up on 1 to {ranks[-1]} ranks: {[round(s, 2) for s in speedup]}.")
+    top = max(*speedup, ranks[-1]) + 0.5
     with look():
         label = "ranks"
-        if cores < len(ranks):
+        if cores < ranks[-1]:
             label = f"ranks (grey: more than the {cores} core{'s' * (cores > 1)} here)"
-            axes.axvspan(cores, len(ranks) + 0.5, color=FAINT, alpha=0.12, linewidth=0, zorder=0)
+            axes.axvspan(cores, ranks[-1] + 0.5, color=FAINT, alpha=0.12, linewidth=0, zorder=0)
         axes.plot(ranks, ranks, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
         axes.text(ranks[-1] - 0.1, ranks[-1], "ideal", ha="right", va="bottom", color=INK)
         axes.plot(ranks, speedup, "-o", color=COLOURS[0], linewidth=2, markersize=7, zorder=3)
@@ -37,7 +37,7 @@ def speedup_picture(seconds: Sequence[float], cores: int) -> Picture:
                 va="bottom" if above else "top",
                 color=COLOURS[0],
             )
-        axes.set(xlim=(0.5, len(ranks) + 0.5), ylim=(0, top), xlabel=label, ylabel="times faster than one rank")
+        axes.set(xlim=(0.5, ranks[-1] + 0.5), ylim=(0, top), xlabel=label, ylabel="times faster than one rank")
         axes.set_xticks(ranks)
         axes.set_title("Speed-up, measured")
         quiet_grid(axes)

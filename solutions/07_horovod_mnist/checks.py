@@ -1,4 +1,4 @@
-"""What each TODO of lab 07 must show: the device, who draws what, steps, one start, exact means, who writes.
+"""What each TODO of lab 07 must show: the device, who draws what, steps, one start, exact means, who writes; a record.
 
 What ranks compute is compared with a replay of all of them in one process, `autograde.replicas`.
 """
@@ -12,7 +12,9 @@ import torch
 from torch.utils.data import DataLoader
 
 from autograde.accuracies import draw_evaluation, evaluation_mistakes
-from autograde.check import Check, Finding
+from autograde.batch_runs import real_run, told_run
+from autograde.batched import batch_mistakes, calls_schema, repeated_schema
+from autograde.check import Check, Demand, Finding
 from autograde.checkpoints import STATE
 from autograde.deadlocks import stuck
 from autograde.devices import device_mistakes, device_schema
@@ -31,6 +33,7 @@ from autograde.synchronized import optimizer_mistakes, optimizer_schema, start_m
 from autograde.trained import run_mistakes, run_schema
 from autograde.training_run import train_run
 from course.averaging import AveragingSGD
+from course.digit_training import BATCH
 from course.numbered import GivenOrder, NumberedNet, NumberedSet, ids_of, leave_gradient, state_of
 from course.report import name_ranks
 from course.world import COMM
@@ -395,5 +398,47 @@ class Train(OnRanks):
         return stuck(evidence, self.points) or run_mistakes(case, [rank["result"] for rank in evidence["ranks"]])
 
 
+class BatchRun(Check):
+    """What `train` is called with on different numbers of ranks; and a run that is on record, once more."""
+
+    todo, points = "batch_run", 4
+    batch = Demand(points=1, ranks=2)
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Numbers of ranks that divide 64, and one that does not."""
+        cases = [self.draw(rng, 4), self.draw(rng, 3), self.draw(rng, 2)]
+        ### BEGIN HIDDEN CASES
+        cases += [self.draw(rng, 1)]
+        ### END HIDDEN CASES
+        return cases
+
+    def draw(self, rng: random.Random, size: int) -> dict:
+        """One case: the sets' sizes, what `train` returns, and what `digit_model` gives for each seed."""
+        samples, tests = rng.sample(range(20, 40), 2)
+        case = {"size": size, "samples": samples, "tests": tests, "models": rng.sample(range(2**31), size)}
+        case |= {"losses": [rng.uniform(0, 2) for _ in range(rng.randint(2, 5))]}
+        return case | {"checkpoint": f"digits-{rng.randrange(10**6)}.pt"} | seeds(rng, "data")
+
+    def again(self, run: dict, most: int) -> dict | None:
+        """The first epochs. Ranks that share 64 images may be any that do; others, as many as there were."""
+        size = run["ranks"] if run["ranks"] <= most else most
+        if size != run["ranks"] and BATCH % run["ranks"]:
+            return None
+        return {"again": True, "size": size, "epochs": min(len(run["epochs"]), 3)}
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """A run in which nothing is trained, or a real one."""
+        run, deadline = (real_run, 60) if "again" in case else (told_run, 20)
+        return world.attempt(run, subject, case, COMM, size=case["size"], init="horovod", deadline=deadline).plain()
+
+    def schema(self, case: dict) -> dict:
+        """Calls and losses; of a real run, losses and data."""
+        return outcome(case["size"], repeated_schema() if "again" in case else calls_schema())
+
+    def verdict(self, case: dict, evidence: dict) -> list[Finding]:
+        """Of a run in which nothing is trained."""
+        return stuck(evidence, self.points) or batch_mistakes(case, [rank["result"] for rank in evidence["ranks"]])
+
+
 CHECKS = [Setup(), MakeLoader(loader_run), MakeOptimizer(optimizer_run), SynchronizeStart(start_run)]
-CHECKS += [TrainEpoch(epoch_run), Evaluate(evaluate_run), Train(train_run)]
+CHECKS += [TrainEpoch(epoch_run), Evaluate(evaluate_run), Train(train_run), BatchRun()]

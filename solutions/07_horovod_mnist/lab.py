@@ -20,6 +20,7 @@
 # It takes Horovod's part of lab 03, and the sampler of lab 06, which torch has built in.
 
 # %%
+import inspect
 import os
 import tempfile
 import time
@@ -33,10 +34,12 @@ from torch.utils.data import Subset
 from autograde.notebook import Checker, needs
 from course.agreement import same_on_all_ranks
 from course.data import digits
+from course.digit_training import digit_model, some_digits
 from course.figures.digit_samples import digits_picture
 from course.figures.horovod_steps import horovod_picture
 from course.figures.learning import learning_picture
 from course.horovod_trace import fused, read_trace, traceable
+from course.record import record
 from course.world import COMM, RANK, World
 
 world = World(4)
@@ -57,20 +60,11 @@ digits_picture(
 # loss of all 64, as long as each rank has equally many. All ranks make the same step with it, and if they began with
 # the same model, they have the same model again. That is **data parallelism**.
 #
-# Six small functions do it, and a seventh puts them together. This is the model, for images of any size:
-
+# Six small functions do it, a seventh puts them together, and an eighth runs that on a cluster. This is the model, for
+# images of any size:
 
 # %%
-def digit_model(seed: int) -> nn.Module:
-    """Logits [B, 10] for images [B, 1, H, W], with weights that depend on `seed`."""
-    torch.manual_seed(seed)
-    return nn.Sequential(
-        *(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten()),
-        *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10)),
-    )
-
-
+print(inspect.getsource(digit_model))
 print(f"{sum(parameter.numel() for parameter in digit_model(0).parameters()):,} weights")
 
 # %% [markdown]
@@ -345,18 +339,18 @@ check("train")
 # %%
 def training(comm, rank: int, epochs: int, batch_size: int, lr: float, checkpoint: str) -> list[dict]:
     """`train` on this rank's own copy of the data, which must be the same on all, with weights that are not."""
-    train_set, test_set = digits()
-    same_on_all_ranks(comm, train_set.fingerprint, "digits")
-    history = train(digit_model(rank), Subset(train_set, USED), test_set, epochs, batch_size, lr, 0, checkpoint)
+    train_set, test_set = some_digits()
+    same_on_all_ranks(comm, train_set.dataset.fingerprint, "digits")
+    history = train(digit_model(rank), train_set, test_set, epochs, batch_size, lr, 0, checkpoint)
     assert len(history) == epochs
     return [{key: entry[key] for key in ("epoch", "loss", "accuracy")} for entry in history]
 
 
-USED = range(min(len(train_set), 12_800) // 64 * 64)  # full batches only; and of MNIST a part, which takes seconds
-EPOCHS = 8 if len(USED) < 10_000 else 2
+EPOCHS = 8 if len(some_digits()[0]) < 10_000 else 2  # of MNIST, some_digits takes a part
 checkpoint = os.path.join(tempfile.mkdtemp(), "digits.pt")
 
-with needs("setup", "make_loader", "make_optimizer", "synchronize_start", "train_epoch", "evaluate", "train"):
+seven = ("setup", "make_loader", "make_optimizer", "synchronize_start", "train_epoch", "evaluate", "train")
+with needs(*seven):
     print("Training, some seconds ...")
     one = world.run(training, COMM, RANK, EPOCHS, 64, 0.06, checkpoint, size=1, init="horovod", deadline=300)[0]
     four = world.run(training, COMM, RANK, EPOCHS, 16, 0.015, checkpoint, init="horovod", deadline=300)[0]
@@ -391,6 +385,59 @@ with needs("train"):
     title = f"What the model says: {wrong.sum()} of {len(test_set)} are wrong"
     framed = wrong[chosen].nonzero().flatten().tolist()
     display(digits_picture(test_set.images[chosen], captions, title, wrong=framed))
+
+# %% [markdown]
+# ## 8. In batch
+#
+# On a cluster, a job takes as many ranks as it gets: 2 today, 8 tomorrow. If each of them takes 64 images a step, that
+# is another training each time, with other losses. If all of them *share* 64 images, it is the same one, up to
+# rounding, on any number of ranks. So a run on eight can be repeated on one, and nobody has to believe it.
+
+# %% todo="batch_run"
+import horovod.torch as hvd
+from torch.utils.data import Dataset
+
+
+def batch_run(train_set: Dataset, test_set: Dataset, epochs: int, checkpoint: str) -> list[dict]:
+    """Train `digit_model(0)`, as rank 0 has it, by your `train` with seed 0; return the history that it returns.
+
+    However many ranks there are, in a step all together take 64 images (or as many as they can share evenly, where 64
+    cannot be), and the step is as long as that of one process with learning rate 0.06. Horovod is initialised. You may
+    call `digit_model(seed)` and `train`; of `train` the check has one that only notes what it is given.
+    """
+    ### BEGIN SOLUTION
+    size = hvd.size()
+    return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+    ### END SOLUTION
+
+
+# %% check="batch_run"
+check("batch_run")
+
+
+# %%
+def batch_training(comm, epochs: int, checkpoint: str) -> dict:
+    """`batch_run` on this rank's own copy of the data, which must be the same on all; as `record` takes it."""
+    train_set, test_set = some_digits()
+    same_on_all_ranks(comm, train_set.dataset.fingerprint, "digits")
+    history = batch_run(train_set, test_set, epochs, checkpoint)
+    assert len(history) == epochs
+    data = train_set.dataset.fingerprint
+    return {"todo": "batch_run", "history": history, "samples": len(train_set), "data": data}
+
+
+with needs(
+    "setup", "make_loader", "make_optimizer", "synchronize_start", "train_epoch", "evaluate", "train", "batch_run"
+):
+    done = world.run(batch_training, COMM, 3, checkpoint, init="horovod", deadline=300)[0]
+    print(f"{world.size} ranks: " + ", ".join(f"loss {entry['loss']:.4f}" for entry in done["history"]))
+    record(world=world, **done)
+
+# %% [markdown]
+# Where there is Slurm, save this notebook, and type `sbatch run.sh` in a terminal, in its folder. That runs the whole
+# notebook on all ranks of the job, over any number of nodes: `sbatch --nodes 2 --ntasks 4 run.sh`. The log tells the
+# losses, which are those above. `run.json` is the record of the run. Hand it in with the notebook: it is held against
+# what Slurm itself knows of the job, and against a short run of the same cells.
 
 # %% [markdown]
 # ## What Horovod does in a step

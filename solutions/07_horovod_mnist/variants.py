@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from autograde.variants import Wrong
+from autograde.variants import Wrong, cells, mistakes
 
 # Where the mistakes are known from.
 SOURCES = {
@@ -51,6 +51,9 @@ SOURCES = {
     "all write": "https://github.com/horovod/horovod/issues/58",
     "local rank 0 writes": "https://github.com/NVIDIA/apex/issues/886",
     "checkpoint": "https://github.com/horovod/horovod/issues/861",
+    "whole batch": "https://github.com/horovod/horovod/issues/1648",
+    "same batch": "https://github.com/horovod/horovod/issues/1619",
+    "effective batch": "https://github.com/horovod/horovod/issues/241",
 }
 
 SETUP = """
@@ -112,22 +115,17 @@ from torch.utils.data.distributed import DistributedSampler
 
 def train(model, train_set, test_set, epochs, batch_size, lr, seed, checkpoint):
 """
+BATCH_RUN = """
+import horovod.torch as hvd
 
 
-def cells(head: str, bodies: str) -> dict[str, str]:
-    """Title -> source of the whole cell, for each body in `bodies`."""
-    parts = [part.partition("\n") for part in bodies.strip().removeprefix("== ").split("\n== ")]
-    return {title: head.lstrip() + indent(body.rstrip(), "    ") + "\n" for title, _, body in parts}
+def batch_run(train_set, test_set, epochs, checkpoint):
+"""
 
 
 def wrong(head: str, bodies: str) -> dict[str, Wrong]:
     """The mistakes in `bodies`."""
-    found = {}
-    for title, source in cells(head, bodies).items():
-        name, _, about = title.partition(": ")
-        finding, _, known_from = about.partition(", ")
-        found[name] = Wrong(finding, source, SOURCES[known_from])
-    return found
+    return mistakes(cells(head, bodies), SOURCES)
 
 
 RIGHT = {
@@ -393,6 +391,20 @@ for epoch in range(epochs):
     loss = float(total[0] / total[1])
     history.append({"seconds": seconds, "epoch": epoch, "loss": loss, "accuracy": accuracy})
 return history
+""",
+    ),
+    "batch_run": cells(
+        BATCH_RUN,
+        """
+== by_keywords
+ranks = hvd.size()
+return train(
+    model=digit_model(seed=hvd.rank()), train_set=train_set, test_set=test_set, epochs=epochs,
+    batch_size=int(64 / ranks), lr=0.06 / ranks, seed=0, checkpoint=checkpoint,
+)
+== one_model_for_all
+history = train(digit_model(0), train_set, test_set, epochs, 64 // hvd.size(), 0.06 / hvd.size(), 0, checkpoint)
+return list(history)
 """,
     ),
 }
@@ -1213,5 +1225,53 @@ return total[0] / total[1]
                 ("history = []\n", "history = []\nbegan = time.perf_counter()\n"),
             ),
         ),
+    ),
+    "batch_run": wrong(
+        BATCH_RUN,
+        """
+== whole_batch_on_each_rank: batch-per-rank, whole batch
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06 / hvd.size(), 0, checkpoint)
+== longer_steps: lr-per-rank, same batch
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // hvd.size(), 0.06, 0, checkpoint)
+== one_process_s_settings: batch-per-rank, effective batch
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06, 0, checkpoint)
+== for_four_ranks: wrong-batch-size, effective batch
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 16, 0.015, 0, checkpoint)
+== scaled_up: wrong-lr, learning rate
+size = hvd.size()
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 * size, 0, checkpoint)
+== local_size: wrong-batch-size, local size
+size = max(1, hvd.local_size() // 2)
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / hvd.size(), 0, checkpoint)
+== a_float: wrong-batch-size, batch size
+size = hvd.size()
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 / size, 0.06 / size, 0, checkpoint)
+== a_seed_of_its_own: wrong-seed, set_epoch differs
+size, rank = hvd.size(), hvd.rank()
+return train(digit_model(rank), train_set, test_set, epochs, 64 // size, 0.06 / size, rank, checkpoint)
+== another_model: other-start, no broadcast
+size = hvd.size()
+return train(digit_model(size - 1), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+== sets_swapped: other-sets, modes
+size = hvd.size()
+return train(digit_model(hvd.rank()), test_set, train_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+== one_epoch_less: wrong-epochs, rate later
+size = hvd.size()
+return train(digit_model(hvd.rank()), train_set, test_set, epochs - 1, 64 // size, 0.06 / size, 0, checkpoint)
+== another_file: other-checkpoint, checkpoint
+size = hvd.size()
+return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, "digits.pt")
+== history_on_rank_0: other-history, metrics on rank 0
+size = hvd.size()
+history = train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+return history if hvd.rank() == 0 else None
+== nothing_returned: other-history, metrics
+size = hvd.size()
+train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+== only_rank_0: train-not-called, rank 0 only
+size = hvd.size()
+if hvd.rank() == 0:
+    return train(digit_model(0), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+""",
     ),
 }

@@ -1,0 +1,28 @@
+"""What lab 07 trains: its model, and as many images as take seconds."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.utils.data import Subset
+
+from course.data import Digits, digits
+
+BATCH = 64  # images in a step of all ranks together
+MOST = 12_800  # images; MNIST has more
+
+
+def digit_model(seed: int) -> nn.Module:
+    """Logits [B, 10] for images [B, 1, H, W], with weights that depend on `seed`."""
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        *(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten()),
+        *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10)),
+    )
+
+
+def some_digits() -> tuple[Subset, Digits]:
+    """Images to train on, whole batches of them, and the test set; each rank makes the same ones."""
+    train_set, test_set = digits()
+    return Subset(train_set, range(min(len(train_set), MOST) // BATCH * BATCH)), test_set
