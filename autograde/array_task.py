@@ -30,7 +30,7 @@ def main() -> int:
         if code_of(root, tasks.lab) != tasks.code:
             raise LabError(
                 f"{REPOSITORY} or the checks of {tasks.lab} are not the same here as where `lockstep grade` runs: all "
-                " nodes must see the same clone, and nobody may change it meanwhile"
+                "nodes must see the same clone, and nobody may change it meanwhile"
             )
         names = [name for name in tasks.chunks[task_index()] if name not in folder.finished()]
         return examine(folder, find_lab(root, tasks.lab), tasks, names)

@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def take(place: dict, streams: list[int]) -> None:
         os.environ.clear()
         os.environ.update(place["environment"])
         sys.argv = place["argv"]
+        tempfile.tempdir = None  # known from our own environment; it goes with the ranks that are replaced
         fresh_randomness()
         rank.become_engine(place["folder"], place["rank"])
         code = 0

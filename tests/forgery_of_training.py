@@ -26,6 +26,11 @@ PARTS = {
     "07 train_epoch": ["*.loss.value", "*.state", "*.forwards"],
     "07 evaluate": ["*.accuracy.value"],
     "07 train": ["begin", "state", "epochs", *(f"history.*.{name}.value" for name in ("epoch", "loss", "accuracy"))],
+    "07 batch_run": [
+        "losses",
+        *(f"calls.*.{name}" for name in ("sets", "checkpoint")),
+        *(f"calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
+    ],
     "10 setup": ["group", "device.type"],  # numbers in the group that was started; and see `groups`
     "10 make_loader": ["epochs"],
     "10 parallelize": [],
@@ -167,12 +172,20 @@ def trainings(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
 
 More = Callable[[dict, Sequence[Any], Sequence[Any]], bool]
+
+
+def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `batch_run`: the model that rank 0 passes on. The others get theirs from it."""
+    return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
+
+
 MORE: dict[str, More] = {
     "07 setup": current_gpus,
     "07 make_loader": loaders,
     "07 make_optimizer": first_options,
     "07 synchronize_start": momentum,
     "07 train": run_and_files,
+    "07 batch_run": rank_0s_start,
     "10 setup": groups,
     "10 parallelize": wrapping,
     "10 load_checkpoint": loads,

@@ -230,7 +230,8 @@ def test_the_probes_that_are_kept_give_the_evidence_that_the_full_ones_give(worl
     (tmp_path / "checks.py").write_text(probe_only(lab.checks.read_text(), lab.name))
     kept = load_checks(tmp_path / "checks.py", probes_only=True)
     for full, cut in zip(load_checks(lab.checks), kept, strict=True):
-        cases = draw_cases(full, seed=3)
+        drawn = draw_cases(full, seed=3)
+        cases = random.Random(full.todo).sample(drawn, min(3, len(drawn)))
         right = right_answer(lab, full.todo)
         seen = evidence(full, world, right, cases)
         assert ended(seen)

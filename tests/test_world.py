@@ -139,6 +139,16 @@ def test_a_deadlock_in_torch_or_horovod_is_told_as_well(world, init, subject, wh
     assert healthy(world)
 
 
+def test_ranks_that_were_replaced_have_a_folder_for_temporary_files(world):
+    hang = cell("def f(comm):\n    return comm.rank and comm.allreduce(1)")
+    file = cell(
+        "import tempfile\ndef f():\n    with tempfile.NamedTemporaryFile() as file:\n        return bool(file.name)"
+    )
+    for _ in range(2):
+        assert world.run(call, file) == [True] * 4
+        assert world.attempt(call, hang, COMM, deadline=30).state == "hang"
+
+
 def test_an_asynchronous_call_that_cannot_finish_is_a_deadlock_where_it_is_waited_for(world):
     late = cell(
         """

@@ -44,6 +44,7 @@ from course.figures.padding import padding_picture
 from course.figures.synchronisation import all_reduces_picture, bytes_picture
 from course.figures.training_steps import training_steps_picture
 from course.figures.translations import TranslationTable
+from course.record import record
 from course.scores import score
 from course.sentences import PAD, collate, loss_fn
 from course.tokens import train_tokenizer
@@ -409,10 +410,11 @@ check("train")
 # %% [markdown]
 # Now for real. Long sentences make long batches, mostly of padding, so this quick training leaves them out.
 
+
 # %%
-LONGEST, EPOCHS = 20, 4  # tokens of a sentence; epochs
-short = [pair for pair in pairs if pair_length(pair) <= LONGEST]
-unseen = [number for number, pair in enumerate(held_out) if pair_length(pair) <= LONGEST][:100]
+def short(pairs: list) -> list[int]:
+    """Numbers of the pairs that have at most 20 tokens."""
+    return [number for number, pair in enumerate(pairs) if pair_length(pair) <= 20]
 
 
 def training(pairs: list, held_out: list, vocabulary: int, epochs: int, checkpoint: str) -> dict:
@@ -428,21 +430,30 @@ def training(pairs: list, held_out: list, vocabulary: int, epochs: int, checkpoi
     return {"before": before, "losses": losses, "after": validate(model, test, loss_fn)}
 
 
+def by_epoch(losses: list[float], epochs: int, seconds: float) -> list[dict]:
+    """The mean loss of each epoch's steps, as `record` takes it."""
+    means = torch.tensor(losses).view(epochs, -1).mean(1).tolist()
+    return [{"epoch": epoch, "loss": loss, "seconds": seconds / epochs} for epoch, loss in enumerate(means)]
+
+
+EPOCHS = 4
+chosen, unseen = [pairs[number] for number in short(pairs)], short(held_out)[:100]
 folder = tempfile.TemporaryDirectory()
 checkpoint = f"{folder.name}/translator.pt"
 trained = None
 eight = ("setup", "make_loader", "parallelize", "train_step", "save_checkpoint", "load_checkpoint", "validate", "train")
 with needs(*eight):
-    print(f"{EPOCHS} epochs of {len(short)} sentences on 4 ranks. On 2 cores this takes about 12 s.")
+    print(f"{EPOCHS} epochs of {len(chosen)} sentences on {world.size} ranks. On 2 cores this takes about 12 s.")
     began = time.monotonic()
     tests = [held_out[number] for number in unseen]
-    seen = world.run(training, short, tests, len(tokenizer), EPOCHS, checkpoint, deadline=300)[0]
-    steps = len(seen["losses"])
-    print(f"{steps} steps in {time.monotonic() - began:.1f} s")
+    seen = world.run(training, chosen, tests, len(tokenizer), EPOCHS, checkpoint, deadline=300)[0]
+    steps, seconds = len(seen["losses"]), time.monotonic() - began
+    print(f"{steps} steps in {seconds:.1f} s")
     trained = build_model(len(tokenizer))
     trained.load_state_dict(torch.load(checkpoint, weights_only=True, map_location="cpu")["model"])
     marks = {"held out, before": (0, seen["before"]), "held out, after": (steps, seen["after"])}
     display(training_steps_picture({"training": seen["losses"]}, steps // EPOCHS, marks))
+    record("train", world, by_epoch(seen["losses"], EPOCHS, seconds), len(chosen), sentences.fingerprint)
 
 # %% [markdown]
 # Every rank made a model of its own, from its own seed, and yet they trained one. What does it make of sentences that
@@ -457,7 +468,25 @@ if trained is not None:
     display(TranslationTable(english[:6], italian[:6], before, after[:6]))
 
 # %% [markdown]
-# And where does it look, while it writes?
+# On a cluster, `sbatch run.sh` trains on all ranks of a job, and leaves the losses on record. `LAUNCHER=torchrun sbatch
+# run.sh` does it without a notebook, as training scripts are run: torchrun starts the ranks, and each calls this.
+
+
+# %%
+def batch_training(comm, epochs: int, checkpoint: str) -> dict:
+    """`training` on this rank's own copy of the sentences, as `record` takes it."""
+    sentences = sentence_pairs()
+    tokenizer = train_tokenizer(text for pair in sentences.train for text in pair)
+    pairs, held_out = tokenizer.encode_pairs(sentences.train), tokenizer.encode_pairs(sentences.held_out)
+    chosen, tests = ([of[number] for number in short(of)] for of in (pairs, held_out))
+    began = time.monotonic()
+    losses = training(chosen, tests[:100], len(tokenizer), epochs, checkpoint)["losses"]
+    history = by_epoch(losses, epochs, time.monotonic() - began)
+    return {"todo": "train", "history": history, "samples": len(chosen), "data": sentences.fingerprint}
+
+
+# %% [markdown]
+# Where does the model look, while it writes?
 
 # %%
 if trained is not None:
@@ -506,7 +535,7 @@ def weights_in(path: str) -> torch.Tensor:
 
 with needs(*eight):
     for size in (2, 4):
-        given = (short[:240], len(tokenizer))
+        given = (chosen[:240], len(tokenizer))
         whole, killed = f"{folder.name}/whole-{size}.pt", f"{folder.name}/killed-{size}.pt"
         [steps, *_] = world.run(short_training, *given, whole, size=size)
         outcome = world.attempt(short_training, *given, killed, 240 // (10 * size) * 3 // 2, size=size)
