@@ -134,19 +134,30 @@ def become_prober(request: dict, channel: socket.socket, output: int, folder: st
 
 def limit_passed(limits: dict, folder: str, thorough: bool) -> str | None:
     """The finding for the first limit that the processes in the jail have passed, if any."""
-    if sum(entry.isdigit() for entry in os.listdir("/proc")) > limits["processes"]:
+    if crowded(limits):
         return "process-limit"
     if not thorough:
         return None
     now = usage()
-    if now.threads > THREADS * limits["processes"]:
+    if crowded(limits) or now.threads > THREADS * limits["processes"]:
         return "process-limit"
     if now.cpu > limits["cpu"]:
         return "cpu-limit"
     besides = in_files(folder, "/dev/shm") + in_sockets(now.files)
-    if now.memory + besides > limits["memory"] and proportional(now.pids) + besides > limits["memory"]:
-        return "memory-limit"
+    if now.memory + besides > limits["memory"]:
+        exact = besides
+        for pid in now.pids:
+            if crowded(limits):  # each takes some milliseconds: time for a fork bomb to leave us none
+                return "process-limit"
+            exact += proportional((pid,))
+        if exact > limits["memory"]:
+            return "memory-limit"
     return None
+
+
+def crowded(limits: dict) -> bool:
+    """Whether there are more processes in the jail than there may be."""
+    return sum(entry.isdigit() for entry in os.listdir("/proc")) > limits["processes"]
 
 
 def last_line(output: bytes) -> str:

@@ -67,11 +67,14 @@ class Local:
         """Kill all ranks. places: what each rank noted of itself."""
         reaper.kill_marked(f"{mark}-ranks", spared=self._nursery.pid)
 
-    def ask_where(self, places: list[dict]) -> None:
-        """Have ranks write down where they stand."""
-        for place in places:
-            with suppress(ProcessLookupError):
+    def ask_where(self, places: dict[int, dict]) -> set[int]:
+        """Have ranks write down where they stand. places: what each noted of itself. Returns those that may answer."""
+        asked = set()
+        for member, place in places.items():
+            with suppress(ProcessLookupError):  # whoever notes its end is gone with it
                 os.kill(place["pid"], signal.SIGUSR1)
+                asked.add(member)
+        return asked
 
     @property
     def gone(self) -> bool:

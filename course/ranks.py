@@ -96,7 +96,8 @@ class RankProcesses:
         left out."""
         paths = {member: Path(self._path(member, "stack")) for member in members if self._alive(member)}
         before = {member: path.stat().st_size for member, path in paths.items() if path.exists()}
-        self.host.ask_where([self._status(member) for member in before])
+        asked = self.host.ask_where({member: self._status(member) for member in before})
+        before = {member: size for member, size in before.items() if member in asked}
         end = time.monotonic() + self.host.patience
         while not self._launcher_ended() and time.monotonic() < end:
             if all(paths[member].stat().st_size > size for member, size in before.items() if self._alive(member)):

@@ -142,9 +142,10 @@ class Slurm:
         self._signal("KILL", places)
         reaper.kill_marked(f"{mark}-ranks")
 
-    def ask_where(self, places: list[dict]) -> None:
-        """Have ranks write down where they stand."""
-        self._signal("USR1", places)
+    def ask_where(self, places: dict[int, dict]) -> set[int]:
+        """Have ranks write down where they stand. places: what each noted of itself. Returns those that may answer."""
+        self._signal("USR1", [*places.values()])
+        return {*places}
 
     @property
     def gone(self) -> bool:
