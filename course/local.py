@@ -20,6 +20,7 @@ class Local:
     """
 
     controller_ip = ""  # ipyparallel's own choice, which is this machine alone
+    binds = False  # ranks are the nursery's: they go on without mpiexec
     patience = 1.0  # seconds for a rank to write down where it stands
 
     def __init__(self, size: int, warm: bool) -> None:
@@ -90,7 +91,3 @@ class Local:
     def said(self) -> str:
         """What is to be known if ranks do not start."""
         return self._nursery.said if self._nursery else ""
-
-    def loss(self) -> str:
-        """Why all ranks are gone."""
-        return "mpiexec, which started it, has ended"

@@ -80,12 +80,12 @@ class RankProcesses:
         return [status["pid"] for member in range(self.size) if (status := self._status(member))]
 
     def dead(self, members: Any) -> bool:
-        """Whether one of these ranks has ended, or what started them."""
-        return self._launcher_ended() or any(self.exit_code(member) is not None for member in members)
+        """Whether one of these ranks has ended, or all of them."""
+        return self._all_ended() or any(self.exit_code(member) is not None for member in members)
 
     def loss(self) -> str | None:
         """Why all ranks are gone, if they are."""
-        return self.host.loss() if self._launcher_ended() else None
+        return self.host.loss() if self._all_ended() else None
 
     def exit_code(self, member: int) -> int | None:
         """Exit status of a rank's process, or minus the signal's number; None while it lives."""
@@ -99,13 +99,13 @@ class RankProcesses:
         asked = self.host.ask_where({member: self._status(member) for member in before})
         before = {member: size for member, size in before.items() if member in asked}
         end = time.monotonic() + self.host.patience
-        while not self._launcher_ended() and time.monotonic() < end:
+        while not self._all_ended() and time.monotonic() < end:
             if all(paths[member].stat().st_size > size for member, size in before.items() if self._alive(member)):
                 break
             time.sleep(0.01)
         time.sleep(0.02)  # the dump is written frame by frame
         there = {member: paths[member].read_text()[size:] for member, size in before.items() if self._alive(member)}
-        return {member: text for member, text in there.items() if text or not self._launcher_ended()}
+        return {member: text for member, text in there.items() if text or not self._all_ended()}
 
     def _alive(self, member: int) -> bool:
         return bool(self._status(member)) and self.exit_code(member) is None
@@ -269,9 +269,13 @@ class RankProcesses:
         started = self.cluster.engines.get(self._engine_set)
         return started is not None and not started.process.is_running()  # its state is told only when asked for
 
+    def _all_ended(self) -> bool:
+        """Whether no rank can be there, as what started them has ended."""
+        return self.host.binds and self._launcher_ended()
+
     def _failed(self) -> bool:
         """Whether what starts ranks, or one of them, ended, so that nothing more is to be waited for."""
-        return self.host.failed or self.dead(range(self.size))
+        return self.host.failed or self._launcher_ended() or self.dead(range(self.size))
 
     def _not_started(self) -> WorldError:
         """End everything; the error that says what was said."""

@@ -78,6 +78,7 @@ class Slurm:
     """
 
     controller_ip = "*"  # ranks on other nodes connect to it
+    binds = True  # ranks end with their srun
     patience = 5.0  # seconds for a rank to write down where it stands
 
     def __init__(self, size: int, nodes: int | None = None) -> None:
