@@ -97,9 +97,8 @@ def ended(number: str, settings: dict[str, str]) -> Job | None:
         return None
     options += ["--noheader", "--parsable2", f"--jobs={number}", f"--format={ENDED}"]
     lines = [line.split("|") for line in ask("sacct", *options).splitlines()]
-    whole = [
-        line for line in lines if line[0] == number
-    ]  # the others are its steps; of a requeued job, the last counts
+    # The others are its steps. Of a requeued job, the last counts.
+    whole = [line for line in lines if line[0] == number]
     if not whole:
         return None
     steps = [int(line[5]) for line in lines if re.fullmatch(rf"{number}\.\d+", line[0]) and line[5].isdigit()]

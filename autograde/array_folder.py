@@ -25,6 +25,7 @@ from autograde.evidence import LOST, Gathered
 from autograde.labs import Lab, find_lab, load_checks
 from autograde.limits import Limits
 from autograde.schema import load_evidence, problem
+from course.whole import write_whole
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MARGIN = 4096  # bytes that a line has besides evidence
@@ -230,10 +231,3 @@ def code_of(root: Path, lab: str) -> str:
 def plain_limits(limits: Limits) -> dict:
     """Limits as they come back from JSON."""
     return json.loads(json.dumps(limits.plain()))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that nobody ever sees half of, also where two write it at once."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)

@@ -30,6 +30,7 @@ from autograde.grading import submissions
 from autograde.labs import Lab, find_lab, load_checks
 from autograde.nbgrader_steps import answers
 from autograde.similar import ALIKE, FEWEST, Group, groups
+from course.whole import write_whole
 
 # Findings of runs that did not come to their end. All that end in "-limit" belong to them, too, and a lab's own names
 # for a deadlock, which are known by their report: a rank waits.
@@ -111,7 +112,8 @@ def write_report(root: Path, name: str) -> Path:
     path = grades.csv_path(course, lab).with_name("report.html")
     page = render(course, lab, checks, class_of(course, lab, [check.todo for check in checks]))
     try:
-        grades.write_whole(path, page.encode("utf-8", "replace"))  # half a surrogate pair is no text
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, page.encode("utf-8", "replace"))  # half a surrogate pair is no text
     except OSError as error:
         raise StepFailed(f"{path} is not written: {error.strerror or error}") from error
     return path

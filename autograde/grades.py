@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from autograde.converters import Course, printable
 from autograde.evidence import Marked
 from autograde.labs import Lab
 from autograde.nbgrader_steps import CLASS
+from course.whole import write_whole
 
 GRADED, MANUAL, FAILED = "graded", "needs manual grading", "not graded"
 WAITING, NOTHING = "not graded yet", "no submission"
@@ -126,18 +126,8 @@ def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
                 row.seed,
             ]
         )
-    write_whole(path, text.getvalue().encode())
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader finds the old one or the new one, never a part. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    try:
-        new.write_bytes(content)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
+    write_whole(path, text.getvalue().encode())
 
 
 def csv_path(course: Course, lab: Lab) -> Path:

@@ -32,7 +32,8 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from course.record import FILE, FORMAT, REPORTS, as_text, code_of, number, students_cells, told, write_whole
+from course.record import FILE, FORMAT, REPORTS, as_text, code_of, number, students_cells, told
+from course.whole import write_whole
 from course.world import RANKS
 
 PACKAGES = ("torch", "horovod", "mpi4py", "numpy", "ipyparallel")
@@ -209,10 +210,10 @@ class Batch:
             "errors": list(self.failed.values()),
             "runs": self.reported(),
         }
-        write_whole(self.path.with_name(FILE), as_text(made))
+        write_whole(self.path.with_name(FILE), as_text(made).encode())
         files = [FILE]
         if self.client is not None:
-            write_whole(self.executed, nbformat.writes(self.notebook))
+            write_whole(self.executed, nbformat.writes(self.notebook).encode())
             files.append(self.executed.name)
         if not made["runs"]:
             say("no training was put on record")

@@ -33,7 +33,6 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from course.world import World
@@ -123,13 +122,6 @@ def students_cells(cells: Iterable[dict]) -> dict[str, str]:
     """Source by grade_id, of the cells of a notebook that nbgrader has marked as the student's own to write."""
     tagged = ((cell.get("metadata", {}).get("nbgrader", {}), cell["source"]) for cell in cells)
     return {tag["grade_id"]: source for tag, source in tagged if tag.get("solution") and tag.get("grade_id")}
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody ever sees a part of it. Raises OSError."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text)
-    os.replace(part, path)
 
 
 def as_text(made: dict[str, Any]) -> str:

@@ -92,8 +92,8 @@ class Slurm:
         """What the ranks run on, in a few words."""
         if self._job is None:
             return "a Slurm job"
-        nodes = ask("squeue", "--noheader", f"--jobs={self._job}", "--format=%D").strip()
-        return f"Slurm job {self._job}, {nodes} node{'s' if nodes != '1' else ''}"
+        nodes = self._nodes()
+        return f"Slurm job {self._job}, {nodes} node{'s' if nodes != 1 else ''}"
 
     def make_folder(self) -> str:
         """A new folder for what ranks and their world tell each other, on a file system that all nodes see."""
@@ -128,8 +128,7 @@ class Slurm:
         if "SLURM_MPI_TYPE" not in os.environ:
             options.append("--mpi=pmix")
         # All nodes of the job that can have a rank each; what our own step was given is no limit.
-        nodes = int(ask("squeue", "--noheader", f"--jobs={self._job}", "--format=%D"))
-        return "srun", [*options, f"--nodes={min(nodes, self.size)}", "--input=none", "--kill-on-bad-exit=0"]
+        return "srun", [*options, f"--nodes={min(self._nodes(), self.size)}", "--input=none", "--kill-on-bad-exit=0"]
 
     def reaper_arguments(self, mark: str) -> list[str]:
         """What a reaper is told beside mark and folders."""
@@ -166,6 +165,10 @@ class Slurm:
     def loss(self) -> str:
         """Why all ranks are gone."""
         return self._end() or "Slurm ends all ranks when one dies"
+
+    def _nodes(self) -> int:
+        """How many the job has. Raises WorldError."""
+        return int(ask("squeue", "--noheader", f"--jobs={self._job}", "--format=%D"))
 
     def _end(self) -> str | None:
         """How the job ended; None: it runs, or there is none."""

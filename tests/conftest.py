@@ -14,8 +14,8 @@ from course.world import World
 @pytest.fixture(scope="session")
 def slurm_conf() -> Iterator[str]:
     """Path of the slurm.conf of a cluster of two nodes, which runs as long as the tests."""
-    with running_cluster() as path:
-        yield path
+    with running_cluster() as folder:
+        yield str(folder / "slurm" / "slurm.conf")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -16,16 +15,17 @@ PROGRAM = Path(__file__).resolve().parents[1] / "slurm" / "local" / "cluster"
 
 
 @contextmanager
-def running_cluster() -> Iterator[str]:
-    """Start one, and clean it up at the end. Gives the path of its slurm.conf."""
-    folder = tempfile.mkdtemp(prefix="ls")  # short, for the paths of sockets
-    os.chmod(folder, 0o755)
-    started = subprocess.run([sys.executable, PROGRAM, "start", f"{folder}/c"], capture_output=True, text=True)
+def running_cluster() -> Iterator[Path]:
+    """A folder that all users may enter, with a running cluster in its `slurm`. Both are gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="ls"))  # short, for the paths of sockets
+    folder.chmod(0o755)
+    cluster = [sys.executable, PROGRAM]
+    started = subprocess.run([*cluster, "start", folder / "slurm"], capture_output=True, text=True, timeout=60)
     try:
         assert started.returncode == 0, started.stderr
-        yield f"{folder}/c/slurm.conf"
+        yield folder
     finally:
-        subprocess.run([sys.executable, PROGRAM, "clean", f"{folder}/c"], check=True)
+        subprocess.run([*cluster, "clean", folder / "slurm"], check=True, timeout=60)
         shutil.rmtree(folder)
 
 

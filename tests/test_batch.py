@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from batch_course import NAME, REPOSITORY, Account, changed, fetched, make_course
+from slurm_cluster import running_cluster
 
 from autograde.labs import Lab
 from course.record import code_of, students_cells
@@ -30,13 +30,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
     """A folder that all users may enter, with a running cluster in its `slurm`."""
-    place = Path(tempfile.mkdtemp(prefix="batch-"))
-    place.chmod(0o755)
-    cluster = [sys.executable, REPOSITORY / "slurm/local/cluster"]
-    subprocess.run([*cluster, "start", place / "slurm"], check=True, timeout=60)
-    yield place
-    subprocess.run([*cluster, "clean", place / "slurm"], check=True, timeout=60)
-    shutil.rmtree(place)
+    with running_cluster() as place:
+        yield place
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,13 @@ import copy
 import json
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from batch_course import NAME, REPOSITORY, changed, fetched, make_course
+from batch_course import NAME, changed, fetched, make_course
 from classroom import Classroom
+from slurm_cluster import running_cluster
 
 from autograde import accounting
 from autograde.accounting import Job, look_up
@@ -185,13 +183,8 @@ def place() -> Iterator[Path]:
     """A folder that all users may enter, with a running cluster in its `slurm`."""
     if os.geteuid() != 0 or not shutil.which("slurmctld"):
         pytest.skip("starting Slurm takes root and slurmctld")
-    place = Path(tempfile.mkdtemp(prefix="records-"))
-    place.chmod(0o755)
-    cluster = [sys.executable, REPOSITORY / "slurm/local/cluster"]
-    subprocess.run([*cluster, "start", place / "slurm"], check=True, timeout=60)
-    yield place
-    subprocess.run([*cluster, "clean", place / "slurm"], check=True, timeout=60)
-    shutil.rmtree(place)
+    with running_cluster() as place:
+        yield place
 
 
 @pytest.fixture(scope="module")
