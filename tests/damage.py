@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\x00", b"<<<<<<< HEAD\n", b"NaN", b"\r", b"\x1f\x8b")
@@ -12,11 +15,23 @@ MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\x00", b"<<<<<<< HEAD\n", b"NaN", b"\r"
 
 def damage(notebook: dict, rng: random.Random) -> bytes:
     """The file of a notebook in which something goes wrong, somewhere."""
-    for _ in range(rng.randrange(1, 6)):
-        rng.choice((damage_value, damage_value, damage_value, damage_cells, damage_text))(notebook, rng)
-    text = json.dumps(notebook, ensure_ascii=rng.random() < 0.5)
+    with deep_recursion():
+        for _ in range(rng.randrange(1, 6)):
+            rng.choice((damage_value, damage_value, damage_value, damage_cells, damage_text))(notebook, rng)
+        text = json.dumps(notebook, ensure_ascii=rng.random() < 0.5)
     raw = text.encode("utf-8", "surrogatepass")
     return damage_bytes(raw, rng) if rng.random() < 0.2 else raw
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for what `nested` gives, and that inside another."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def damage_value(notebook: dict, rng: random.Random) -> None:
