@@ -116,6 +116,31 @@ def report(lab: str) -> None:
 
 
 @main.command()
+@click.argument("students", nargs=-1, metavar="[STUDENT]...")
+def enrol(students: tuple[str, ...]) -> None:
+    """Put all labs and these students into the gradebook, where they are not in it yet.
+
+    The formgrader then shows every lab, and also who hands in nothing.
+    """
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.converters import Course, StepFailed, describe
+    from autograde.labs import LabError, find_labs
+
+    root = course_root()
+    try:
+        course = Course(root)
+        for lab in find_labs(root):
+            if not course.knows(lab.name):
+                course.register(lab.name)
+        course.enrol(students)
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:
+        raise click.ClickException(describe(error)) from error
+
+
+@main.command()
 @click.argument("folder", required=False, envvar="LOCKSTEP_DATA", type=click.Path(file_okay=False, path_type=Path))
 def data(folder: Path | None) -> None:
     """Fetch MNIST and opus_books into FOLDER, by default the one that LOCKSTEP_DATA names."""

@@ -38,6 +38,7 @@ from autograde.limits import Limits
 from autograde.rebuild import Rebuilt, rebuild
 from autograde.sandboxes import Sandboxes
 from autograde.submitted import MAX_FILE, fingerprint, read_submission, refusal
+from course.jupyterhub.deadlines import PrivateRelease
 
 # Where a class lives in the course's folder. It is not below build/, which people delete.
 CLASS = "class"
@@ -59,6 +60,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     c.LabPreprocessor.root = str(root)
     c.ExchangeFactory.collect = PlainCollect
+    c.ExchangeFactory.release_assignment = PrivateRelease
     with contextlib.suppress(OSError):  # one may look at a course without being allowed to write to it
         make_class_folder(root)
     if shutil.which("alembic") is None:  # nbgrader starts it by name, also where nobody activated our environment

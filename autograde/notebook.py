@@ -10,14 +10,16 @@ import ast
 import os
 import pwd
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from IPython import get_ipython
+from IPython.display import DisplayHandle
 
 from autograde import check as contract
 from autograde import show
 from autograde.accounting import there_is_slurm
-from autograde.batch_records import look
 from autograde.check import Check, Finding, Result
 from autograde.labs import load_checks
 from autograde.subject import Subject, python_source
@@ -55,30 +57,35 @@ class Checker:
         """
         if todo not in self.checks:
             raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")
-        result = self.result(todo)
         execution = os.environ.get("NBGRADER_EXECUTION")
-        if execution == "validate" and not result.passed:
-            raise CheckFailed(show.text(result))
-        display(result)
+        with Place(progress=execution is None) as place:
+            result = self.result(todo, place)
+            if execution == "validate" and not result.passed:
+                raise CheckFailed(show.text(result))
+            place.show(show.text(result), show.html(result))
         if self.checks[todo].batch is not None and (said := self.about_record(self.checks[todo])):
             print(said)
         return result.score if execution == "autograde" else None
 
-    def result(self, todo: str) -> Result:
-        """The result of the check, without showing it."""
+    def result(self, todo: str, place: Place) -> Result:
+        """The result of the check. place: where its progress is shown."""
         check = self.checks[todo]
         seed = secrets.randbits(32) if self.seed is None else self.seed
         source = cell_that_defines(todo, executed_cells())
         if source is None:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
             return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
-        return contract.run(check, self.world, Subject(todo, source), seed)
+        cases = contract.draw_cases(check, seed)
+        gathered = contract.gather(check, self.world, Subject(todo, source), place.following(todo, cases))
+        return contract.judge(check, cases, gathered, seed)
 
     def about_record(self, check: Check) -> str:
         """What would be said of the record of a run in batch, if it were handed in now. Here it costs nothing.
 
         Nothing where there is no record, and no Slurm to make one.
         """
+        from autograde.batch_records import look  # takes 2 s: a lab without a batch run begins sooner
+
         cells = executed_cells()
         known = {todo: cell_that_defines(todo, cells) for todo in self.checks}
         sources = {todo: source for todo, source in known.items() if source is not None}
@@ -91,31 +98,44 @@ class Checker:
         )
 
 
-class Shown:
-    """Gives Jupyter both forms of a result."""
+class Place:
+    """One place in the output of a cell: what is shown there takes the place of what was shown before.
 
-    def __init__(self, result: Result) -> None:
-        self.result = result
+    progress: whether to show any; there is none outside of a notebook. Used as a context: an error empties the place.
+    """
 
-    def __repr__(self) -> str:
-        return show.text(self.result)
+    def __init__(self, progress: bool) -> None:
+        shell = get_ipython()
+        self.progress = progress and hasattr(shell, "kernel")
+        self._handle = DisplayHandle() if shell is not None else None
+        self._used = False
 
-    def _repr_html_(self) -> str:
-        return show.html(self.result)
+    def __enter__(self) -> Place:
+        return self
 
+    def __exit__(self, kind: type | None, *error: object) -> None:
+        if kind is not None and self._used:
+            self.show("", "")
 
-def display(result: Result) -> None:
-    """Show a result: HTML and plain text in a notebook, plain text elsewhere."""
-    from IPython import get_ipython
-    from IPython.display import display as show_in_notebook
+    def show(self, text: str, html: str) -> None:
+        """Show this: HTML and plain text in a notebook, plain text elsewhere."""
+        if self._handle is None:
+            print(text)
+        else:
+            put = self._handle.update if self._used else self._handle.display
+            put({"text/plain": text, "text/html": html}, raw=True)
+            self._used = True
 
-    show_in_notebook(Shown(result)) if get_ipython() is not None else print(show.text(result))
+    def following(self, todo: str, cases: Sequence[dict]) -> Iterator[dict]:
+        """The cases of the check of `todo`, one after the other; which one is at work is shown."""
+        for number, case in enumerate(cases):
+            if self.progress:
+                self.show(*show.progress(todo, number, len(cases)))
+            yield case
 
 
 def executed_cells() -> list[str]:
     """Source text of the cells that were run in this kernel, oldest first."""
-    from IPython import get_ipython
-
     shell = get_ipython()
     return list(shell.history_manager.input_hist_raw) if shell is not None else []
 

@@ -1,4 +1,9 @@
-"""How the result of a check looks: as HTML in a notebook and in feedback, and as plain text everywhere else."""
+"""How a check and its result look: as HTML in a notebook and in feedback, and as plain text everywhere else.
+
+The HTML needs no script and nothing from outside. Its colours are those of JupyterLab's theme, light or dark, or where
+there is none, as in feedback, those of a light page. It says in words what it shows in colour, and has no element of
+the headings h1 to h6, which JupyterLab would list in the lab's table of contents.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import html as markup
 
 from autograde.check import Finding, Result
 
-PASSED, PARTLY, FAILED = "#1a7f37", "#9a6700", "#cf222e"  # readable on light and on dark backgrounds, as borders
+PASSED = "var(--jp-success-color1, #1a7f37)"
+PARTLY = "var(--jp-warn-color1, #9a6700)"
+FAILED = "var(--jp-error-color1, #cf222e)"
 
 
 def number(points: float) -> str:
@@ -30,15 +37,16 @@ def text(result: Result) -> str:
 
 
 def html(result: Result) -> str:
-    """The result as an HTML fragment, without scripts or outside resources. Says in words what it shows in colour."""
+    """The result as an HTML fragment."""
     colour = PASSED if result.passed else PARTLY if result.score > 0 else FAILED
     findings = "".join(finding_html(finding, result) for finding in result.findings)
     return (
-        f'<section role="status" aria-label="Result of the check of {markup.escape(result.todo)}" '
+        f'<div role="status" aria-label="Result of the check of {markup.escape(result.todo)}" '
         f'style="border-left: 4px solid {colour}; padding: 0.3em 0.8em; margin: 0.3em 0">'
-        f"<strong>{'✓' if result.passed else '✗'} {markup.escape(heading(result))}</strong>"
+        f'<div role="heading" aria-level="3" style="font-weight: bold"><span aria-hidden="true">'
+        f"{'✓' if result.passed else '✗'}</span> {markup.escape(heading(result))}</div>"
         + (f'<ul style="margin: 0.4em 0 0; padding-left: 1.4em">{findings}</ul>' if findings else "")
-        + "</section>"
+        + "</div>"
     )
 
 
@@ -47,9 +55,17 @@ def finding_html(finding: Finding, result: Result) -> str:
     report = ""
     if finding.report:
         report = (
-            '<pre aria-label="What each rank did" style="margin: 0.3em 0; white-space: pre-wrap">'
+            '<pre role="group" aria-label="What each rank did" style="margin: 0.3em 0; white-space: pre-wrap">'
             f"{markup.escape(finding.report)}</pre>"
         )
     cost = f"{markup.escape(finding.key)}, −{number(min(finding.points, result.points))}"
     message = markup.escape(finding.message).replace("\n", "<br>")
     return f'<li style="margin: 0.2em 0">{message} <small>[{cost}]</small>{report}</li>'
+
+
+def progress(todo: str, done: int, cases: int) -> tuple[str, str]:
+    """A check that is at work, as plain text and as HTML. done: how many of its cases are."""
+    said = f"Checking {todo}" + (f", case {done + 1} of {cases}" if cases > 1 else "") + " ..."
+    known = f'value="{done}" max="{cases}" ' if cases > 1 else ""
+    label = f"Progress of the check of {markup.escape(todo)}"
+    return said, f'<div>{markup.escape(said)} <progress {known}aria-label="{label}"></progress></div>'

@@ -2,7 +2,8 @@
 
 Where there is a nursery (see `course.nursery`), it forks that process; else this program does. How the process ended,
 by exit status or signal, is noted, and this program stays until the world replaces its ranks. So a rank that dies does
-not take the MPI job with it at once, and the world can still ask the others where they stand.
+not take the MPI job with it at once, and the world can still ask the others where they stand. Without a nursery, that
+also needs `course.open_files`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import socket
 import sys
 import time
 from contextlib import suppress
+
+from course.open_files import share_open_files
 
 FOLDER = "LOCKSTEP_FOLDER"
 NURSERY = "LOCKSTEP_NURSERY"
@@ -139,6 +142,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
+            share_open_files(die_with_parent)
             become_engine(folder, rank)
             os._exit(0)
     stay(folder, rank, child)

@@ -19,6 +19,7 @@ from typing import Any
 from course import launch, rank, reaper
 from course.launch import WorldError
 from course.local import Local
+from course.progress import counted, ranks_bar
 from course.slurm import Slurm
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
@@ -51,15 +52,22 @@ class RankProcesses:
 
     def ready(self) -> None:
         """Return when all ranks are up; start what is missing."""
+        ready = ""
         if not self.running:
-            self._start()
-        elif not self.engines:
-            if self._launcher_ended():
-                self._launch()
-            self._connect("Replacing")
-        elif self.dead(range(self.size)) or (self.perhaps_busy and not self._answer()):
-            self.replace()
-            self._connect("Replacing")
+            with ranks_bar("Starting", self.size, self.progress) as bar:
+                self._start()
+                self._connect(bar)
+            ready = counted(self.size)
+        elif not self.engines or self.dead(range(self.size)) or (self.perhaps_busy and not self._answer()):
+            with ranks_bar("Replacing", self.size, self.progress) as bar:
+                if self.engines:
+                    self.replace()
+                elif self._launcher_ended():
+                    self._launch()
+                self._connect(bar)
+            ready = counted(self.size, "new ")
+        if ready and self.progress:
+            print(f"{ready} ready: {self.host.description}.")
         self.perhaps_busy = False
 
     def _answer(self) -> bool:
@@ -179,7 +187,6 @@ class RankProcesses:
         self._closing = closing
         self._ending = weakref.finalize(self, closing.close)
         self._launch()
-        self._connect("Starting")
 
     def _environment(self, kind: str) -> dict[str, str]:
         """Environment of the world's processes of a kind, "controller" or "ranks", which their mark tells apart."""
@@ -218,34 +225,20 @@ class RankProcesses:
         """Number and identity of each engine that the controller knows: numbers are given again, identities never."""
         return set(self.client._engines.items()) if self.client and self.client.ids else set()
 
-    def _connect(self, doing: str) -> None:
-        """Wait until all ranks are registered, with a progress bar, and note which engine is which rank."""
-        from tqdm import tqdm
-
+    def _connect(self, bar: Any) -> None:
+        """Wait until all ranks are registered, and note which engine is which rank."""
         if self.client is None:
             self.client = self.cluster.connect_client_sync()
             # Messages to processes that are gone would keep this one from ending.
             self._closing.callback(self.client.close, linger=0)
         began = time.monotonic()
-        bar = tqdm(
-            total=self.size,
-            desc=f"{doing} {self.size} MPI rank{'s' if self.size > 1 else ''}",
-            bar_format="{desc}: {bar:20} {n_fmt}/{total_fmt} ready, {elapsed}",
-            mininterval=0.5,
-            disable=not self.progress,
-            file=sys.stdout,
-            leave=False,
-        )
-        with bar:
-            while len(new := self._registered() - self._former) < self.size:
-                bar.update(sum(bool(self._status(member)) for member in range(self.size)) - bar.n)
-                if self._failed() or time.monotonic() - began > START_LIMIT:
-                    raise self._not_started()
-                time.sleep(0.02)
+        while len(new := self._registered() - self._former) < self.size:
+            bar.update(sum(bool(self._status(member)) for member in range(self.size)) - bar.n)
+            if self._failed() or time.monotonic() - began > START_LIMIT:
+                raise self._not_started()
+            time.sleep(0.02)
         self.engines = self._in_rank_order({engine for engine, _ in new})
         self._activate()
-        if self.progress and doing == "Starting":
-            print(f"{self.size} rank{'s' if self.size > 1 else ''} ready: {self.host.description}.")
 
     def _in_rank_order(self, engines: set[int]) -> list[int]:
         """The engines, by the rank that each says it is.

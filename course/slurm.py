@@ -17,6 +17,8 @@ import time
 from pathlib import Path
 from typing import TextIO
 
+from tqdm import tqdm
+
 from course import launch, reaper
 from course.launch import WorldError
 
@@ -164,7 +166,7 @@ class Slurm:
 
     def loss(self) -> str:
         """Why all ranks are gone."""
-        return self._end() or "Slurm ends all ranks when one dies"
+        return self._end() or "Slurm ended their step, as it does when a rank calls MPI_Abort"
 
     def _nodes(self) -> int:
         """How many the job has. Raises WorldError."""
@@ -215,7 +217,7 @@ def allocate(size: int, nodes: int | None, job_name: str, folder: Path, told: Te
                 job = number(log.read_text())
                 news = f"Slurm job {job}: {' '.join(job_state(job))}" if job else "Asking Slurm for a job ..."
                 if told and news != said:
-                    print(news, file=told, flush=True)
+                    tqdm.write(news, file=told)  # above the progress bar of a world
                     said = news
     except BaseException:
         asking.terminate()

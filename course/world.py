@@ -22,7 +22,9 @@ from course.launch import WorldError
 from course.local import Local
 from course.ranks import RankProcesses
 from course.report import Outcome, RankReport, judge_state
+from course.stuck import Stuck
 from course.subworld import Placeholder, Plan
+from course.uninterrupted import uninterrupted
 from course.watch import DamagedLog, read_log
 
 __all__ = ["COMM", "RANK", "SIZE", "Interrupted", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]
@@ -213,7 +215,6 @@ class World:
         pending = {rank: send(member, subworld.call, payload, zero) for rank, member in enumerate(members)}
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stuck = Stuck(self.stall)
-        interrupted = False
         limit = began + deadline
         try:
             while pending and time.monotonic() < limit:
@@ -228,19 +229,23 @@ class World:
                 if pending:
                     next(iter(pending.values())).wait(POLL)
         except KeyboardInterrupt:
-            interrupted = True
-        self._locate([reports[rank] for rank in pending], pending)
-        for rank, member in enumerate(members):
-            try:
-                reports[rank].events = read_log(log.format(rank=member))
-            except DamagedLog as error:
-                reports[rank].refuse(str(error))
+            with uninterrupted():  # who presses the stop button twice shall have the report, too
+                self._tell(reports, pending, log)
+                self._processes.replace()
+            stood = Outcome("interrupted", list(reports.values()), time.monotonic() - began)
+            raise Interrupted(f"stopped by you\n\n{stood.report}") from None
+        self._tell(reports, pending, log)
         ranks = list(reports.values())
-        outcome = Outcome(judge_state(ranks), ranks, time.monotonic() - began)
-        if interrupted:
-            self._processes.replace()
-            raise Interrupted(f"stopped by you\n\n{outcome.report}")
-        return outcome
+        return Outcome(judge_state(ranks), ranks, time.monotonic() - began)
+
+    def _tell(self, reports: dict[int, RankReport], pending: dict[int, Any], log: str) -> None:
+        """Fill in where the ranks stand that are not back, and what all of them communicated."""
+        self._locate([reports[rank] for rank in pending], pending)
+        for report in reports.values():
+            try:
+                report.events = read_log(log.format(rank=report.world_rank))
+            except DamagedLog as error:
+                report.refuse(str(error))
 
     def _take(self, report: RankReport, result: Any) -> None:
         """Fill in the report of a rank that is back."""
@@ -275,34 +280,6 @@ class World:
                 report.loss = loss if report.code is None else None
             else:
                 report.stand_at(stack)
-
-
-class Stuck:
-    """Notices that ranks make no progress: each log ends with a call that began and did not end, and none grows.
-
-    stall: for how many seconds.
-    """
-
-    def __init__(self, stall: float) -> None:
-        self.stall = stall
-        self.sizes: list[int] | None = None
-        self.seen = time.monotonic()
-
-    def since(self, logs: list[str]) -> bool:
-        """Whether nothing moved for `stall` seconds in these logs, and all of them wait."""
-        sizes = [os.path.getsize(log) if os.path.exists(log) else -1 for log in logs]
-        now = time.monotonic()
-        if sizes != self.sizes:
-            self.sizes, self.seen = sizes, now
-        return bool(logs) and now - self.seen > self.stall and all(waits(log) for log in logs)
-
-
-def waits(log: str) -> bool:
-    """Whether a rank stands in a communication call, by its log."""
-    try:
-        return any(event["state"] in ("called", "awaited") for event in read_log(log))
-    except DamagedLog:
-        return False
 
 
 def remove(path: str) -> None:

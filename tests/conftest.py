@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 
 from course.slurm import SHARED
@@ -32,3 +33,10 @@ def world() -> Iterator[World]:
     """Four real MPI ranks."""
     with World(4, progress=False) as world:
         yield world
+
+
+@pytest.fixture(scope="session")
+def hub() -> Iterator[Hub]:
+    """A JupyterHub with two courses, which runs as long as the tests; only root can start it."""
+    with running_hub({"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}) as hub:
+        yield hub

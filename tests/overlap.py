@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from itertools import combinations
 
@@ -56,9 +58,11 @@ def assert_words_are_readable(figure: Figure) -> None:
 
 def assert_sharp_on_light_ground(figure: Picture) -> None:
     """A notebook shows `figure` with two dots for one, with its text for those who cannot see it, on its own ground."""
-    png, shown = figure._repr_png_()
-    image = Image.open(io.BytesIO(png)).convert("RGBA")
+    data, metadata = figure._repr_mimebundle_()
+    shown = metadata["image/png"]
+    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"]))).convert("RGBA")
     assert image.width >= 2 * shown["width"] - 2
     assert shown["alt"]
+    assert f'<img width="{shown["width"]}" alt="{html.escape(shown["alt"])}" src=' in data["text/html"]
     corner = image.getpixel((2, 2))
     assert corner[3] == 255 and min(corner[:3]) > 240

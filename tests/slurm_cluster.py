@@ -15,12 +15,15 @@ PROGRAM = Path(__file__).resolve().parents[1] / "slurm" / "local" / "cluster"
 
 
 @contextmanager
-def running_cluster() -> Iterator[Path]:
-    """A folder that all users may enter, with a running cluster in its `slurm`. Both are gone at the end."""
+def running_cluster(*prefix: str) -> Iterator[Path]:
+    """A folder that all users may enter, with a running cluster in its `slurm`. Both are gone at the end.
+
+    prefix: command below which its daemons run.
+    """
     folder = Path(tempfile.mkdtemp(prefix="ls"))  # short, for the paths of sockets
     folder.chmod(0o755)
     cluster = [sys.executable, PROGRAM]
-    started = subprocess.run([*cluster, "start", folder / "slurm"], capture_output=True, text=True, timeout=60)
+    started = subprocess.run([*prefix, *cluster, "start", folder / "slurm"], capture_output=True, text=True, timeout=60)
     try:
         assert started.returncode == 0, started.stderr
         yield folder

@@ -11,6 +11,8 @@ from small_course import ANSWERS, LAB, make_course
 
 pytestmark = pytest.mark.side_by_side
 
+# All hand in as the account that runs the tests. tests/test_exchange.py has an account for each.
+ONE_ACCOUNT = "c.ExchangeCollect.check_owner = False"
 SECRET = "what only the instructor may read"
 
 
@@ -20,7 +22,7 @@ def room(tmp_path: Path) -> Classroom:
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "inside").write_text(SECRET)
-    room = Classroom(make_course(tmp_path / "course"), LAB)
+    room = Classroom(make_course(tmp_path / "course"), LAB, config=ONE_ACCOUNT)
     assert room.lockstep("build").exit_code == 0
     released = room.nbgrader("release_assignment", LAB)
     assert released.returncode == 0, released.stderr
@@ -54,6 +56,14 @@ def test_nbgraders_own_collect_does_the_same(room):
     assert done.returncode == 0, done.stderr
     assert not collected(room) & {"stolen.txt", "stolen", "stolen/inside", "pipe"}
     assert "stolen.txt is not collected: it is no regular file" in done.stderr
+
+
+def test_what_is_handed_in_from_another_account_is_not_collected(room):
+    room.config = "c.ExchangeCollect.check_owner = True"
+    done = room.nbgrader("collect", LAB)
+    assert done.returncode == 0, done.stderr
+    assert "it says that it is ada's, but is owned by" in done.stderr
+    assert collected(room) == set()
 
 
 def test_a_notebook_that_is_a_link_is_missing_from_the_submission(room):

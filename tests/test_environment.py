@@ -21,14 +21,15 @@ CONDA_NAMES = {
     "fastjsonschema": "python-fastjsonschema",
     "jupyter-client": "jupyter_client",
     "matplotlib": "matplotlib-base",
+    "playwright": "playwright-python",
     "torch": "pytorch",
 }
 
 # What conda needs and pip does not: Python and pip are there before pip starts.
 ONLY_CONDA = {"python", "pip"}
 
-# Extras that conda does without: its Horovod comes built.
-NOT_FOR_CONDA = {"horovod-build"}
+# Extras that conda does without: its Horovod comes built, its JupyterHub with the proxy.
+NOT_FOR_CONDA = {"horovod-build", "hub-proxy"}
 
 
 def pip_set(project: dict) -> dict[str, str]:
@@ -48,7 +49,9 @@ def conda_set(environment: dict) -> dict[str, str]:
     found = {}
     for requirement in environment["dependencies"]:
         if isinstance(requirement, dict):
-            assert requirement == {"pip": ["-e ."]}, "pip installs the kit alone"
+            *from_pypi, kit = requirement["pip"]
+            assert kit == "-e .", "pip installs the kit last"
+            found |= dict(name.split("==") for name in from_pypi)
             continue
         name, version = re.fullmatch(r"([\w.-]+?)(?:=|(?=<)|$)(.*)", requirement).groups()
         found[name] = version.partition("=")[0] if not version.startswith("<") else version
@@ -108,7 +111,9 @@ def test_every_pin_is_what_is_installed_here(project):
 
 
 def test_all_that_the_packages_import_is_a_declared_dependency(project):
-    declared = {re.match(r"[\w.-]+", name)[0].lower() for name in project["project"]["dependencies"]} | {"horovod"}
+    extras = project["project"]["optional-dependencies"]
+    listed = project["project"]["dependencies"] + extras["hub"] + extras["hub-proxy"]
+    declared = {re.match(r"[\w.-]+", name)[0].lower() for name in listed} | {"horovod"}
     distributions = packages_distributions()
     for path in [*ROOT.glob("course/**/*.py"), *ROOT.glob("autograde/**/*.py"), *ROOT.glob("solutions/*/*.py")]:
         for module in imported(path) - sys.stdlib_module_names - {"course", "autograde", "__future__"}:

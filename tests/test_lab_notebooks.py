@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -60,6 +62,15 @@ def test_with_its_solution_a_lab_runs_top_to_bottom_and_all_checks_pass(lab, tmp
     assert all(len(picture) > 5_000 for picture in pictures), "no picture is empty"
     errors = [o.text for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
     assert errors == [], "nothing is written to stderr"
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_lab_has_one_title_and_no_level_of_headings_is_left_out(lab):
+    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", prose, re.MULTILINE)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in pairwise(levels))
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)

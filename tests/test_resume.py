@@ -24,7 +24,7 @@ STUDENTS = {
     "eve": ANSWERS | {"double": "import os\nos._exit(0)"},
     "flo": ANSWERS,
 }
-KILLS = 6
+KILLS = 3
 
 
 def classroom(root: Path) -> Classroom:
@@ -67,7 +67,7 @@ def test_a_grading_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_p
     room, moments = classroom(tmp_path / "killed"), random.Random(0)
     for _ in range(KILLS):
         process = grading(room)
-        time.sleep(moments.uniform(0.3, 1.2) * seconds)
+        time.sleep(moments.uniform(0.2, 0.8) * seconds)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
     process = grading(room)

@@ -182,16 +182,28 @@ def test_an_endless_loop_is_too_slow_and_its_line_is_told(world):
         ("os._exit(7)", "its process exited with status 7"),
     ],
 )
-def test_a_rank_that_dies_is_told_by_rank_and_signal(world, launcher, death, told):
+def test_a_rank_that_dies_is_told_by_rank_and_signal(world, death, told):
     dies = cell(f"import os\ndef f(comm):\n    if comm.rank == 2:\n        {death}\n    return comm.allreduce(1)")
     outcome = world.attempt(call, dies, COMM)
     assert outcome.state == "rank-died"
     assert f"rank 2 died: {told}" in outcome.detail
-    if launcher == "slurm":
-        assert outcome.detail.endswith("ranks 0, 1 and 3 died: Slurm ends all ranks when one dies.")
-    else:
-        assert [rank.state == "died" for rank in outcome.ranks] == [False, False, True, False]
+    assert [rank.state == "died" for rank in outcome.ranks] == [False, False, True, False]
     assert healthy(world)
+
+
+def test_how_a_rank_died_is_told_also_where_its_parent_is_slow_to_notice(world):
+    dies = cell("""
+        import os, signal, subprocess
+        def f(comm):
+            if comm.rank == 2:
+                subprocess.Popen(["sh", "-c", f"sleep 2; kill -CONT {os.getppid()}"])
+                os.kill(os.getppid(), signal.SIGSTOP)
+                os.abort()
+            return comm.allreduce(1)
+    """)
+    outcome = world.attempt(call, dies, COMM)
+    assert outcome.detail == "rank 2 died: killed by SIGABRT; ranks 0, 1 and 3 wait in comm.allreduce, cell line 7."
+    assert world.run(call, SUM, COMM, size=1) == [(0, 1, 0)]
 
 
 def test_an_error_on_some_ranks_is_told_with_its_line_and_who_waits_for_them(world):

@@ -103,6 +103,15 @@ def test_the_end_of_a_job_is_told_and_the_world_asks_for_another(end, told):
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
+def test_the_end_of_a_step_is_told_and_the_world_goes_on():
+    aborts = cell("def f(comm):\n    if comm.rank:\n        comm.Abort(3)\n    comm.barrier()")
+    with World(2, nodes=2, launcher="slurm", progress=False) as world:
+        outcome = world.attempt(call, aborts, COMM)
+        assert outcome.state == "rank-died"
+        assert outcome.detail.endswith(" died: Slurm ended their step, as it does when a rank calls MPI_Abort.")
+        assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
+
+
 def test_a_drained_node_ends_its_ranks_no_sooner_than_they_are_done():
     with World(2, nodes=2, launcher="slurm", progress=False) as world:
         slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")

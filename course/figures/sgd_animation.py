@@ -14,7 +14,7 @@ from PIL import Image
 
 from course.figures.loss_curves import draw_losses, excess_loss, samples_seen
 from course.figures.loss_surface import RUN_COLOURS, Run, draw_surface, drawable, name_runs, window
-from course.figures.style import DOTS_PER_INCH, GROUND, SHARPNESS, Picture, look, new_figure
+from course.figures.style import DOTS_PER_INCH, GROUND, SHARPNESS, Picture, image_html, look, new_figure
 
 
 class Movie:
@@ -27,8 +27,7 @@ class Movie:
         return f"<{type(self).__name__}: {self.alt}>"
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(self.gif).decode()
-        return f'<img width="{self.width}" alt="{self.alt}" src="data:image/gif;base64,{data}">'
+        return image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
 
 
 def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: int = 48) -> Movie:

@@ -56,8 +56,7 @@ def draw_slices(
         if intervals <= NUMBERED:
             text = "?" if not ranks else str(ranks[0]) if len(ranks) == 1 else f"×{len(ranks)}"
             paper = {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}
-            style = {"color": GROUND} if len(ranks) == 1 else {"bbox": paper}
-            axes.text((i + 0.5) / intervals, 0.14, text, ha="center", va="bottom", **style)
+            axes.text((i + 0.5) / intervals, 0.14, text, ha="center", va="bottom", bbox=paper)
     x = np.linspace(0, 1, 400)
     axes.plot(x, function(x), color=INK, linewidth=1.6)
     inside = np.array([x for x in strays if 0 <= x <= 1])

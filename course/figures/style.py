@@ -6,6 +6,8 @@ is given to `display`.
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -55,7 +57,10 @@ LOOK = MappingProxyType(
 
 
 class Picture(Figure):
-    """A figure that a notebook shows as a sharp PNG image. alt: what it shows, for those who cannot see it."""
+    """A figure that a notebook shows as a sharp image. alt: what it shows, for those who cannot see it.
+
+    As HTML it has its description with it, which JupyterLab leaves out of a PNG; as PNG it goes where HTML does not.
+    """
 
     def __init__(self, *args: Any, alt: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -68,9 +73,16 @@ class Picture(Figure):
             self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
         return stream.getvalue()
 
-    def _repr_png_(self) -> tuple[bytes, dict]:
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         width, height = (round(inches * DOTS_PER_INCH) for inches in self.get_size_inches())
-        return self.png(SHARPNESS), {"width": width, "height": height, "alt": self.alt}
+        data = base64.b64encode(self.png(SHARPNESS)).decode()
+        shown = {"text/html": image_html("png", data, width, self.alt), "image/png": data}
+        return shown, {"image/png": {"width": width, "height": height, "alt": self.alt}}
+
+
+def image_html(kind: str, data: str, width: int, alt: str) -> str:
+    """An image as HTML. kind: "png" or "gif". data: the image in base64. width: as it is shown, in CSS pixels."""
+    return f'<img width="{width}" alt="{html.escape(alt)}" src="data:image/{kind};base64,{data}">'
 
 
 @contextmanager

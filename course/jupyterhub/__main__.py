@@ -1,0 +1,131 @@
+"""Starts a hub, after having seen to all that it needs. `./lockstep hub --help` explains it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+from course.jupyterhub import accounts
+from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
+from course.jupyterhub.folders import FoldersError, prepare
+from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place, close_clone
+from course.jupyterhub.proxy import left_over
+
+OURS = Path(__file__).with_name("jupyterhub_config.py")
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1024, 64000), default=8000, show_default=True, help="Port of the hub.")
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=REPOSITORY / "hub",
+    help="Folder of all its state. [default: hub/ in the clone]",
+)
+@click.option("--create-accounts", is_flag=True, help="Make accounts for those in courses.toml who have none (root).")
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JupyterHub configuration of your own, with what is to be different from ours.",
+)
+def main(port: int, folder: Path, create_accounts: bool, config: Path | None) -> None:
+    """Start a JupyterHub with the courses of FOLDER/courses.toml; the first start writes an example of that file.
+
+    As root, people log in with their accounts on this machine, and their servers run as these. As anybody else, it is
+    for trying out: all log in with one password, and all servers run as you. Run again, it goes on where it was.
+    """
+    place = Place(folder)
+    root = os.geteuid() == 0
+    first = not place.courses_file.exists()
+    try:
+        place.make()
+        lock = only_hub(place)
+        check_ports(port, left_over(place.proxy_file))
+        courses = read_courses(place.courses_file)
+        if root:
+            see_to_accounts(courses, place, create_accounts)
+            close_clone(REPOSITORY)
+        elif not (password := place.private / "password").exists():
+            password.touch(0o600)
+            password.write_text(secrets.token_urlsafe(9) + "\n")
+        prepare(place.exchange, {course.name: course.grader for course in courses})
+        for course in courses:
+            click.echo(f"{course.name}: {len(course.students)} students; preparing labs and gradebook ...")
+            place.make_course(course)
+    except (CoursesError, accounts.AccountsError, FoldersError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    except subprocess.CalledProcessError as error:
+        raise click.ClickException(f"{' '.join(map(str, error.cmd))} failed:\n{error.stderr[-2000:]}") from error
+    greet(place, courses, port, root, first)
+    os.environ |= {FOLDER: str(place.root), PORT: str(port), CONFIG: str(config.resolve()) if config else ""}
+    os.chdir(place.private)
+    sys.stdout.flush()
+    os.set_inheritable(lock, True)
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(OURS)])
+
+
+def only_hub(place: Place) -> int:
+    """Lock the folder for the hub that is going to run. Returns the open lock. Raises ClickException."""
+    lock = os.open(place.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise click.ClickException(
+            f"a hub runs with the state in {place.root}; end it, or name another --folder"
+        ) from None
+    return lock
+
+
+def check_ports(port: int, with_proxy: bool) -> None:
+    """See that nobody uses the ports of the hub and its proxy. with_proxy: one that goes has its two. Raises
+    ClickException."""
+    for one, use in ((port, "the hub's own"), (port + 1, "its proxy's"), (port + 81, "its API's"))[2 * with_proxy :]:
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", one))
+            except OSError as error:
+                raise click.ClickException(
+                    f"port {one}, {use}, is taken: {error.strerror}. Does another hub run? Else choose another port: "
+                    f"./lockstep hub --port {port + 2000}"
+                ) from error
+
+
+def see_to_accounts(courses: list[Course], place: Place, create: bool) -> None:
+    """See that everybody has an account, and can run what the labs need. Raises AccountsError."""
+    people, graders = everybody(courses), [course.grader for course in courses]
+    nobodies = accounts.missing(people), accounts.missing(graders)
+    if any(nobodies) and not create:
+        raise accounts.AccountsError(
+            f"No account: {', '.join(nobodies[0] + nobodies[1])}. People are those in {place.courses_file}, and "
+            "grader-COURSE owns a course's gradebook. `./lockstep hub --create-accounts` makes them."
+        )
+    accounts.create(*nobodies, place.private / "passwords")
+    for name in [*people[:1], *graders[:1]]:
+        accounts.check_readable(name)
+
+
+def greet(place: Place, courses: list[Course], port: int, root: bool, first: bool) -> None:
+    """Say where the hub is, and who can log in how."""
+    if first:
+        click.echo(
+            f"Two courses were made up as an example. Write your own into {place.courses_file}, and start again."
+        )
+    if root and (place.private / "passwords").exists():
+        click.echo(f"Passwords of the accounts that were made here: {place.private / 'passwords'}")
+    elif not root:
+        password = (place.private / "password").read_text().strip()
+        click.echo(f"For trying out: {', '.join(everybody(courses))} all log in with the password {password}")
+        click.echo("All servers run as you, so nobody is kept apart from anybody. Start it as root for a class.")
+    click.echo(f"The hub is at http://127.0.0.1:{port}/ when it says that it is running. Ctrl-C stops it.")
+
+
+if __name__ == "__main__":
+    main(prog_name="./lockstep hub")

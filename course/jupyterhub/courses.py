@@ -1,0 +1,122 @@
+"""Who takes part in which course: a file that the hub's admin writes, and what JupyterHub is told of it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXAMPLE = """\
+# Who takes part in which course. The hub reads this again when it changes.
+# Names are those of accounts. A student who is taken out keeps files and grades, and may not log in any more.
+
+[hpc]
+instructors = ["iris"]
+students = ["ada", "bob"]
+
+[deep-learning]
+instructors = ["noor"]
+students = ["bob", "cleo"]
+"""
+COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # part of an account's name, of a folder's and of an address
+PERSON = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")  # as Linux has them; nbgrader separates by "+"
+
+
+class CoursesError(Exception):
+    """The file of courses cannot be read. The message names the file, the place, and what is expected."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course with its own formgrader, gradebook and folder."""
+
+    name: str
+    instructors: tuple[str, ...]
+    students: tuple[str, ...]
+
+    @property
+    def grader(self) -> str:
+        """The account that the course's formgrader runs as: no person's, so that instructors can share it."""
+        return f"grader-{self.name}"
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """JupyterHub's groups by the names that nbgrader gives them, with their members."""
+        return {f"nbgrader-{self.name}": self.students, f"formgrade-{self.name}": self.instructors}
+
+
+def read_courses(path: Path) -> list[Course]:
+    """The courses that are described in a TOML file. Raises CoursesError."""
+    try:
+        described = tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:  # ValueError: what is no TOML, or no UTF-8
+        raise CoursesError(f"{path} cannot be read: {error}") from error
+    if not described:
+        raise CoursesError(f"{path} names no course.")
+    return [read_course(path, name, table) for name, table in described.items()]
+
+
+def read_course(path: Path, name: str, table: Any) -> Course:
+    """The course that is described in one table of the file. Raises CoursesError."""
+    if not COURSE.fullmatch(name):
+        raise CoursesError(f"{path}: [{name}]: a course's name has 1 to 24 of a-z, 0-9, - and _, a letter first.")
+    if not isinstance(table, dict) or not table.keys() <= {"instructors", "students"}:
+        raise CoursesError(f"{path}: [{name}] has `instructors` and `students`, and nothing else.")
+    people = {}
+    for kind in ("instructors", "students"):
+        people[kind] = table.get(kind, [])
+        if not isinstance(people[kind], list) or not all(isinstance(one, str) for one in people[kind]):
+            raise CoursesError(f'{path}: [{name}]: {kind} is a list of account names, as ["ada", "bob"].')
+        for one in people[kind]:
+            if not PERSON.fullmatch(one):
+                raise CoursesError(f"{path}: [{name}]: {one!r} among the {kind} can be no account.")
+    if both := sorted({*people["instructors"]} & {*people["students"]}):
+        raise CoursesError(f"{path}: [{name}]: {', '.join(both)} cannot be instructor and student of one course.")
+    return Course(name, tuple(people["instructors"]), tuple(people["students"]))
+
+
+def everybody(courses: Sequence[Course]) -> list[str]:
+    """All that may log in."""
+    return sorted({person for course in courses for person in course.instructors + course.students})
+
+
+def roles(courses: Sequence[Course]) -> list[dict[str, Any]]:
+    """What JupyterHub allows whom, in its own words: nobody gets more than is named here."""
+    return [
+        # nbgrader asks, from a person's server, for the courses of that person.
+        {
+            "name": "server",
+            "scopes": [
+                "users:activity!user",
+                "access:servers!server",
+                "read:users:groups!user",
+                "read:users:name!user",
+            ],
+        },
+        *(
+            {
+                "name": f"instructor-{course.name}",
+                "description": f"opens the formgrader of {course.name}",
+                "scopes": [
+                    f"access:services!service={course.name}",
+                    f"read:services!service={course.name}",
+                    f"list:services!service={course.name}",
+                ],
+                "groups": [f"formgrade-{course.name}"],
+            }
+            for course in courses
+        ),
+        {
+            "name": "roster",
+            "scopes": ["admin:users", "admin:groups", "list:users", "list:groups", "delete:servers"],
+            "services": ["roster"],
+        },
+        {
+            "name": "culler",
+            "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
+            "services": ["culler"],
+        },
+    ]

@@ -1,0 +1,132 @@
+"""JupyterHub for courses on one machine. `./lockstep hub` starts it.
+
+To change something, write a file of your own that has only that, and start it by `./lockstep hub --config FILE`:
+
+    c = get_config()
+    c.JupyterHub.ssl_cert = "/etc/ssl/hub.pem"
+
+README.md in this folder has such lines for TLS, login services, limits, culling and subdomains; slurm_config.py is such
+a file.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from course.jupyterhub.courses import everybody, read_courses, roles
+from course.jupyterhub.links import FormgraderLink
+from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
+from course.jupyterhub.proxy import proxy_command
+
+c = get_config()  # noqa: F821
+place = Place(Path(os.environ[FOLDER]))
+courses = read_courses(place.courses_file)
+port = int(os.environ[PORT])
+root = os.geteuid() == 0
+
+
+def landing_page(handler: object) -> str:
+    """Students come to their server, instructors to the page that links to formgraders, and to their server."""
+    user = handler.current_user
+    return "/hub/home" if user and any(group.name.startswith("formgrade-") for group in user.groups) else ""
+
+
+# --- Where it listens -------------------------------------------------------------------------------------------------
+# On this machine only: what leaves it must be encrypted, see README.md for TLS.
+c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
+# Fixed, as running servers must find the hub again after it was restarted.
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{port + 81}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{port + 1}"
+
+# Node itself, not a script that starts it and that would die without it.
+c.ConfigurableHTTPProxy.command = proxy_command()
+
+# --- What survives a restart ------------------------------------------------------------------------------------------
+# The database has tokens in it, and JupyterHub makes it readable by all: hence a folder that only the hub enters.
+c.JupyterHub.db_url = f"sqlite:///{place.private / 'jupyterhub.sqlite'}"
+c.JupyterHub.cookie_secret_file = str(place.private / "cookie_secret")
+c.ConfigurableHTTPProxy.pid_file = str(place.proxy_file)
+# Students go on working while the hub is restarted: its end does not end their servers.
+c.JupyterHub.cleanup_servers = False
+
+# --- Who may log in ---------------------------------------------------------------------------------------------------
+# Those in courses.toml, and nobody else whom the login service knows.
+c.Authenticator.allowed_users = set(everybody(courses))
+if root:
+    # The machine's accounts and passwords.
+    c.JupyterHub.authenticator_class = "pam"
+    # Sessions are for logins at a terminal; some of PAM's modules fail without one.
+    c.PAMAuthenticator.open_sessions = False
+else:
+    # One password for all, to try the hub out. Everybody could log in as anybody.
+    c.JupyterHub.authenticator_class = "shared-password"
+    c.SharedPasswordAuthenticator.user_password = (place.private / "password").read_text().strip()
+
+# --- What each may do -------------------------------------------------------------------------------------------------
+c.JupyterHub.load_groups = {
+    name: {"users": list(members)} for course in courses for name, members in course.groups.items()
+}
+c.JupyterHub.load_roles = roles(courses)
+
+# --- Everybody's JupyterLab -------------------------------------------------------------------------------------------
+# With root each server runs as its user's account, which keeps users apart. Without, all are one account.
+c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner" if root else "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
+c.Spawner.default_url = "/lab"
+c.JupyterHub.default_url = landing_page  # after logging in
+# What a person makes, others cannot read, wherever it is.
+c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', str(Path(sys.executable).parent / "jupyterhub-singleuser")]
+c.Spawner.environment = {
+    # Where the servers' own configuration is: the people's, who fetch and hand in, not the graders'.
+    "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "people"),
+    "LOCKSTEP_EXCHANGE": str(place.exchange),
+    "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+}
+# A class that begins starts all its servers at once; each takes a core for some seconds.
+c.JupyterHub.concurrent_spawn_limit = 10
+c.Spawner.start_timeout = 120
+c.Spawner.http_timeout = 120
+c.Spawner.args = [
+    # A world of four ranks has some 1 GB. It ends with its kernel, and a kernel ends when it was idle so many seconds,
+    # also where a forgotten browser still shows it; files and outputs stay.
+    "--MappingKernelManager.cull_idle_timeout=7200",
+    "--MappingKernelManager.cull_connected=True",
+    "--MappingKernelManager.cull_interval=120",
+]
+
+# --- Formgraders and helpers ------------------------------------------------------------------------------------------
+c.JupyterHub.services = [
+    {
+        "name": "roster",  # keeps people and groups as courses.toml says, also while the hub runs
+        "command": [sys.executable, "-m", "course.jupyterhub.roster", str(place.courses_file)],
+        "cwd": str(REPOSITORY),
+    },
+    {
+        "name": "culler",  # ends servers that nobody has used for a day
+        "command": [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=86400"],
+    },
+    *(
+        {
+            "name": course.name,
+            "url": f"http://127.0.0.1:{port + 1000 + number}",
+            "command": [str(Path(sys.executable).parent / "jupyterhub-singleuser")],
+            "cwd": str(place.course(course)),
+            # Its account owns the course's folder and gradebook; it is no person's, and nobody can log in as it.
+            **({"user": course.grader} if root else {}),
+            "environment": {
+                "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "grader"),
+                "LOCKSTEP_COURSE": str(place.course(course)),
+                "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+            },
+            # The hub asks who somebody is, which it knows; the formgrader gets nothing else.
+            "oauth_no_confirm": True,
+        }
+        for number, course in enumerate(courses)
+    ),
+]
+# The formgrader's links to files lack the address of their course.
+c.JupyterHub.extra_handlers = [(r"/(?:tree|notebooks|edit)/.*", FormgraderLink)]
+
+# --- What is different here, by the file that --config names ----------------------------------------------------------
+if own := os.environ.get(CONFIG):
+    load_subconfig(own)  # noqa: F821

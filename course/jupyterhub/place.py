@@ -1,0 +1,113 @@
+"""The folder that holds all of a hub's state, and who may see what of it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from course.jupyterhub.courses import EXAMPLE, Course
+
+# What the hub's processes are told by their environment.
+FOLDER = "LOCKSTEP_HUB"
+PORT = "LOCKSTEP_HUB_PORT"
+CONFIG = "LOCKSTEP_HUB_CONFIG"  # an admin's own file
+REPOSITORY = Path(__file__).resolve().parents[2]
+# What students' programs need of the clone. The rest has answers in it, or is of no use to them.
+FOR_ALL = (".venv", "autograde", "course", "hub", "labs", "lockstep_course.egg-info", "slurm")
+
+NBGRADER_CONFIG = '''\
+"""nbgrader in this course: its commands, its formgrader, `lockstep grade`."""
+
+import os
+from pathlib import Path
+
+from autograde.nbgrader_steps import configure
+
+c = get_config()
+c.CourseDirectory.course_id = {course!r}
+c.Exchange.root = {exchange!r}
+# Without root all hand in as one account, and a folder's owner says nothing.
+c.ExchangeCollect.check_owner = {check_owner}
+configure(c, Path({folder!r}))
+'''
+
+
+class Place:
+    """A hub's folder. It may be entered by all, and read by nobody: each part says who may read it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.courses_file = self.root / "courses.toml"
+        self.private = self.root / "private"  # of the hub: its database, its cookie's secret, its log
+        self.proxy_file = self.private / "proxy.pid"
+        self.exchange = self.root / "exchange"  # nbgrader's
+        self.courses = self.root / "courses"  # a folder for each, of its grader
+        self.homes = self.root / "homes"  # of users without accounts, where the hub has no root
+
+    def course(self, course: Course) -> Path:
+        """Folder of a course: its labs' source, its gradebook, its class."""
+        return self.courses / course.name
+
+    def make(self) -> None:
+        """Make the folder, and an example of courses.toml where there is none."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o711)
+        for folder, mode in ((self.private, 0o700), (self.courses, 0o711)):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(mode)
+        if not self.courses_file.exists():
+            self.courses_file.write_text(EXAMPLE)
+        self.courses_file.chmod(0o600)
+
+    def make_course(self, course: Course) -> None:
+        """Give a course a folder with the labs' source, build the labs in it, and put its students in the gradebook.
+
+        What is there stays: the instructors may have changed it. Runs as the grader's account, if we are root.
+        """
+        folder = self.course(course)
+        if not folder.exists():
+            made = folder.with_name(f".{course.name}.part")
+            shutil.rmtree(made, ignore_errors=True)
+            made.mkdir(mode=0o700)
+            shutil.copytree(REPOSITORY / "solutions", made / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
+            settings = {"course": course.name, "exchange": str(self.exchange), "folder": str(folder)}
+            settings["check_owner"] = os.geteuid() == 0
+            (made / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format_map(settings))
+            if os.geteuid() == 0:
+                give(made, course.grader)
+            as_grader(course, "build", folder=made)
+            made.rename(folder)
+        as_grader(course, "enrol", "--", *course.students, folder=folder)
+
+
+def as_grader(course: Course, *command: str, folder: Path) -> None:
+    """Run one of `./lockstep`'s commands in a course's folder as its grader. Raises CalledProcessError."""
+    environment = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    environment |= {"LOCKSTEP_COURSE": str(folder)}
+    account: dict = {}
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam(course.grader)
+        account = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        environment |= {"HOME": entry.pw_dir, "USER": course.grader}
+    else:
+        environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
+    program = [sys.executable, "-m", "autograde", *command]
+    subprocess.run(program, cwd=folder, env=environment, check=True, capture_output=True, text=True, **account)
+
+
+def give(folder: Path, account: str) -> None:
+    """Make an account and its own group the owners of a folder that nobody else can reach, and of all that is in it."""
+    for path in (folder, *folder.rglob("*")):
+        shutil.chown(path, account, pwd.getpwnam(account).pw_gid)
+
+
+def close_clone(repository: Path) -> None:
+    """Take from all others the right to look at what has answers in it: solutions, tests, the history."""
+    repository.chmod(0o711)
+    for path in repository.iterdir():
+        if path.name not in FOR_ALL and not path.is_symlink():
+            path.chmod(path.stat().st_mode & 0o700)

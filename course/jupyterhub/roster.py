@@ -1,0 +1,85 @@
+"""A hub service that keeps the hub's people and groups as the file of courses says, also while the hub runs.
+
+JupyterHub itself only adds at its start what its configuration names, and takes nobody out.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import requests
+
+from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
+
+LOOK = 2.0  # seconds between two looks at the file
+
+
+class Hub:
+    """The hub, through its REST API, with the rights of the service that this process is."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._session = requests.Session()
+        self._session.headers["Authorization"] = f"token {token}"
+
+    def ask(self, method: str, path: str, data: dict | None = None) -> list | dict | None:
+        """What the hub answers. Raises requests.RequestException."""
+        answer = self._session.request(method, f"{self._url}/{path}", json=data, timeout=60)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def people(self) -> set[str]:
+        """Names of all users."""
+        return {user["name"] for user in self.ask("GET", "users")}
+
+    def members(self) -> dict[str, set[str]]:
+        """Names of each group's users."""
+        return {group["name"]: set(group["users"]) for group in self.ask("GET", "groups")}
+
+
+def follow(hub: Hub, courses: Iterable[Course]) -> None:
+    """Add and remove users and members of groups, until all is as `courses` says. Who goes, has the server stopped."""
+    courses = list(courses)
+    wanted, known = set(everybody(courses)), hub.people()
+    if new := sorted(wanted - known):
+        hub.ask("POST", "users", {"usernames": new})
+        logging.info("in: %s", ", ".join(new))
+    for gone in sorted(known - wanted):
+        hub.ask("DELETE", f"users/{gone}")
+        logging.info("out: %s", gone)
+    groups = {name: set(members) for course in courses for name, members in course.groups.items()}
+    for name, members in hub.members().items():
+        due = groups.get(name, set())
+        for method, verb, change in (("POST", "gets", due - members), ("DELETE", "loses", members - due)):
+            if change:
+                hub.ask(method, f"groups/{name}/users", {"users": sorted(change)})
+                logging.info("%s %s %s", name, verb, ", ".join(sorted(change)))
+
+
+def main() -> None:
+    """Follow the file named by the argument, as long as the hub runs."""
+    logging.basicConfig(level=logging.INFO, format="roster: %(message)s")
+    path = Path(sys.argv[1])
+    hub = Hub(os.environ["JUPYTERHUB_API_URL"], os.environ["JUPYTERHUB_API_TOKEN"])
+    done = None
+    while True:
+        try:
+            state = path.stat().st_mtime_ns
+            if state != done:
+                done = state
+                follow(hub, read_courses(path))
+        except (CoursesError, OSError) as error:
+            logging.error("%s Nothing is changed.", error)
+        except requests.RequestException as error:  # the hub is still starting
+            logging.warning("trying again: %s", error)
+            done = None
+        time.sleep(LOOK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Keeps open what a rank has open, also when it dies, until its ranks are replaced.
+
+Slurm's PMIx server has all ranks killed when its connection to one of them closes, and ranks of Open MPI abort when a
+TCP connection between them does. Then nobody could tell how the first one died, and where the others stood.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+from collections.abc import Callable
+
+CLONE = {"x86_64": 56, "aarch64": 220}  # number of the system call; glibc offers it only on another stack
+CLONE_FILES, CLONE_PARENT = 0x400, 0x8000
+
+
+def share_open_files(begin: Callable[[], None]) -> None:
+    """Start a process that has the same descriptors open as this one, at any time: see CLONE_FILES in clone(2).
+
+    It is a child of this one's parent, calls `begin` and then does nothing; no signal but SIGKILL reaches it. This
+    process must have one thread only. Without effect on a machine that CLONE does not name. Raises OSError.
+    """
+    number = CLONE.get(platform.machine())
+    if number is None:
+        return
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    libc = ctypes.PyDLL(None, use_errno=True)  # PyDLL: the new process holds the interpreter's lock, as this one does
+    pid = libc.syscall(*map(ctypes.c_long, (number, CLONE_FILES | CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)))
+    if pid == 0:
+        begin()
+        while True:
+            signal.pause()
+    signal.pthread_sigmask(signal.SIG_SETMASK, former)
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), f"clone: {os.strerror(ctypes.get_errno())}")

@@ -1,0 +1,99 @@
+"""A real browser, and JupyterLab as `./lockstep lab` starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+from notebook_page import NotebookPage
+from playwright.sync_api import Browser, Page, sync_playwright
+from small_clone import ROOT, wait_for
+
+from autograde.build import build
+from autograde.labs import find_labs
+
+# It neither asks for the network nor for a sandbox, which root does not get.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in
+TOKEN = "secret"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a window. Each test makes contexts of its own in it: nothing is shared."""
+    program = shutil.which("chromium")
+    assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def screenshot() -> Callable[[Page, str], None]:
+    """Leaves a screenshot of a page under a name, if it is told where."""
+    folder = os.environ.get(SCREENSHOTS)
+
+    def leave(page: Page, name: str) -> None:
+        if folder:
+            page.screenshot(path=Path(folder) / f"{name}.png")
+
+    return leave
+
+
+@pytest.fixture(scope="module")
+def labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the labs in it, solved."""
+    folder = tmp_path_factory.mktemp("kit")
+    for lab in find_labs(ROOT):
+        for name, file in build(lab).instructor.items():
+            path = folder / "labs" / lab.name / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
+    return folder
+
+
+@contextmanager
+def jupyterlab(root: Path, state: Path) -> Iterator[str]:
+    """`./lockstep lab` on a folder, for a person who never used JupyterLab before: its address.
+
+    state: where it keeps what it remembers of that person.
+    """
+    assert list(ROOT.glob(".venv/lockstep.*")), "this needs a finished set-up: ./lockstep test"
+    folders = {f"JUPYTER_{kind}_DIR": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
+    server = subprocess.Popen(
+        [
+            *(ROOT / "lockstep", "lab", "--no-browser", "--ip=127.0.0.1", "--port=0"),
+            *(f"--ServerApp.root_dir={root}", f"--IdentityProvider.token={TOKEN}"),
+        ],
+        env=os.environ | folders | {"IPYTHONDIR": str(state / "ipython")},
+        stdout=(state / "log").open("w"),
+        stderr=subprocess.STDOUT,
+    )
+    about = state / "runtime" / f"jpserver-{server.pid}.json"
+    try:
+        wait_for(lambda: about.exists() or server.poll() is not None)
+        assert about.exists(), (state / "log").read_text()
+        yield json.loads(about.read_text())["url"]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def lab_page(browser: Browser, labs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NotebookPage]:
+    """Lab 03, solved, as a student opens it in the JupyterLab of `./lockstep lab`."""
+    with jupyterlab(labs, tmp_path_factory.mktemp("state")) as address:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        path = "labs/03_pi_allreduce/03_pi_allreduce.ipynb"
+        page.goto(f"{address}lab/tree/{path}?token={TOKEN}")
+        yield NotebookPage(page, cells=len(nbformat.read(labs / path, as_version=4).cells))
+        context.close()

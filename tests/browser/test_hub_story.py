@@ -1,0 +1,136 @@
+"""A lab's whole way through a class, in a browser: released, solved on ranks, handed in, graded, given back.
+
+LOCKSTEP_SCREENSHOTS names a folder in which a screenshot of each step is left.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hub_pages import (
+    cell_with,
+    fetch,
+    formgrader,
+    hand_in,
+    log_in,
+    of_student,
+    open_assignments,
+    open_notebook,
+    press,
+    read_feedback,
+    run_all,
+    save,
+    submissions,
+    validate,
+    write,
+)
+from playwright.sync_api import Browser, expect
+from running_hub import Hub
+from users import with_accounts
+
+pytestmark = [pytest.mark.timeout(900), *with_accounts]
+LAB = "03_pi_allreduce"
+RIGHT = """\
+import numpy as np
+
+
+def partial_sum(f, intervals: int, rank: int, size: int) -> float:
+    x = (np.arange(rank, intervals, size) + 0.5) / intervals
+    return float(np.sum(f(x)) / intervals)
+"""
+DEADLOCK = """\
+def parallel_pi(comm, intervals: int) -> float:
+    share = partial_sum(f, intervals, comm.rank, comm.size)
+    if comm.rank > 0:
+        share = comm.allreduce(share)
+    return share
+"""
+COMMENT = "Who is missing in this call? Count the ranks that come."
+
+
+def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, screenshot):
+    course = hub.name("hpc")
+
+    def page_of(person: str):
+        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+        log_in(page, hub.url, hub.name(person), hub.password(person))
+        return page
+
+    # The instructor releases the lab.
+    iris = page_of("iris")
+    lab = formgrader(iris, hub.url, course, LAB)
+    assert "Successfully released" in press(iris, lab, "release")
+    screenshot(iris, "01-released")
+
+    # Two students fetch it and run it on four ranks; one solves a TODO, the other makes a deadlock of one.
+    ada, bob = page_of("ada"), page_of("bob")
+    for page in (ada, bob):
+        open_assignments(page)
+        fetch(page, LAB)
+    screenshot(ada, "02-fetched")
+    for page in (ada, bob):
+        open_notebook(page, f"{course}/{LAB}/{LAB}.ipynb")
+        run_all(page)
+        expect(page.locator(".jp-OutputArea-output", has_text="Traceback")).to_have_count(0)
+    write(ada, cell_with(ada, "def partial_sum"), RIGHT)
+    expect(cell_with(ada, 'check("partial_sum")')).to_contain_text("partial_sum: passed, 3 of 3 points")
+    screenshot(ada, "03-passed")
+    write(bob, cell_with(bob, "def parallel_pi(comm"), DEADLOCK)
+    said = cell_with(bob, 'check("parallel_pi")')
+    expect(said).to_contain_text("0 of 3 points")
+    expect(said).to_contain_text("comm.allreduce")
+    screenshot(bob, "04-deadlock")
+
+    # They validate, and hand in.
+    for page in (ada, bob):
+        save(page)
+    said = validate(ada)
+    assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
+    for page in (ada, bob):
+        open_assignments(page)
+        assert "UTC" in hand_in(page, LAB)
+    screenshot(ada, "05-handed-in")
+
+    # The instructor collects, and grades in the sandbox.
+    lab = formgrader(iris, hub.url, course, LAB)
+    assert "Successfully collected" in press(iris, lab, "collect")
+    submissions(iris, lab)
+    for person, score in (("ada", "3 / 12"), ("bob", "0 / 12")):
+        row = of_student(iris, hub.name(person))
+        assert "Successfully autograded" in press(iris, row, "autograde")
+        expect(row).to_contain_text(score)
+    screenshot(iris, "06-graded")
+
+    # Bob's work is looked at, and gets a comment and a point.
+    iris.goto(f"{hub.url}/services/{course}/formgrader/manage_students/{hub.name('bob')}/{LAB}")
+    with iris.expect_response("**/api/comments*"):  # what is written sooner is overwritten by what comes
+        iris.get_by_role("link", name=LAB).last.click()
+    expect(
+        iris.get_by_text("waits in comm.allreduce").or_(iris.get_by_text("wait in comm.allreduce")).first
+    ).to_be_visible()
+    for field, said, kept in (("parallel_pi-comment", COMMENT, "comment"), ("parallel_pi-check", "1", "grade")):
+        with iris.expect_response(f"**/api/{kept}/*") as answer:
+            iris.locator(f"#{field}").fill(said)
+            iris.locator(f"#{field}").blur()
+        assert answer.value.ok
+    screenshot(iris, "07-commented")
+    submissions(iris, formgrader(iris, hub.url, course, LAB))
+    for person, score in (("ada", "3 / 12"), ("bob", "1 / 12")):
+        row = of_student(iris, hub.name(person))
+        expect(row).to_contain_text(score)
+        assert "Successfully generated feedback" in press(iris, row, "generate-feedback")
+        assert "Successfully released feedback" in press(iris, row, "release-feedback")
+    screenshot(iris, "08-given-back")
+
+    # Each student reads the own feedback, and has nobody else's.
+    for page, person, score, comment in ((ada, "ada", "3.0", False), (bob, "bob", "1.0", True)):
+        feedback = read_feedback(page, LAB)
+        assert f"{LAB} (Score: {score} / 12.0)" in feedback
+        assert (COMMENT in feedback) == comment
+        assert len([*hub.home(person).rglob("feedback/*/*.html")]) == 1
+        screenshot(page, f"09-feedback-{person}")
+
+    # Somebody else's instructor gets in nowhere.
+    noor = page_of("noor")
+    noor.goto(f"{hub.url}/services/{course}/formgrader")
+    expect(noor.get_by_text("403")).to_be_visible()
+    screenshot(noor, "10-refused")

@@ -1,0 +1,131 @@
+"""What somebody can do on a hub from outside, by HTTP and websockets: log in, start a server, run code, hand in."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from typing import Any
+
+import requests
+import websocket
+from running_hub import Hub
+
+TOO_MANY = 429  # HTTP: come again later
+
+
+class Session:
+    """A person at a browser. `ask` has that person's rights once logged in, and nobody's before."""
+
+    def __init__(self, hub: Hub, name: str) -> None:
+        self.hub, self.name = hub, name
+        self.web = requests.Session()
+        self.waited = 0  # how often a server was to be asked for again later
+
+    def log_in(self, password: str) -> requests.Response:
+        """Fill in the login form, and make a token where that was right. Returns the page that comes."""
+        login = f"{self.hub.url}/hub/login"
+        self.web.get(login, timeout=60)
+        form = {"username": self.name, "password": password, "_xsrf": self.web.cookies.get("_xsrf", path="/hub/")}
+        # Not to the own server, which the page that comes next would start.
+        page = self.web.post(f"{login}?next=/hub/home", data=form, timeout=60)
+        if page.ok:
+            made = self.web.post(
+                f"{self.hub.url}/hub/api/users/{self.name}/tokens",
+                params={"_xsrf": self.web.cookies.get("_xsrf", path="/hub/")},
+                json={},
+                timeout=60,
+            )
+            made.raise_for_status()
+            self.web.headers["Authorization"] = f"token {made.json()['token']}"
+        return page
+
+    def ask(self, method: str, path: str, **more: Any) -> requests.Response:
+        """Ask the hub, or what is behind it, whatever it answers."""
+        return self.web.request(method, f"{self.hub.url}/{path}", timeout=120, allow_redirects=False, **more)
+
+    def own(self, method: str, path: str, **more: Any) -> Any:
+        """Ask the own server, which must answer. Returns what it does, as JSON says it."""
+        answer = self.ask(method, f"user/{self.name}/{path}", **more)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def start_server(self) -> None:
+        """Start the own server, if it is not up, when there is room. Returns when it answers."""
+        if self.server_answers():
+            return
+        while (answer := self.ask("POST", f"hub/api/users/{self.name}/server")).status_code == TOO_MANY:
+            self.waited += 1
+            time.sleep(0.5)
+        answer.raise_for_status()
+        while not self.server_answers():
+            time.sleep(0.2)
+
+    def server_answers(self) -> bool:
+        """Whether the own server is up."""
+        return self.ask("GET", f"user/{self.name}/api/status").ok
+
+    def stop_server(self) -> None:
+        """Stop the own server, and return when it is gone."""
+        answer = self.ask("DELETE", f"hub/api/users/{self.name}/server")
+        answer.raise_for_status()
+        while self.ask("GET", f"hub/api/users/{self.name}").json()["servers"]:
+            time.sleep(0.2)
+
+    def start_kernel(self) -> Kernel:
+        """Start a kernel in the own server."""
+        return Kernel(self, self.own("POST", "api/kernels", json={"name": "python3"})["id"])
+
+    def assignments(self, action: str, course: str, lab: str) -> Any:
+        """Press a button of the Assignment List: fetch, submit, fetch_feedback. Returns what it answers."""
+        return self.own("POST", f"assignments/{action}", json={"course_id": course, "assignment_id": lab})
+
+    def grade(self, course: str, action: str) -> Any:
+        """Press a button of a course's formgrader. Returns what it answers."""
+        answer = self.ask("POST", f"services/{course}/formgrader/api/{action}")
+        answer.raise_for_status()
+        return answer.json()
+
+
+class Kernel:
+    """A kernel in somebody's server."""
+
+    def __init__(self, session: Session, kernel: str) -> None:
+        self.session, self.id = session, kernel
+        self.address = f"user/{session.name}/api/kernels/{kernel}"
+
+    def run(self, code: str, timeout: float = 180) -> str:
+        """Run code. Returns what it printed. Raises RuntimeError with the error that it ended with."""
+        url = f"{self.session.hub.url.replace('http', 'ws', 1)}/{self.address}/channels"
+        header = {"Authorization": self.session.web.headers["Authorization"]}
+        message = uuid.uuid4().hex
+        request = {
+            "channel": "shell",
+            "header": {
+                "msg_id": message,
+                "msg_type": "execute_request",
+                "version": "5.3",
+                "username": "",
+                "session": "x",
+            },
+            "parent_header": {},
+            "metadata": {},
+            "content": {"code": code, "silent": False, "store_history": False, "allow_stdin": False},
+        }
+        printed = []
+        connection = websocket.create_connection(url, header=header, timeout=timeout)
+        try:
+            connection.send(json.dumps(request))
+            while True:
+                said = json.loads(connection.recv())
+                if said["parent_header"].get("msg_id") != message:
+                    continue
+                content = said["content"]
+                if said["msg_type"] == "stream":
+                    printed.append(content["text"])
+                elif said["msg_type"] == "error":
+                    raise RuntimeError("\n".join(content["traceback"]))
+                elif said["msg_type"] == "status" and content["execution_state"] == "idle":
+                    return "".join(printed)
+        finally:
+            connection.close()
