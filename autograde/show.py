@@ -60,7 +60,7 @@ def finding_html(finding: Finding, result: Result) -> str:
         )
     cost = f"{markup.escape(finding.key)}, −{number(min(finding.points, result.points))}"
     message = markup.escape(finding.message).replace("\n", "<br>")
-    return f'<li style="margin: 0.2em 0">{message} <small>[{cost}]</small>{report}</li>'
+    return f'<li style="margin: 0.2em 0">{message} <small style="white-space: nowrap">[{cost}]</small>{report}</li>'
 
 
 def progress(todo: str, done: int, cases: int) -> tuple[str, str]:

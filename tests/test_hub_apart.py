@@ -304,7 +304,7 @@ def test_the_hub_tells_and_does_for_everybody_the_own_only(day):
 
 def test_a_world_is_driven_by_its_owner(day, tmp_path):
     hub = day.hub
-    (file,) = Path(day.world).glob("profile/security/ipcontroller-client.json")
+    (file,) = Path(day.world).glob("profile/security/*-client.json")
     assert hub.run_as("ada", "python", "-c", COUNT_RANKS, file).stdout.strip() == "2"
     forged = hub.home("bob") / "forged.json"
     forged.write_text(json.dumps(json.loads(file.read_text()) | {"key": "0" * 36}))

@@ -6,7 +6,6 @@ import re
 from urllib.parse import urlsplit
 
 from jupyterhub.handlers import BaseHandler
-from tornado.web import HTTPError
 
 
 class FormgraderLink(BaseHandler):
@@ -15,6 +14,7 @@ class FormgraderLink(BaseHandler):
     def get(self) -> None:
         """Redirect, by the page that the link is on."""
         came = re.match(r".*/services/[^/]+(?=/formgrader/)", urlsplit(self.request.headers.get("Referer", "")).path)
-        if not came:
-            raise HTTPError(404)
-        self.redirect(came.group() + self.request.uri.removeprefix(self.hub.base_url.rstrip("/")))
+        if came:
+            self.redirect(came.group() + self.request.uri.removeprefix(self.hub.base_url.rstrip("/")))
+        else:
+            self.send_error(404)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import requests
 
+from course.jupyterhub.accounts import missing
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 
 LOOK = 2.0  # seconds between two looks at the file
@@ -49,11 +50,16 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
     if new := sorted(wanted - known):
         hub.ask("POST", "users", {"usernames": new})
         logging.info("in: %s", ", ".join(new))
+        if os.geteuid() == 0 and (nobodies := missing(new)):
+            logging.warning("no account, so cannot log in: %s. Make one: useradd, passwd", ", ".join(nobodies))
     for gone in sorted(known - wanted):
         hub.ask("DELETE", f"users/{gone}")
         logging.info("out: %s", gone)
     groups = {name: set(members) for course in courses for name, members in course.groups.items()}
-    for name, members in hub.members().items():
+    there = hub.members()
+    if unknown := sorted(course.name for course in courses if not course.groups.keys() <= there.keys()):
+        logging.warning("new: %s. A course gets its formgrader when the hub is started again.", ", ".join(unknown))
+    for name, members in there.items():
         due = groups.get(name, set())
         for method, verb, change in (("POST", "gets", due - members), ("DELETE", "loses", members - due)):
             if change:

@@ -12,6 +12,8 @@ c.ServerApp.jpserver_extensions = {
 # Its tokens and paths are nobody's business on a page.
 c.FormgradeExtension.debug = False
 c.ServerApp.default_url = "/formgrader"
+# An instructor who is taken out is out in seconds, not in JupyterHub's five minutes.
+c.HubAuth.cache_max_age = 5
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
 c.LabApp.extra_labextensions_path = [str(lab / "labextensions")]
