@@ -18,6 +18,11 @@ CAUSES = (
         f"connect (behind a proxy: export https_proxy=http://...; `pip config list` shows the index), {AGAIN}",
     ),
     (
+        r"npm .*(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET)",
+        "no network: npm's registry cannot be reached",
+        f"connect (behind a proxy: export https_proxy=http://...; `npm config get registry` shows it), {AGAIN}",
+    ),
+    (
         r"CERTIFICATE_VERIFY_FAILED|SSLError",
         "the certificate of the package index is not trusted here",
         f"export PIP_CERT=<file with your institution's certificate>, {AGAIN}",
