@@ -116,7 +116,7 @@ def report(lab: str) -> None:
 
 
 @main.command()
-@click.argument("students", nargs=-1, metavar="[STUDENT]...")
+@click.argument("students", nargs=-1, metavar="[ID[=NAME]]...")
 def enrol(students: tuple[str, ...]) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
@@ -133,7 +133,7 @@ def enrol(students: tuple[str, ...]) -> None:
         for lab in find_labs(root):
             if not course.knows(lab.name):
                 course.register(lab.name)
-        course.enrol(students)
+        course.enrol({student: name for student, _, name in (one.partition("=") for one in students)})
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:

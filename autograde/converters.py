@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -130,11 +130,14 @@ class Course:
         """The folder of one submission in a step: "submitted", "autograded" or "feedback"."""
         return Path(self.directory.format_path(getattr(self.directory, f"{step}_directory"), student, lab))
 
-    def enrol(self, students: Iterable[str]) -> None:
-        """Put students into the gradebook."""
+    def enrol(self, students: Mapping[str, str]) -> None:
+        """Put students into the gradebook that are not in it, by their ids, with names; without one the id is shown."""
         with self.gradebook() as gradebook:
-            for student in students:
-                gradebook.update_or_create_student(student)
+            known = {student.id for student in gradebook.students}
+            for student, name in students.items():
+                if student not in known:
+                    first, _, last = (name or student).rpartition(" ")
+                    gradebook.add_student(student, first_name=first, last_name=last)
 
     def knows(self, lab: str) -> bool:
         """Whether the lab is in the gradebook, with cells."""

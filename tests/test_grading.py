@@ -270,3 +270,13 @@ def test_enrolled_students_without_a_submission_are_in_the_list(small):
         gradebook.add_student("zoe")
     small.grade()
     assert small.rows()["zoe"]["status"] == "no submission"
+
+
+def test_enrolling_adds_labs_and_students_and_changes_no_name(small):
+    assert small.lockstep("enrol", "ada=Ada King Lovelace", "bob").exit_code == 0
+    assert small.lockstep("enrol", "ada=A. L.", "cleo").exit_code == 0
+    with small.gradebook() as gradebook:
+        names = {student.id: (student.first_name, student.last_name) for student in gradebook.students}
+        assert [assignment.name for assignment in gradebook.assignments] == [LAB]
+        assert gradebook.find_assignment(LAB).max_score == 5
+    assert names == {"ada": ("Ada King", "Lovelace"), "bob": ("", "bob"), "cleo": ("", "cleo")}

@@ -81,7 +81,7 @@ class Place:
                 give(made, course.grader)
             as_grader(course, "build", folder=made)
             made.rename(folder)
-        as_grader(course, "enrol", "--", *course.students, folder=folder)
+        as_grader(course, "enrol", "--", *(f"{one}={full_name(one)}" for one in course.students), folder=folder)
 
 
 def as_grader(course: Course, *command: str, folder: Path) -> None:
@@ -97,6 +97,14 @@ def as_grader(course: Course, *command: str, folder: Path) -> None:
         environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
     program = [sys.executable, "-m", "autograde", *command]
     subprocess.run(program, cwd=folder, env=environment, check=True, capture_output=True, text=True, **account)
+
+
+def full_name(account: str) -> str:
+    """The name of an account's person, empty if the machine does not have it."""
+    try:
+        return pwd.getpwnam(account).pw_gecos.partition(",")[0]
+    except KeyError:
+        return ""
 
 
 def give(folder: Path, account: str) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import requests
 
-from course.jupyterhub.accounts import missing
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 
 LOOK = 2.0  # seconds between two looks at the file
@@ -34,6 +33,16 @@ class Hub:
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
+    def refusal(self, method: str, path: str) -> str:
+        """Why the hub refuses something; empty if it does not. Raises requests.RequestException, if it fails."""
+        try:
+            self.ask(method, path)
+        except requests.HTTPError as error:
+            if error.response.status_code != 400:
+                raise
+            return str(error.response.json()["message"])
+        return ""
+
     def people(self) -> set[str]:
         """Names of all users."""
         return {user["name"] for user in self.ask("GET", "users")}
@@ -47,11 +56,14 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
     """Add and remove users and members of groups, until all is as `courses` says. Who goes, has the server stopped."""
     courses = list(courses)
     wanted, known = set(everybody(courses)), hub.people()
-    if new := sorted(wanted - known):
-        hub.ask("POST", "users", {"usernames": new})
-        logging.info("in: %s", ", ".join(new))
-        if os.geteuid() == 0 and (nobodies := missing(new)):
-            logging.warning("no account, so cannot log in: %s. Make one: useradd, passwd", ", ".join(nobodies))
+    for new in sorted(wanted - known):
+        if refused := hub.refusal("POST", f"users/{new}"):
+            logging.warning(
+                "%s is not let in: %s. If there is no account, make it and save the file again.", new, refused
+            )
+            wanted.discard(new)
+        else:
+            logging.info("in: %s", new)
     for gone in sorted(known - wanted):
         hub.ask("DELETE", f"users/{gone}")
         logging.info("out: %s", gone)
@@ -60,7 +72,7 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
     if unknown := sorted(course.name for course in courses if not course.groups.keys() <= there.keys()):
         logging.warning("new: %s. A course gets its formgrader when the hub is started again.", ", ".join(unknown))
     for name, members in there.items():
-        due = groups.get(name, set())
+        due = groups.get(name, set()) & wanted
         for method, verb, change in (("POST", "gets", due - members), ("DELETE", "loses", members - due)):
             if change:
                 hub.ask(method, f"groups/{name}/users", {"users": sorted(change)})
@@ -79,11 +91,11 @@ def main() -> None:
             if state != done:
                 done = state
                 follow(hub, read_courses(path))
-        except (CoursesError, OSError) as error:
-            logging.error("%s Nothing is changed.", error)
         except requests.RequestException as error:  # the hub is still starting
             logging.warning("trying again: %s", error)
             done = None
+        except (CoursesError, OSError) as error:
+            logging.error("%s Nothing is changed.", error)
         time.sleep(LOOK)
 
 

@@ -83,7 +83,7 @@ class Seen:
         return [row for row in self.grades if row[0] in students]
 
 
-def graded(root: Path, attacks: Sequence[Attack], limits: dict, jobs: int = 2, seconds: float = 400) -> Seen:
+def graded(root: Path, attacks: Sequence[Attack], limits: dict, jobs: int = 3, seconds: float = 400) -> Seen:
     """Grade the neighbours and these attackers, in a course at `root`. limits: over LIMITS."""
     adopt_orphans()
     with field(root, LIMITS | limits) as (place, doors):
