@@ -19,10 +19,13 @@ from typing import Any
 from course import launch, rank, reaper
 from course.launch import WorldError
 from course.local import Local
+from course.magics import before_cell, tell_outputs_apart
+from course.ports import reserved_ports
 from course.progress import counted, ranks_bar
 from course.slurm import Slurm
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
+PORTS = 18  # that a controller listens on
 PATIENCE = 3.0  # seconds that ranks may take to answer after a `%px` cell
 
 
@@ -161,6 +164,9 @@ class RankProcesses:
         log = logging.Logger("lockstep.world", logging.INFO)
         log.addHandler(logging.FileHandler(f"{self.folder}/cluster.log"))
         os.mkdir(f"{self.folder}/profile")
+        closing = ExitStack()
+        # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.
+        ports = closing.enter_context(reserved_ports(PORTS))
         self.cluster = ipyparallel.Cluster(
             engines=launch.RankLauncher,
             n=self.size,
@@ -174,12 +180,12 @@ class RankProcesses:
                 "--HeartMonitor.period=200",
                 "--HeartMonitor.max_heartmonitor_misses=300",
                 "--Hub.registration_timeout=60000",
+                f"--IPController.ports={','.join(map(str, ports))}",
             ],
             shutdown_atexit=False,
             log=log,
         )
         self.client: Any = None
-        closing = ExitStack()
         closing.callback(self.host.close)
         closing.callback(watchdog.wait)
         closing.callback(watchdog.stdin.close)
@@ -287,16 +293,5 @@ class RankProcesses:
             view.activate()
             if not self._in_notebook:
                 self._in_notebook = True
+                tell_outputs_apart()
                 shell.events.register("pre_run_cell", before_cell(weakref.ref(self)))
-
-
-def before_cell(processes: weakref.ref[RankProcesses]) -> Callable[[Any], None]:
-    """What a notebook calls before each cell: ``%px`` does not know of ranks that are being replaced, so we wait."""
-
-    def wait(info: Any) -> None:
-        living = processes()
-        if living is not None and living.running and "%px" in info.raw_cell:
-            living.ready()
-            living.perhaps_busy = True
-
-    return wait

@@ -23,7 +23,7 @@ class Session:
         self.waited = 0  # how often a server was to be asked for again later
 
     def log_in(self, password: str) -> requests.Response:
-        """Fill in the login form, and make a token where that was right. Returns the page that comes."""
+        """Fill in the login form, and make a token where that was right. Returns what comes last."""
         login = f"{self.hub.url}/hub/login"
         self.web.get(login, timeout=60)
         form = {"username": self.name, "password": password, "_xsrf": self.web.cookies.get("_xsrf", path="/hub/")}
@@ -36,7 +36,8 @@ class Session:
                 json={},
                 timeout=60,
             )
-            made.raise_for_status()
+            if not made.ok:  # taken out in between
+                return made
             self.web.headers["Authorization"] = f"token {made.json()['token']}"
         return page
 

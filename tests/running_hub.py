@@ -32,8 +32,8 @@ class Hub:
 
     def __init__(self, folder: Path, courses: Mapping[str, tuple[list[str], list[str]]], *options: str) -> None:
         self.folder, self.options = folder, options
-        self.tag = f"-{os.getpid()}"
         self.port = free_ports(len(courses))
+        self.tag = f"-{self.port}"
         self.url = f"http://127.0.0.1:{self.port}"
         self.courses = {self.name(course): people for course, people in courses.items()}
         self.log = folder.with_name(f"{folder.name}.log")
@@ -81,7 +81,7 @@ class Hub:
         """End the hub; people's servers go on."""
         pid = int(next(self.running("jupyterhub", "-f")))
         os.kill(pid, how)
-        self.process.wait(30)
+        self.process.wait(60)
 
     def running(self, *words: str, uid: int | None = None) -> Iterator[str]:
         """Process ids of what has all these words on its command line, and belongs to this hub (and to an account)."""
@@ -133,7 +133,10 @@ class Hub:
     def remove(self) -> None:
         """End everything that runs, and remove accounts and homes."""
         if self.process is not None and self.process.poll() is None:
-            self.end()
+            with suppress(subprocess.TimeoutExpired, StopIteration):
+                self.end()
+            for pid in self.running(""):
+                os.kill(int(pid), signal.SIGKILL)
         accounts = [entry for entry in pwd.getpwall() if entry.pw_name.endswith(self.tag)]
         uids = {entry.pw_uid for entry in accounts}
         kill_all_of(uids, spared="course/reaper.py")  # which then removes the worlds' folders

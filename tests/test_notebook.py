@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from textwrap import dedent
 
 import nbformat
 import pytest
@@ -108,6 +109,18 @@ def test_px_runs_on_the_same_ranks_in_rank_order_also_after_a_deadlock(tmp_path)
     for printed in (first, again):
         assert "here is rank 0" in text_of(printed) and "here is rank 1" in text_of(printed)
     assert text_of(ranks) == text_of(ranks_again) == "[0, 1]"
+
+
+def test_px_shows_what_every_rank_printed_also_where_that_came_before_it_looked(tmp_path):
+    late = """
+    view = world._processes.client[world._processes.engines]
+    printed = view.execute("print('early')", silent=False, block=False)
+    printed.wait_for_output()
+    with printed.stream_output():
+        pass
+    """
+    (cell,) = run(tmp_path, dedent(late))
+    assert "[stdout:0] early" in text_of(cell) and "[stdout:1] early" in text_of(cell)
 
 
 def test_the_stop_button_frees_a_cell_at_once_and_tells_where_the_ranks_stood(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -47,8 +48,8 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     try:
         place.make()
         lock = only_hub(place)
-        check_ports(port, left_over(place.proxy_file))
         courses = read_courses(place.courses_file)
+        check_ports(port, len(courses), left_over(place.proxy_file))
         if root:
             see_to_accounts(courses, place, create_accounts)
             close_clone(REPOSITORY)
@@ -68,6 +69,7 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     os.chdir(place.private)
     sys.stdout.flush()
     os.set_inheritable(lock, True)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background of a script; its services end by it
     os.execv(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(OURS)])
 
 
@@ -83,10 +85,12 @@ def only_hub(place: Place) -> int:
     return lock
 
 
-def check_ports(port: int, with_proxy: bool) -> None:
-    """See that nobody uses the ports of the hub and its proxy. with_proxy: one that goes has its two. Raises
+def check_ports(port: int, courses: int, with_proxy: bool) -> None:
+    """See that nobody uses the ports that the hub takes. with_proxy: one that goes has two of them. Raises
     ClickException."""
-    for one, use in ((port, "the hub's own"), (port + 1, "its proxy's"), (port + 81, "its API's"))[2 * with_proxy :]:
+    uses = {port: "the hub's own", port + 1: "its proxy's", port + 81: "its API's"}
+    uses |= {port + 1000 + number: "a formgrader's" for number in range(courses)}
+    for one, use in [*uses.items()][2 * with_proxy :]:
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

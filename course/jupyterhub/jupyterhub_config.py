@@ -62,6 +62,14 @@ else:
     c.JupyterHub.authenticator_class = "shared-password"
     c.SharedPasswordAuthenticator.user_password = (place.private / "password").read_text().strip()
 
+# Both that and a wrong password are told in the same words, so here is what to do.
+c.JupyterHub.template_vars = {
+    "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
+    "yet cannot log in; ask your instructor."
+    if root
+    else "To try it out: any name of courses.toml, and the password that ./lockstep hub printed."
+}
+
 # --- What each may do -------------------------------------------------------------------------------------------------
 c.JupyterHub.load_groups = {
     name: {"users": list(members)} for course in courses for name, members in course.groups.items()
@@ -82,6 +90,8 @@ c.Spawner.environment = {
     "LOCKSTEP_EXCHANGE": str(place.exchange),
     "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
 }
+# A server that died is noticed after so many seconds, and can be started again.
+c.Spawner.poll_interval = 10
 # A class that begins starts all its servers at once; each takes a core for some seconds.
 c.JupyterHub.concurrent_spawn_limit = 10
 c.Spawner.start_timeout = 120
@@ -95,21 +105,23 @@ c.Spawner.args = [
 ]
 
 # --- Formgraders and helpers ------------------------------------------------------------------------------------------
+# They end with the hub, also where it is killed; else the next one would meet them.
+ending_with_hub = ["setpriv", "--pdeathsig", "TERM", "--"]
 c.JupyterHub.services = [
     {
         "name": "roster",  # keeps people and groups as courses.toml says, also while the hub runs
-        "command": [sys.executable, "-m", "course.jupyterhub.roster", str(place.courses_file)],
+        "command": [*ending_with_hub, sys.executable, "-m", "course.jupyterhub.roster", str(place.courses_file)],
         "cwd": str(REPOSITORY),
     },
     {
         "name": "culler",  # ends servers that nobody has used for a day
-        "command": [sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=86400"],
+        "command": [*ending_with_hub, sys.executable, "-m", "jupyterhub_idle_culler", "--timeout=86400"],
     },
     *(
         {
             "name": course.name,
             "url": f"http://127.0.0.1:{port + 1000 + number}",
-            "command": [str(Path(sys.executable).parent / "jupyterhub-singleuser")],
+            "command": [*ending_with_hub, str(Path(sys.executable).parent / "jupyterhub-singleuser")],
             "cwd": str(place.course(course)),
             # Its account owns the course's folder and gradebook; it is no person's, and nobody can log in as it.
             **({"user": course.grader} if root else {}),

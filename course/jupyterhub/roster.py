@@ -64,9 +64,6 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
             wanted.discard(new)
         else:
             logging.info("in: %s", new)
-    for gone in sorted(known - wanted):
-        hub.ask("DELETE", f"users/{gone}")
-        logging.info("out: %s", gone)
     groups = {name: set(members) for course in courses for name, members in course.groups.items()}
     there = hub.members()
     if unknown := sorted(course.name for course in courses if not course.groups.keys() <= there.keys()):
@@ -77,6 +74,9 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
             if change:
                 hub.ask(method, f"groups/{name}/users", {"users": sorted(change)})
                 logging.info("%s %s %s", name, verb, ", ".join(sorted(change)))
+    for gone in sorted(known - wanted):  # last, as each server takes seconds to end
+        hub.ask("DELETE", f"users/{gone}")
+        logging.info("out: %s", gone)
 
 
 def main() -> None:
