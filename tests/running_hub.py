@@ -9,6 +9,7 @@ import secrets
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -27,14 +28,20 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 class Hub:
     """A hub on this machine, its folder, and its people, whose names are made longer so that none exists already.
 
-    courses: instructors and students by course. options: of `./lockstep hub`.
+    courses: instructors and students by course. options: of `./lockstep hub`. certificate: of a hub that has one.
     """
 
-    def __init__(self, folder: Path, courses: Mapping[str, tuple[list[str], list[str]]], *options: str) -> None:
-        self.folder, self.options = folder, options
+    def __init__(
+        self,
+        folder: Path,
+        courses: Mapping[str, tuple[list[str], list[str]]],
+        *options: str,
+        certificate: Path | None = None,
+    ) -> None:
+        self.folder, self.options, self.certificate = folder, options, certificate
         self.port = free_ports(len(courses))
         self.tag = f"-{self.port}"
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.port}"
         self.courses = {self.name(course): people for course, people in courses.items()}
         self.log = folder.with_name(f"{folder.name}.log")
         self.process: subprocess.Popen | None = None
@@ -70,9 +77,10 @@ class Hub:
 
     def answers(self) -> bool:
         """Whether the hub and the formgraders can be reached."""
+        trusted = ssl.create_default_context(cafile=self.certificate) if self.certificate else None
         try:
             for path in ("hub/health", *(f"services/{course}/api" for course in self.courses)):
-                urlopen(Request(f"{self.url}/{path}"), timeout=5).close()
+                urlopen(Request(f"{self.url}/{path}"), timeout=5, context=trusted).close()
         except (URLError, OSError):
             return False
         return True
@@ -165,12 +173,14 @@ def kill_all_of(uids: set[int], spared: str | None = None) -> None:
 
 
 @contextmanager
-def running_hub(courses: Mapping[str, tuple[list[str], list[str]]], *options: str) -> Iterator[Hub]:
+def running_hub(
+    courses: Mapping[str, tuple[list[str], list[str]]], *options: str, certificate: Path | None = None
+) -> Iterator[Hub]:
     """A hub with these courses that runs, in a folder that all may enter. All is gone at the end."""
     folder = Path(tempfile.mkdtemp(prefix="hub-"))
     folder.chmod(0o711)
     modes = {path: path.stat().st_mode for path in (REPOSITORY, *REPOSITORY.iterdir()) if not path.is_symlink()}
-    hub = Hub(folder / "hub", courses, *options)
+    hub = Hub(folder / "hub", courses, *options, certificate=certificate)
     try:
         hub.start()
         yield hub
