@@ -12,6 +12,16 @@ from course.slurm import SHARED
 from course.world import World
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the tests that are not `side_by_side`, a hub's may run beside the rest: `--dist loadgroup` keeps each in order.
+
+    A hub mostly waits, and so does the grading of attacks. Others measure times, or look at the whole machine.
+    """
+    for item in items:
+        if item.get_closest_marker("side_by_side") is None:
+            item.add_marker(pytest.mark.xdist_group("hub" if "test_hub_" in item.path.name else "machine"))
+
+
 @pytest.fixture(scope="session")
 def slurm_conf() -> Iterator[str]:
     """Path of the slurm.conf of a cluster of two nodes, which runs as long as the tests."""
