@@ -13,9 +13,10 @@ from course.world import World
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the tests that are not `side_by_side`, a hub's may run beside the rest: `--dist loadgroup` keeps each in order.
+    """Let tests of a hub run beside the others that are not `side_by_side`, which all have to wait for each other.
 
-    A hub mostly waits, and so does the grading of attacks. Others measure times, or look at the whole machine.
+    Those measure times, or look at the whole machine. A hub mostly waits, and so does the grading of attacks, which
+    comes first. `--dist loadgroup` gives each group to one worker, in order.
     """
     for item in items:
         if item.get_closest_marker("side_by_side") is None:
