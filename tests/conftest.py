@@ -12,17 +12,6 @@ from course.slurm import SHARED
 from course.world import World
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests of a hub run beside the others that are not `side_by_side`, which all have to wait for each other.
-
-    Those measure times, or look at the whole machine. A hub mostly waits, and so does the grading of attacks, which
-    comes first. `--dist loadgroup` gives each group to one worker, in order.
-    """
-    for item in items:
-        if item.get_closest_marker("side_by_side") is None:
-            item.add_marker(pytest.mark.xdist_group("hub" if "test_hub_" in item.path.name else "machine"))
-
-
 @pytest.fixture(scope="session")
 def slurm_conf() -> Iterator[str]:
     """Path of the slurm.conf of a cluster of two nodes, which runs as long as the tests."""
