@@ -22,7 +22,7 @@ c.JupyterHub.bind_url = f"https://127.0.0.1:{os.environ['LOCKSTEP_HUB_PORT']}"
 c.JupyterHub.ssl_key = KEY
 c.JupyterHub.ssl_cert = CERTIFICATE
 server = str(Path(sys.executable).parent / "jupyterhub-singleuser")
-c.Spawner.cmd = ["sh", "-c", 'umask 077; ulimit -u 321; exec "$0" "$@"', server]
+c.Spawner.cmd = ["sh", "-c", 'umask 077; exec prlimit --nproc=321 "$0" "$@"', server]
 """
 
 
