@@ -24,9 +24,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
-from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import check_mode, ignore_patterns, parse_utc
+
+from course.jupyterhub.deadlines import due_date
 
 # A submission's files may arrive so much later than its name says, e.g. as two machines' clocks differ.
 TOLERANCE = timedelta(minutes=10)
@@ -62,7 +63,7 @@ class PlainCollect(ExchangeCollect):
             self.fail(f"Course not found: {self.inbound_path}")
         if not check_mode(self.inbound_path, read=True, execute=True):
             self.fail(f"You don't have read permissions for the directory: {self.inbound_path}")
-        due = self.due_date() if self.before_duedate else None
+        due = due_date(self.coursedir.db_url, course, lab) if self.before_duedate else None
         self.found: dict[str, list[HandedIn]] = {}
         for path in glob.glob(os.path.join(self.inbound_path, f"{self.coursedir.student_id or '*'}+{lab}+*")):
             one = read_name(Path(path), lab)
@@ -72,14 +73,6 @@ class PlainCollect(ExchangeCollect):
                 self.found.setdefault(one.student, []).append(one)
         for ones in self.found.values():
             ones.sort(key=lambda one: (due is None or one.when <= due, one.when), reverse=True)
-
-    def due_date(self) -> datetime | None:
-        """When the assignment is due, in UTC without saying so; None if the gradebook does not say."""
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            try:
-                return gradebook.find_assignment(self.coursedir.assignment_id).duedate
-            except MissingEntry:
-                return None
 
     def copy_files(self) -> None:
         """Collect what is new of each student."""

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 READABLE = "import course.world, jupyterhub"  # what everybody's programs do
 
@@ -18,18 +19,23 @@ class AccountsError(Exception):
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Those of the accounts that this machine does not know."""
-    known = {entry.pw_name for entry in pwd.getpwall()}
-    return [name for name in names if name not in known and not looked_up(name)]
+    """Those of the accounts that this machine, or a directory service of its, does not know."""
+    return [name for name in names if not known(name)]
 
 
-def looked_up(name: str) -> bool:
-    """Whether a directory service knows an account that it does not list."""
+def known(name: str) -> bool:
+    """Whether there is an account of this name."""
     try:
         pwd.getpwnam(name)
     except KeyError:
         return False
     return True
+
+
+def identity(name: str) -> dict[str, Any]:
+    """What `subprocess.run` takes to run a program as an account, with no group but its own."""
+    entry = pwd.getpwnam(name)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 def create(people: Iterable[str], graders: Iterable[str], passwords: Path) -> None:
@@ -61,17 +67,10 @@ def command(*words: str, given: str | None = None) -> None:
 
 def check_readable(name: str) -> None:
     """See that an account can run this environment's Python and its packages. Raises AccountsError."""
-    entry = pwd.getpwnam(name)
     program = [sys.executable, "-c", READABLE]
-    account = {
-        "user": entry.pw_uid,
-        "group": entry.pw_gid,
-        "extra_groups": [],
-        "cwd": "/",
-        "env": {"HOME": entry.pw_dir},
-    }
+    place = {"cwd": "/", "env": {"HOME": pwd.getpwnam(name).pw_dir}}
     try:
-        done = subprocess.run(program, capture_output=True, text=True, **account)
+        done = subprocess.run(program, capture_output=True, text=True, **place, **identity(name))
         said = done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
     except OSError as error:
         said = str(error)

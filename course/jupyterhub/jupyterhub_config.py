@@ -23,6 +23,9 @@ place = Place(Path(os.environ[FOLDER]))
 courses = read_courses(place.courses_file)
 port = int(os.environ[PORT])
 root = os.geteuid() == 0
+own_programs = Path(sys.executable).parent
+server = str(own_programs / "jupyterhub-singleuser")
+programs = os.pathsep.join([str(own_programs), "/usr/local/bin", "/usr/bin", "/bin"])  # PATH of all servers
 
 
 def landing_page(handler: object) -> str:
@@ -83,12 +86,12 @@ c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
 c.Spawner.default_url = "/lab"
 c.JupyterHub.default_url = landing_page  # after logging in
 # What a person makes, others cannot read, wherever it is.
-c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', str(Path(sys.executable).parent / "jupyterhub-singleuser")]
+c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', server]
 c.Spawner.environment = {
     # Where the servers' own configuration is: the people's, who fetch and hand in, not the graders'.
     "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "people"),
     "LOCKSTEP_EXCHANGE": str(place.exchange),
-    "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+    "PATH": programs,
 }
 # A server that died is noticed after so many seconds, and can be started again.
 c.Spawner.poll_interval = 10
@@ -121,14 +124,14 @@ c.JupyterHub.services = [
         {
             "name": course.name,
             "url": f"http://127.0.0.1:{port + 1000 + number}",
-            "command": [*ending_with_hub, str(Path(sys.executable).parent / "jupyterhub-singleuser")],
+            "command": [*ending_with_hub, server],
             "cwd": str(place.course(course)),
             # Its account owns the course's folder and gradebook; it is no person's, and nobody can log in as it.
             **({"user": course.grader} if root else {}),
             "environment": {
                 "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "grader"),
                 "LOCKSTEP_COURSE": str(place.course(course)),
-                "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+                "PATH": programs,
             },
             # The hub asks who somebody is, which it knows; the formgrader gets nothing else.
             "oauth_no_confirm": True,

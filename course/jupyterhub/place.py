@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from course.jupyterhub.accounts import identity
 from course.jupyterhub.courses import EXAMPLE, Course
 
 # What the hub's processes are told by their environment.
@@ -90,9 +91,8 @@ def as_grader(course: Course, *command: str, folder: Path) -> None:
     environment |= {"LOCKSTEP_COURSE": str(folder)}
     account: dict = {}
     if os.geteuid() == 0:
-        entry = pwd.getpwnam(course.grader)
-        account = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-        environment |= {"HOME": entry.pw_dir, "USER": course.grader}
+        account = identity(course.grader)
+        environment |= {"HOME": pwd.getpwnam(course.grader).pw_dir, "USER": course.grader}
     else:
         environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
     program = [sys.executable, "-m", "autograde", *command]
