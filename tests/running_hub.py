@@ -20,9 +20,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from users import with_python
-
-REPOSITORY = Path(__file__).resolve().parents[1]
+from users import REPOSITORY, Account, with_python
 
 
 class Hub:
@@ -118,25 +116,11 @@ class Hub:
 
     def home(self, person: str) -> Path:
         """A person's home."""
-        return Path(pwd.getpwnam(self.name(person)).pw_dir)
+        return Account(self.name(person)).home
 
     def run_as(self, person: str, *words: object, **more: object) -> subprocess.CompletedProcess[str]:
         """Run a command as this person's account, in its home, whatever comes of it; `more` is environment."""
-        entry = pwd.getpwnam(self.name(person))
-        identity = ["--reuid", str(entry.pw_uid), "--regid", str(entry.pw_gid), "--init-groups"]
-        known = {
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": entry.pw_dir,
-            "USER": entry.pw_name,
-        }
-        return subprocess.run(
-            [*with_python(), "setpriv", *identity, *map(str, words)],
-            env={name: str(value) for name, value in (known | more).items()},
-            cwd=entry.pw_dir,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        return Account(self.name(person)).run(*words, **more)
 
     def remove(self) -> None:
         """End everything that runs, and remove accounts and homes."""

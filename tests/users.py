@@ -24,15 +24,12 @@ with_accounts = [
 ]
 
 
-class User:
-    """An account with a home folder that only it enters, a group of its own, and its name as password."""
+class Account:
+    """An account that is there."""
 
-    def __init__(self, name: str, homes: Path) -> None:
-        command("useradd", "--create-home", "--base-dir", str(homes), "--user-group", "--shell", "/bin/bash", name)
-        command("chpasswd", given=f"{name}:{name}\n")
-        self.name, self.home = name, homes / name
-        self.home.chmod(0o700)
-        self.uid, self.gid = (entry := pwd.getpwnam(name)).pw_uid, entry.pw_gid
+    def __init__(self, name: str) -> None:
+        entry = pwd.getpwnam(name)
+        self.name, self.home, self.uid, self.gid = name, Path(entry.pw_dir), entry.pw_uid, entry.pw_gid
 
     def command(self, *words: object) -> list[str]:
         """What root runs so that `words` run as this account, with its groups and a Python that it can read."""
@@ -49,6 +46,16 @@ class User:
         """Run a command as this account, in its home, whatever comes of it; `more` is environment."""
         settings = {"cwd": cwd or self.home, "env": self.environment(**more), "timeout": 120}
         return subprocess.run(self.command(*words), capture_output=True, text=True, **settings)
+
+
+class User(Account):
+    """An account with a home folder that only it enters, a group of its own, and its name as password."""
+
+    def __init__(self, name: str, homes: Path) -> None:
+        command("useradd", "--create-home", "--base-dir", str(homes), "--user-group", "--shell", "/bin/bash", name)
+        command("chpasswd", given=f"{name}:{name}\n")
+        super().__init__(name)
+        self.home.chmod(0o700)
 
     def own(self, path: Path) -> None:
         """Give this account a file or a folder with all that is in it."""
