@@ -17,7 +17,7 @@ from course.jupyterhub import accounts
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 from course.jupyterhub.folders import FoldersError, prepare
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place, close_clone
-from course.jupyterhub.proxy import left_over
+from course.jupyterhub.proxy import end_left_over, left_over
 
 OURS = Path(__file__).with_name("jupyterhub_config.py")
 
@@ -67,6 +67,8 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     greet(place, courses, port, root, first)
     os.environ |= {FOLDER: str(place.root), PORT: str(port), CONFIG: str(config.resolve()) if config else ""}
     os.chdir(place.private)
+    if left_over(place.proxy_file):  # so late, because people go on working through it
+        end_left_over(place.proxy_file)
     sys.stdout.flush()
     os.set_inheritable(lock, True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background of a script; its services end by it

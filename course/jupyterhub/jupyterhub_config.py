@@ -16,6 +16,7 @@ from pathlib import Path
 from course.jupyterhub.courses import everybody, read_courses, roles
 from course.jupyterhub.links import FormgraderLink
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
+from course.jupyterhub.processes import AccountSpawner, TrialSpawner
 from course.jupyterhub.proxy import proxy_command
 
 c = get_config()  # noqa: F821
@@ -81,7 +82,7 @@ c.JupyterHub.load_roles = roles(courses)
 
 # --- Everybody's JupyterLab -------------------------------------------------------------------------------------------
 # With root each server runs as its user's account, which keeps users apart. Without, all are one account.
-c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner" if root else "simple"
+c.JupyterHub.spawner_class = AccountSpawner if root else TrialSpawner
 c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
 c.Spawner.default_url = "/lab"
 c.JupyterHub.default_url = landing_page  # after logging in

@@ -125,6 +125,7 @@ def test_feedback_and_figures_are_accessible_in_light_and_dark(
     for theme in "Light", "Dark":
         lab_page.menu("Settings", "Theme", f"JupyterLab {theme}")
         expect(lab_page.page.locator(f'body[data-jp-theme-light="{str(theme == "Light").lower()}"]')).to_have_count(1)
+        expect(lab_page.page.locator("#jupyterlab-splash")).to_have_count(0)  # it lies over all for a moment
         cell.scroll_into_view_if_needed()
         screenshot(lab_page.page, f"lab-feedback-{theme.lower()}")
         found = Axe().run(lab_page.page, context={"include": [[OURS]]}, options={}).response
