@@ -9,6 +9,7 @@ ends, and all keepers with it:
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -49,6 +50,7 @@ def main() -> None:
     rank.import_libraries()
     for name in IMPORTED:
         importlib.import_module(name)
+    gc.freeze()  # as import_libraries does
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for keepers
     while request := receive(requests):
         if os.fork() == 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import json
 import os
 import signal
@@ -76,13 +77,20 @@ def become_engine(folder: str, rank: int) -> None:
 
 
 def import_libraries() -> None:
-    """Import what ranks use, but mpi4py.MPI, whose import starts MPI."""
+    """Import what ranks use, but mpi4py.MPI, whose import starts MPI.
+
+    What is imported stays, so the garbage collector need not look through it again and again, which also would give
+    each fork a copy of it.
+    """
     import importlib.util
 
+    gc.disable()
     for name in IMPORTED:
         importlib.import_module(name)
     if importlib.util.find_spec("horovod"):  # labs without it work where it is not installed
         importlib.import_module("horovod.torch")
+    gc.freeze()
+    gc.enable()
 
 
 def status_path(folder: str, rank: int) -> str:

@@ -7,12 +7,15 @@ of it. The functions of the other two are replaced in each module that holds the
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from course.payload import describe
 from course.watch import Recorder, kind_of, named
+
+SHORT, SLEEP = 1e-3, 1e-4  # seconds that a rank asks without a pause whether it may go on; pauses from then on
 
 # Names of the arguments of mpi4py's methods, in order; "payload" is what this rank sends, "peer" another rank.
 OBJECT = {
@@ -225,41 +228,46 @@ def patched(recorder: Recorder, communicators: Any) -> Iterator[None]:
 
     undo: list[tuple[Any, str, Any]] = []
 
-    def replace(package: str, function: Callable, watched: Callable) -> None:
+    def replace(package: str, watched: Mapping[Callable, Callable]) -> None:
+        by_identity = {id(function): new for function, new in watched.items()}
+        inside = f"{package}."
         for name, module in list(sys.modules.items()):
-            if name == package or name.startswith(f"{package}."):
+            if name == package or name.startswith(inside):
                 for attribute, value in list(vars(module).items()):
-                    if value is function:
-                        undo.append((module, attribute, function))
-                        setattr(module, attribute, watched)
+                    if id(value) in by_identity:
+                        undo.append((module, attribute, value))
+                        setattr(module, attribute, by_identity[id(value)])
 
     undo.append((MPI, "COMM_WORLD", MPI.COMM_WORLD))
     MPI.COMM_WORLD = communicators(MPI.COMM_WORLD)
     try:
         if "torch.distributed" in sys.modules:
-            watch_torch(recorder, replace)
+            replace("torch.distributed", watch_torch(recorder))
         if "horovod.torch" in sys.modules:
-            watch_horovod(recorder, replace)
+            replace("horovod", watch_horovod(recorder))
         yield
     finally:
         for module, attribute, value in reversed(undo):
             setattr(module, attribute, value)
 
 
-def watch_torch(recorder: Recorder, replace: Callable) -> None:
-    """Watch torch.distributed's functions and the handles they return."""
+def watch_torch(recorder: Recorder) -> dict[Callable, Callable]:
+    """torch.distributed's functions, and what watches each and the handle that it returns."""
     import torch.distributed as dist
 
     def later(result: Any, number: int) -> Any:
         return None if not hasattr(result, "wait") else WatchedWork(result, number, recorder)
 
+    watched = {}
     for operation, names in flat(TORCH).items():
         function = getattr(dist, operation)
-        replace("torch.distributed", function, recorder.wrap("torch", operation, function, about_torch(names), later))
+        watched[function] = recorder.wrap("torch", operation, function, about_torch(names), later)
+    return watched
 
 
-def watch_horovod(recorder: Recorder, replace: Callable) -> None:
-    """Watch Horovod's functions; an asynchronous one is complete when `synchronize` was called with its handle."""
+def watch_horovod(recorder: Recorder) -> dict[Callable, Callable]:
+    """Horovod's functions, and what watches each. An asynchronous one is complete when `synchronize` was called with
+    its handle."""
     import horovod.torch as hvd
 
     handles: dict[Any, int] = {}
@@ -270,17 +278,26 @@ def watch_horovod(recorder: Recorder, replace: Callable) -> None:
             return result
         return None
 
+    watched = {}
     for operation, names in flat(HOROVOD).items():
         if function := getattr(hvd, operation, None):
-            replace("horovod", function, recorder.wrap("horovod", operation, function, about_horovod(names), later))
+            watched[function] = recorder.wrap("horovod", operation, function, about_horovod(names), later)
 
     synchronize = hvd.synchronize
 
     def watched_synchronize(handle: Any) -> Any:
         number = handles.pop(handle, -1)
         recorder.waits(number)
+        wait_asleep(lambda: hvd.poll(handle))
         result = synchronize(handle)
         recorder.end(number)
         return result
 
-    replace("horovod", synchronize, named(watched_synchronize, "hvd.synchronize"))
+    return watched | {synchronize: named(watched_synchronize, "hvd.synchronize")}
+
+
+def wait_asleep(done: Callable[[], bool]) -> None:
+    """Wait as Horovod does not: it asks again and again until it is done, and ranks that wait take a core each."""
+    began = time.perf_counter()
+    while not done():
+        time.sleep(0 if time.perf_counter() - began < SHORT else SLEEP)
