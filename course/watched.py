@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from course.payload import describe
@@ -288,7 +288,8 @@ def watch_horovod(recorder: Recorder) -> dict[Callable, Callable]:
     def watched_synchronize(handle: Any) -> Any:
         number = handles.pop(handle, -1)
         recorder.waits(number)
-        wait_asleep(lambda: hvd.poll(handle))
+        with suppress(ValueError):  # one that was waited for already
+            wait_asleep(lambda: hvd.poll(handle))
         result = synchronize(handle)
         recorder.end(number)
         return result

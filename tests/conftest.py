@@ -12,6 +12,12 @@ from course.slurm import SHARED
 from course.world import World
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What cannot run beside anything is a group, as a hub's tests are: of each, one at a time."""
+    if not item.get_closest_marker("side_by_side") and not item.get_closest_marker("xdist_group"):
+        item.add_marker(pytest.mark.xdist_group("machine"))
+
+
 @pytest.fixture(scope="session")
 def slurm_conf() -> Iterator[str]:
     """Path of the slurm.conf of a cluster of two nodes, which runs as long as the tests."""

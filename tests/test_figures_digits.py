@@ -170,10 +170,14 @@ def traced(comm, rank: int, path: str, fusion: bool) -> None:
 
 def test_horovods_own_trace_shows_fusion_and_who_was_late(world: World, tmp_path: Path) -> None:
     for fusion in (True, False):
-        path = tmp_path / f"{fusion}.json"
-        world.run(traced, COMM, RANK, str(path), fusion)
-        entries = read_trace(path)
-        groups = fused(entries)
+        # On a busy machine each gradient of the late rank may come in a millisecond of its own; then there is no fusion.
+        for attempt in range(5):
+            path = tmp_path / f"{fusion}-{attempt}.json"
+            world.run(traced, COMM, RANK, str(path), fusion)
+            entries = read_trace(path)
+            groups = fused(entries)
+            if not fusion or len(groups) < 4:
+                break
         assert sorted(name for group in groups for name in group) == ["0.bias", "0.weight", "2.bias", "2.weight"]
         assert len(groups) < 4 if fusion else len(groups) == 4
         waits = [entry for entry in entries if entry["phase"] == "negotiate"]

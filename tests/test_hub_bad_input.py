@@ -24,7 +24,7 @@ from users import REPOSITORY, users, with_accounts
 
 from course.jupyterhub.courses import CoursesError, read_courses
 
-pytestmark = [pytest.mark.timeout(600), *with_accounts]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("hub"), *with_accounts]
 LAB = "01_sgd_trajectories"  # released to the course `ml` of the hub that other tests use with other labs
 DAMAGED = {
     "": "names no course",

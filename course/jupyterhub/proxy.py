@@ -1,4 +1,4 @@
-"""configurable-http-proxy, JupyterHub's own, as `./lockstep hub` installs it: how it starts, and how one that was left goes."""
+"""JupyterHub's configurable-http-proxy, as `./lockstep hub` installs it: how it starts, and how one left over goes."""
 
 from __future__ import annotations
 
