@@ -170,7 +170,7 @@ def traced(comm, rank: int, path: str, fusion: bool) -> None:
 
 def test_horovods_own_trace_shows_fusion_and_who_was_late(world: World, tmp_path: Path) -> None:
     for fusion in (True, False):
-        # On a busy machine each gradient of the late rank may come in a millisecond of its own; then there is no fusion.
+        # On a busy machine each gradient of the late rank may come in a millisecond of its own: then nothing is fused.
         for attempt in range(5):
             path = tmp_path / f"{fusion}-{attempt}.json"
             world.run(traced, COMM, RANK, str(path), fusion)
