@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 from small_index import BACKEND, PYPROJECT, write_index
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,3 +114,11 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.05)
+
+
+def ended(process: psutil.Process) -> bool:
+    """Whether a process ended, also where nobody has waited for it: process 1 of many containers does not."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 from cells import cell
-from small_clone import wait_for
+from small_clone import ended, wait_for
 
 from autograde.another_process import AnotherProcess
 
@@ -75,8 +75,7 @@ def test_it_is_gone_when_the_process_that_started_it_is_killed():
         process = psutil.Process(int(owner.stdout.readline()))
         time.sleep(1)  # until it has asked to die with its parent
         owner.kill()
-    # Process 1, whose child it then is, may not have waited for it.
-    wait_for(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, 20)
+    wait_for(lambda: ended(process), 20)
 
 
 def test_on_a_rank_it_runs_a_students_cell(world):

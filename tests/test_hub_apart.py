@@ -20,7 +20,7 @@ from users import REPOSITORY, with_accounts
 
 from course.jupyterhub import accounts
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("hub"), *with_accounts]
+pytestmark = [pytest.mark.timeout(600), *with_accounts]
 COUNT_RANKS = "import ipyparallel, sys; print(len(ipyparallel.Client(sys.argv[1], timeout=5)))"
 
 

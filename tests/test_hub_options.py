@@ -11,7 +11,7 @@ from hub_session import Session
 from running_hub import running_hub
 from users import with_accounts
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("hub"), *with_accounts]
+pytestmark = [pytest.mark.timeout(300), *with_accounts]
 CONFIG = """
 import os
 import sys

@@ -11,7 +11,7 @@ from running_hub import REPOSITORY, Hub, running_hub
 from slurm_cluster import eventually, running_cluster, slurm
 from users import with_accounts, with_python
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("hub"), *with_accounts]
+pytestmark = [pytest.mark.timeout(300), *with_accounts]
 CONFIG = """
 load_subconfig({ours!r})
 c = get_config()

@@ -9,7 +9,7 @@ import sys
 
 import psutil
 import pytest
-from small_clone import Clone
+from small_clone import Clone, ended, wait_for
 
 from autograde.install import causes
 
@@ -101,7 +101,7 @@ def test_an_interrupted_set_up_leaves_nothing_running_and_the_next_repairs_it(cl
         output, _ = process.communicate(timeout=30)
         assert process.returncode != 0
         assert how != signal.SIGINT or "interrupted; ./lockstep setup goes on from here" in output
-        assert psutil.wait_procs(children, timeout=10)[1] == []
+        wait_for(lambda left=children: all(map(ended, left)), 10)
         clone.log.unlink()
 
     process = clone.start_and_hold()

@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, expect
 from running_hub import Hub
 from users import with_accounts
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("hub"), *with_accounts]
+pytestmark = [pytest.mark.timeout(900), *with_accounts]
 LAB = "03_pi_allreduce"
 RIGHT = """\
 import numpy as np
