@@ -51,9 +51,8 @@ def test_there_is_no_home_no_account_and_no_secret_of_the_person_who_grades(monk
     seen = inside(f"env; cat {tmp_path}/file; ls -A {home} /home /root /var /etc/shadow; cat /etc/passwd")
     assert "a secret" not in seen
     assert not {".bashrc", ".ssh", ".cache", ".profile"} & set(seen.split())
-    assert [line for line in seen.splitlines() if line.count(":") == 6] == [
-        "student:x:1000:1000::/tmp/work:/bin/sh",
-    ]
+    accounts = [line for line in seen.splitlines() if line.count(":") == 6 and "=" not in line]
+    assert accounts == ["student:x:1000:1000::/tmp/work:/bin/sh"]
 
 
 def test_there_is_no_network_but_its_own_loopback():
