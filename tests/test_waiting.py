@@ -47,7 +47,7 @@ def crowd() -> Iterator[World]:
     ids=["mpi4py", "torch", "horovod"],
 )
 def test_who_waits_takes_next_to_nothing_of_a_core(crowd, subject, arguments, init):
-    taken = crowd.run(call, subject, *arguments, **({"init": init} if init else {}))
+    taken = crowd.run(call, subject, *arguments, init=init)
     assert max(taken) < 0.25
 
 

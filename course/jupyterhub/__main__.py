@@ -67,8 +67,7 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     greet(place, courses, port, root, first)
     os.environ |= {FOLDER: str(place.root), PORT: str(port), CONFIG: str(config.resolve()) if config else ""}
     os.chdir(place.private)
-    if left_over(place.proxy_file):  # so late, because people go on working through it
-        end_left_over(place.proxy_file)
+    end_left_over(place.proxy_file)  # so late, because people go on working through it
     sys.stdout.flush()
     os.set_inheritable(lock, True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background of a script; its services end by it

@@ -27,29 +27,24 @@ def proxy_command() -> list[str]:
 def left_over(pid_file: Path) -> bool:
     """Whether the proxy of a hub that was killed still runs. Without one its file goes: JupyterHub would end whatever
     has the number now."""
-    runs = _runs(pid_file)
+    try:
+        runs = NAME.encode() in command_line(pid_file.read_text().strip())
+    except OSError:
+        runs = False
     if not runs:
         pid_file.unlink(missing_ok=True)
     return runs
 
 
 def end_left_over(pid_file: Path) -> None:
-    """End the proxy of a hub that was killed, at once if it does not go by itself within 3 seconds.
+    """End the proxy of a hub that was killed, if there is one, at once if it does not go by itself within 3 seconds.
 
     JupyterHub would do it, but gives up where a process that died keeps its number, see processes.py.
     """
     for number in signal.SIGTERM, signal.SIGKILL:
         end = time.monotonic() + 3
-        with suppress(OSError):
-            os.kill(int(pid_file.read_text()), number)
-            while _runs(pid_file) and time.monotonic() < end:
-                time.sleep(0.05)
-        if not left_over(pid_file):
-            return
-
-
-def _runs(pid_file: Path) -> bool:
-    try:
-        return NAME.encode() in command_line(pid_file.read_text().strip())
-    except OSError:
-        return False
+        if left_over(pid_file):
+            with suppress(ProcessLookupError):
+                os.kill(int(pid_file.read_text()), number)
+        while left_over(pid_file) and time.monotonic() < end:
+            time.sleep(0.05)
