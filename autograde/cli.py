@@ -79,6 +79,7 @@ def grade(
 ) -> None:
     """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
     from sqlalchemy.exc import SQLAlchemyError
+    from traitlets import TraitError
 
     from autograde import grading
     from autograde.array_job import SlurmFailed
@@ -90,7 +91,7 @@ def grade(
     options = grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
     try:
         fine = grading.grade(course_root(), lab, options)
-    except (LabError, StepFailed, SandboxRefused, SlurmFailed) as error:
+    except (LabError, StepFailed, SandboxRefused, SlurmFailed, TraitError) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read
         raise click.ClickException(describe(error)) from error

@@ -10,6 +10,7 @@ from course.launch import cores
 
 MIB = 2**20
 GIB = 2**30
+LEAST_MEMORY = 768 * MIB  # bytes; four ranks that do nothing start with 600 MiB, and do not with 500
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Limits:
     (there are two, /tmp and /dev/shm). evidence: bytes that come back for one case. todo, notebook, submission: seconds
     for the probes of one TODO, for all TODOs in one sandbox (the next gets a fresh one), and for everything, second
     tries and the start of sandboxes included. Below them are the deadlines of a check's own runs, and below these the
-    seconds after which a collective counts as deadlocked.
+    seconds after which a collective counts as deadlocked. Raises ValueError for limits that no submission can keep.
     """
 
     memory: int = 4 * GIB
@@ -36,7 +37,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0 < self.todo <= self.notebook <= self.submission:
-            raise ValueError("Limits of time must rise: todo, notebook, submission.")
+            raise ValueError("limits of time must rise: todo, notebook, submission")
+        if self.memory < LEAST_MEMORY:
+            raise ValueError(f"ranks alone take {LEAST_MEMORY // MIB} MiB, and memory is {self.memory // MIB} MiB")
 
     def plain(self) -> dict:
         """As plain JSON."""

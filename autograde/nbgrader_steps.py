@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum
-from traitlets import Bool, Dict, Integer, Unicode
+from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 from traitlets.config import Config
 
 from autograde import show
@@ -166,6 +166,14 @@ class Judge(LabPreprocessor):
         config=True
     )
     prepared = Dict(help="Sources, seed and results of this submission, if it was examined before").tag(config=True)
+
+    @validate("limits")
+    def _known_and_possible(self, proposal: dict) -> dict:
+        try:
+            Limits(**proposal["value"])
+        except (TypeError, ValueError) as error:
+            raise TraitError(f"c.Judge.limits in nbgrader_config.py: {error}") from error
+        return proposal["value"]
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Replace `nb` (which is empty) by the sanitised notebook with results in it."""

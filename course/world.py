@@ -22,9 +22,9 @@ from course.launch import WorldError
 from course.local import Local
 from course.ranks import RankProcesses
 from course.report import Outcome, RankReport, judge_state
+from course.stop_button import StopButton
 from course.stuck import Stuck
 from course.subworld import Placeholder, Plan
-from course.uninterrupted import uninterrupted
 from course.watch import DamagedLog, read_log
 
 __all__ = ["COMM", "RANK", "SIZE", "Interrupted", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]
@@ -164,14 +164,17 @@ class World:
         self._runs += 1
         log = f"{self._processes.folder}/run-{self._runs}-{{rank}}.jsonl"
         plan = Plan(self._runs, tuple(members), init, log if watch else None)
-        self._all(members, subworld.open_subworld, plan)
-        self.outcome = self._watch_over(members, payload, deadline, log)
-        if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
-            self._all(members, subworld.close_subworld)
-        else:
-            self._processes.replace()
-        for member in members:
-            remove(log.format(rank=member))
+        with StopButton() as stop:
+            self._all(members, stop, subworld.open_subworld, plan)
+            self.outcome = self._watch_over(members, stop, payload, deadline, log)
+            if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
+                self._all(members, stop, subworld.close_subworld)
+            else:
+                self._processes.replace()
+            for member in members:
+                remove(log.format(rank=member))
+            if stop.pressed:
+                raise Interrupted(f"stopped by you\n\n{self.outcome.report}")
         return self.outcome
 
     def stop(self) -> None:
@@ -191,23 +194,25 @@ class World:
             raise ValueError(f"No such ranks in a world of {self.size}: {members}")
         return members
 
-    def _all(self, members: list[int], function: Callable, *args: Any) -> None:
+    def _all(self, members: list[int], stop: StopButton, function: Callable, *args: Any) -> None:
         """Run one of our own functions on the ranks. If it fails there, replace the ranks and raise WorldError."""
         pending = [self._processes.send(member, function, *args) for member in members]
         end = time.monotonic() + OPENING
         try:
             for result in pending:
                 while not result.ready() and not self._processes.dead(members) and time.monotonic() < end:
+                    if stop.pressed:
+                        raise Interrupted("stopped by you, between two runs")
                     result.wait(POLL)
                 result.get(0)
-        except KeyboardInterrupt:
+        except Interrupted:
             self._processes.replace()
             raise
         except Exception as error:
             self._processes.replace()
             raise WorldError(f"The ranks could not do {function.__name__}: {error}") from error
 
-    def _watch_over(self, members: list[int], payload: bytes, deadline: float, log: str) -> Outcome:
+    def _watch_over(self, members: list[int], stop: StopButton, payload: bytes, deadline: float, log: str) -> Outcome:
         """Send the call, wait for what is due, and find out where the ranks stand that are not back by then."""
         began = time.monotonic()
         zero = time.time()
@@ -216,36 +221,26 @@ class World:
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stuck = Stuck(self.stall)
         limit = began + deadline
-        try:
-            while pending and time.monotonic() < limit:
-                for rank in [rank for rank, result in pending.items() if result.ready()]:
-                    self._take(reports[rank], pending.pop(rank))
-                    if reports[rank].state == "raised":
-                        limit = min(limit, time.monotonic() + GRACE)
-                if self._processes.dead([members[rank] for rank in pending]):
-                    break
-                if stuck.since([log.format(rank=members[rank]) for rank in pending]):
-                    break
-                if pending:
-                    next(iter(pending.values())).wait(POLL)
-        except KeyboardInterrupt:
-            with uninterrupted():  # who presses the stop button twice shall have the report, too
-                self._tell(reports, pending, log)
-                self._processes.replace()
-            stood = Outcome("interrupted", list(reports.values()), time.monotonic() - began)
-            raise Interrupted(f"stopped by you\n\n{stood.report}") from None
-        self._tell(reports, pending, log)
-        ranks = list(reports.values())
-        return Outcome(judge_state(ranks), ranks, time.monotonic() - began)
-
-    def _tell(self, reports: dict[int, RankReport], pending: dict[int, Any], log: str) -> None:
-        """Fill in where the ranks stand that are not back, and what all of them communicated."""
+        while pending and time.monotonic() < limit and not stop.pressed:
+            for rank in [rank for rank, result in pending.items() if result.ready()]:
+                self._take(reports[rank], pending.pop(rank))
+                if reports[rank].state == "raised":
+                    limit = min(limit, time.monotonic() + GRACE)
+            if self._processes.dead([members[rank] for rank in pending]):
+                break
+            if stuck.since([log.format(rank=members[rank]) for rank in pending]):
+                break
+            if pending:
+                next(iter(pending.values())).wait(POLL)
+        stopped = bool(pending) and stop.pressed
         self._locate([reports[rank] for rank in pending], pending)
         for report in reports.values():
             try:
                 report.events = read_log(log.format(rank=report.world_rank))
             except DamagedLog as error:
                 report.refuse(str(error))
+        ranks = list(reports.values())
+        return Outcome("interrupted" if stopped else judge_state(ranks), ranks, time.monotonic() - began)
 
     def _take(self, report: RankReport, result: Any) -> None:
         """Fill in the report of a rank that is back."""

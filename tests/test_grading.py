@@ -251,6 +251,24 @@ def test_a_missing_exchange_is_one_line_and_what_is_here_is_graded(small):
     assert small.scores() == {"ada": 0}
 
 
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"memory": 2**29}, "ranks alone take 768 MiB, and memory is 512 MiB"),
+        ({"todo": 300}, "limits of time must rise: todo, notebook, submission"),
+        ({"ram": 2**32}, "unexpected keyword argument 'ram'"),
+    ],
+)
+def test_limits_that_no_submission_can_keep_are_one_line_and_nobody_is_graded(small, limits, told):
+    small.put("ada", small.released())
+    small.config = f"c.Judge.limits = {limits!r}"
+    result = small.grade()
+    assert result.exit_code == 1
+    *_, error = result.output.splitlines()
+    assert error.startswith("Error: c.Judge.limits in nbgrader_config.py: ") and error.endswith(told)
+    assert not (small.root / "class" / LAB / "grades.csv").exists()
+
+
 def test_a_lab_that_changed_its_cells_after_grading_is_one_line(small):
     small.put("ada", small.released())
     small.grade()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -220,3 +221,29 @@ def test_the_names_that_a_cell_defines(cell, names):
 def test_the_last_cell_that_defines_a_name_counts():
     assert cell_that_defines("f", ["f = 1", "def f(): pass", "g = f"]) == "def f(): pass"
     assert cell_that_defines("h", ["f = 1"]) is None
+
+
+def test_presses_of_the_stop_button_at_any_moment_cost_neither_the_report_nor_the_world(tmp_path):
+    """Presses without a pause, for a second: also while ranks are asked where they stand, and while that is shown."""
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    try:
+        client.execute_interactive("from course.world import COMM, World\nworld = World(2, progress=False)", timeout=60)
+        hangs = "world.run(lambda comm: comm.rank or comm.barrier(), COMM)"
+
+        def press():
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                os.kill(manager.provisioner.pid, signal.SIGINT)
+
+        for wait in (0.3, 1.0, 2.6):
+            stopper = threading.Timer(wait, press)
+            stopper.start()
+            reply = client.execute_interactive(hangs, timeout=60, output_hook=lambda message: None)["content"]
+            assert (reply["status"], reply["ename"]) == ("error", "Interrupted"), reply
+            assert "rank 0  waits in comm.barrier" in reply["evalue"]
+            stopper.join()
+            again = "assert world.run(lambda comm: comm.allreduce(1), COMM) == [2, 2]"
+            assert client.execute_interactive(again, timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
