@@ -15,7 +15,7 @@ from running_hub import Hub, processes_of, running_hub
 from small_clone import wait_for
 from users import with_accounts
 
-pytestmark = [pytest.mark.timeout(900), *with_accounts]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.alone, *with_accounts]
 LAB = "03_pi_allreduce"
 STUDENTS = [f"s{number:02}" for number in range(20)]
 WORLDS = 6  # how many of them compute at once

@@ -54,7 +54,7 @@ ATTACKS = (
                     pass
                 except OSError:
                     time.sleep(30)
-    time.sleep(36)
+    time.sleep(14)
 """,
         "memory-limit",
         "import os, socket, time",
@@ -68,7 +68,7 @@ ATTACKS = (
             folder = tempfile.mkdtemp()
             for number in itertools.count():
                 os.mknod(f"{folder}/{'x' * 200}{number}")
-    time.sleep(36)
+    time.sleep(14)
 """,
         "memory-limit",
         "import itertools, os, tempfile, time",

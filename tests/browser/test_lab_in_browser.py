@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from notebook_page import LONG, NotebookPage
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.alone]
 
 CHECKS = ["partial_sum", "parallel_pi", "parallel_pi_torch", "parallel_pi_horovod"]
 # Rank 0 does not take part, and nothing gives up on the others for ten minutes.
