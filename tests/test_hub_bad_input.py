@@ -173,7 +173,7 @@ def test_a_file_of_courses_that_is_damaged_while_the_hub_runs_changes_nothing(hu
     before = ada.ask("GET", f"hub/api/users/{ada.name}").json()["groups"]
     assert before == [f"nbgrader-{hub.name('hpc')}"]
     path.write_text(good + "[hpc\n")
-    wait_for(lambda: re.search(r"roster: .*cannot be read: .* Nothing is changed", hub.log.read_text()), 10)
+    wait_for(lambda: re.search(r"roster: .*cannot be read: .* Nothing is changed", hub.log.read_text()))
     assert ada.ask("GET", f"hub/api/users/{ada.name}").json()["groups"] == before
     path.write_text(good)
 
