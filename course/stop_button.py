@@ -15,21 +15,23 @@ class StopButton:
 
     Whoever presses in haste presses twice and more: for ECHO seconds after the context, presses still belong to that
     stop, so that they do not break off what is told of it. A press that nobody in there looked at any more is a
-    KeyboardInterrupt at the end. Processes that are started in there obey SIGINT. Only the main thread ever gets it.
+    KeyboardInterrupt at the end. Processes that are started in there obey SIGINT. Only the main thread ever gets it; in
+    other threads, and where SIGINT is ignored, this does nothing.
     """
 
     def __init__(self) -> None:
         self.pressed = False
-        self._before: Any = None
+        self._before: Any = None  # the handler that this one takes the place of, if it does
         self._until = 0.0
 
     def __enter__(self) -> StopButton:
-        if threading.current_thread() is threading.main_thread():
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main and callable(signal.getsignal(signal.SIGINT)):
             self._before = signal.signal(signal.SIGINT, self._press)  # SIG_IGN would be handed down
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if not callable(self._before):
+        if self._before is None:
             return
         self._until = time.monotonic() + ECHO
         signal.signal(signal.SIGINT, self._press_again if self.pressed else self._before)

