@@ -10,7 +10,7 @@ from pathlib import Path
 repository = Path(__file__).resolve().parent
 sys.path.insert(0, str(repository))
 
-from autograde.nbgrader_steps import configure  # noqa: E402
+from autograde.classroom.configuration import configure  # noqa: E402
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "lockstep"

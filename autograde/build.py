@@ -1,10 +1,10 @@
-"""`lockstep build`: makes notebooks from the labs' sources.
+"""`lockstep build`: makes the notebooks from the labs' sources.
 
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
-    slurm/run.sh        --> run.sh in both        the job that runs the notebook, if the lab has none of its own
+    slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
 
-Every byte follows from the sources: cell ids are derived, there are no outputs and no dates.
+Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import compute_checksum
 
-from autograde.labs import Lab, LabError, load_checks
+from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -46,14 +46,13 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-KEPT_BACK = frozenset({"lab.py", "variants.py", "checks.py"})  # the last travels without its hidden cases
-RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # of every lab, whose name it has as @LAB@
-HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")
+KEPT_BACK = frozenset({"lab.py", "variants", "checks"})  # checks are copied by themselves, without hidden cases
+RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
 @dataclass(frozen=True)
 class File:
-    """Content of a file to be written, and whether it can be run."""
+    """The content of a file to write."""
 
     content: bytes
     executable: bool = False
@@ -61,7 +60,7 @@ class File:
 
 @dataclass(frozen=True)
 class Built:
-    """The files made from one lab, by their path in its folder."""
+    """The files made from one lab, by path in its folder."""
 
     lab: Lab
     instructor: dict[str, File]
@@ -73,8 +72,8 @@ def build(lab: Lab) -> Built:
     notebook = instructor_notebook(lab)
     files = extra_files(lab)
     files.setdefault("run.sh", run_script(lab))
-    checks = without_hidden_cases(lab.checks.read_text(encoding="utf-8"), f"{lab.name}/checks.py")
-    files["checks.py"] = File(checks.encode())
+    for name, text in read_package(lab.checks).items():
+        files[f"checks/{name}"] = File(without_hidden_cases(text, f"{lab.name}/checks/{name}").encode())
     return Built(
         lab,
         {lab.notebook: File(as_bytes(notebook)), **files},
@@ -83,7 +82,7 @@ def build(lab: Lab) -> Built:
 
 
 def instructor_notebook(lab: Lab) -> NotebookNode:
-    """The notebook of `lab` with its answers, its cells tagged for nbgrader. Raises LabError."""
+    """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
     read = jupytext.read(lab.source, fmt="py:percent")
     points = {check.todo: check.points for check in load_checks(lab.checks)}
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
@@ -96,23 +95,23 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
         else:
             since += 1
             name = f"{anchor}-{since}"
-        if name in [there.id for there in notebook.cells]:
+        if name in [earlier.id for earlier in notebook.cells]:
             raise LabError(f"{lab.name}: there are two cells called `{name}`")
         if len(name) > 64:
             raise LabError(
                 f"{lab.name}: cell {number}: `{name}` is longer than the 64 characters that a cell id may have"
             )
-        new = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        made = new(cell.source, id=name, metadata={"tags": tags} if tags else {})
+        new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
+        new = new_cell(cell.source, id=name, metadata={"tags": tags} if tags else {})
         if cell.cell_type == "code":
-            made.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
-        notebook.cells.append(made)
-    complain(lab, notebook, list(points), points)
+            new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
+        notebook.cells.append(new)
+    validate(lab, notebook, list(points), points)
     return notebook
 
 
 def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[str]]:
-    """The `todo`, `check` and `tags` in a cell's marker. Raises LabError for anything else there."""
+    """The `todo`, `check` and `tags` in a cell's marker. Raises LabError for anything else in it."""
     metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
     todo, check, tags = metadata.pop("todo", None), metadata.pop("check", None), metadata.pop("tags", [])
     if metadata:
@@ -128,7 +127,7 @@ def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[
 
 
 def grading_metadata(name: str, solution: bool, points: float | None) -> dict:
-    """nbgrader's metadata for a code cell: the student's own, a graded check, or one to leave as it is."""
+    """nbgrader's metadata for a code cell: a solution, a graded check, or neither."""
     metadata = {
         "grade": points is not None,
         "grade_id": name,
@@ -140,14 +139,14 @@ def grading_metadata(name: str, solution: bool, points: float | None) -> dict:
     return metadata if points is None else metadata | {"points": points}
 
 
-def complain(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
-    """Raise LabError if TODO cells, check cells and CHECKS do not belong together."""
+def validate(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
+    """Raise LabError if TODO cells, check cells and checks do not match."""
     names = [cell.id for cell in notebook.cells]
     todos = [cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
     checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
     for todo in todos:
         if todo not in checks:
-            raise LabError(f"{lab.name}: TODO `{todo}` is not in CHECKS of checks.py")
+            raise LabError(f"{lab.name}: TODO `{todo}` has no checks/{todo}.py")
         if todo not in checked:
             raise LabError(f'{lab.name}: TODO `{todo}` has no check: add a cell `# %% check="{todo}"` after it')
         if names.index(f"{todo}-check") < names.index(todo):
@@ -157,11 +156,9 @@ def complain(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[s
             raise LabError(f'{lab.name}: check `{name}` has no TODO: there is no cell `# %% todo="{name}"`')
     for name in checks:
         if name not in todos:
-            raise LabError(f'{lab.name}: CHECKS has `{name}`, but there is no cell `# %% todo="{name}"`')
+            raise LabError(f'{lab.name}: there is checks/{name}.py, but no cell `# %% todo="{name}"`')
         if not points[name] > 0:
             raise LabError(f"{lab.name}: check `{name}` is worth {points[name]} points; it must be more than 0")
-    if todos != checks:
-        raise LabError(f"{lab.name}: CHECKS is not in the lab's order, which is {', '.join(todos)}")
     for cell in notebook.cells:
         begins, ends = (len(re.findall(rf"{mark} SOLUTION", cell.source)) for mark in ("BEGIN", "END"))
         if cell.id in todos and not begins:
@@ -173,7 +170,7 @@ def complain(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[s
 
 
 def release(notebook: NotebookNode) -> NotebookNode:
-    """A copy of the instructor's notebook as students get it: stubs for answers, cells locked, checksums set."""
+    """The instructor's notebook as students get it: stubs for answers, cells locked, checksums set."""
     released, resources = copy.deepcopy(notebook), {}
     for preprocessor in RELEASE:
         released, resources = preprocessor().preprocess(released, resources)
@@ -181,16 +178,16 @@ def release(notebook: NotebookNode) -> NotebookNode:
 
 
 def as_bytes(notebook: NotebookNode) -> bytes:
-    """A notebook's file, as nbconvert writes it."""
+    """The bytes of a notebook's file, as nbconvert writes it."""
     return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
 def extra_files(lab: Lab) -> dict[str, File]:
-    """Files of the lab's folder that students get as they are: pictures, data, `run.sh`."""
+    """Files of the lab's folder that students get unchanged: pictures, data, `run.sh`."""
     found = {}
     for path in sorted(lab.folder.rglob("*")):
         name = path.relative_to(lab.folder)
-        if path.is_file() and not ignored(name) and str(name) not in KEPT_BACK and path.suffix != ".ipynb":
+        if path.is_file() and not ignored(name) and name.parts[0] not in KEPT_BACK and path.suffix != ".ipynb":
             found[name.as_posix()] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
     return found
 
@@ -201,32 +198,15 @@ def run_script(lab: Lab) -> File:
 
 
 def ignored(name: Path) -> bool:
-    """Whether a file is left behind by a tool: hidden, or a compiled Python file."""
+    """Whether a file is a tool's leftover: hidden, or compiled Python."""
     return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
 
 
-def without_hidden_cases(text: str, where: str) -> str:
-    """`text` without the regions from ``### BEGIN HIDDEN CASES`` to ``### END HIDDEN CASES``. Raises LabError."""
-    kept, inside = [], False
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        mark = HIDDEN.search(line)
-        if mark and (mark[1] == "BEGIN") == inside:
-            raise LabError(
-                f"{where}, line {number}: {mark[1]} HIDDEN CASES where none {'ended' if inside else 'began'}"
-            )
-        if not mark and not inside:
-            kept.append(line)
-        inside = mark[1] == "BEGIN" if mark else inside
-    if inside:
-        raise LabError(f"{where}: the last BEGIN HIDDEN CASES has no END HIDDEN CASES")
-    return "".join(kept)
-
-
 def worked_in(path: Path) -> list[str]:
-    """Names of the student's cells in the notebook at `path` that somebody has written in.
+    """Names of the student's cells in the notebook at `path` that somebody has changed.
 
-    nbgrader leaves a checksum in each cell it releases, so the notebook itself knows. A file that cannot be read counts
-    as one cell: better to ask than to overwrite it.
+    They show by the checksum that nbgrader puts into each cell it releases. An unreadable file counts as one cell:
+    better ask than overwrite it.
     """
     try:
         cells = [cell for cell in nbformat.reads(path.read_text(), as_version=4).cells if "nbgrader" in cell.metadata]
@@ -251,7 +231,7 @@ def write(built: Built, root: Path, force: bool = False) -> None:
 
 
 def write_instructor(built: Built, root: Path) -> None:
-    """Write the folder that nbgrader takes as source. Other files in it go: nbgrader would hand them to students."""
+    """Write nbgrader's source folder. Deletes other files in it, which nbgrader would release to students."""
     folder = root / "build" / "solutions" / built.lab.name
     for path in folder.rglob("*"):
         if path.is_file() and path.relative_to(folder).as_posix() not in built.instructor:
@@ -261,7 +241,7 @@ def write_instructor(built: Built, root: Path) -> None:
 
 
 def write_file(path: Path, file: File) -> None:
-    """Write `file` where it differs from what is there."""
+    """Write `file` if it differs from what is there."""
     if same(path, file):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -270,14 +250,14 @@ def write_file(path: Path, file: File) -> None:
 
 
 def same(path: Path, file: File) -> bool:
-    """Whether the file at `path` is `file` already."""
+    """Whether the file at `path` is the same as `file`."""
     if not path.is_file() or path.read_bytes() != file.content:
         return False
     return bool(path.stat().st_mode & 0o100) == file.executable
 
 
 def differences(builts: list[Built], root: Path) -> list[str]:
-    """One line for each file of `labs/` that is missing, or not as `build` makes it."""
+    """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
@@ -287,7 +267,7 @@ def differences(builts: list[Built], root: Path) -> list[str]:
 
 
 def foreign(builts: list[Built], root: Path) -> list[str]:
-    """One line for each folder or file in `labs/` that no lab of `builts` makes. None of it is ever deleted here."""
+    """One line for each folder or file in `labs/` that belongs to no lab of `builts`. Deletes nothing."""
     folders = {built.lab.name: built.student for built in builts}
     lines = []
     for path in sorted((root / "labs").glob("*")):

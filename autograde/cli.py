@@ -1,4 +1,4 @@
-"""The command `lockstep`. Each command imports what it needs when it runs, so that `--help` comes at once."""
+"""The command `lockstep`. Each subcommand imports what it needs when it runs, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
+from autograde.contract.places import REPOSITORY
+
 
 def course_root() -> Path:
     """The course's folder: LOCKSTEP_COURSE, or this repository."""
-    return Path(os.environ.get("LOCKSTEP_COURSE") or Path(__file__).parents[1]).resolve()
+    return Path(os.environ.get("LOCKSTEP_COURSE") or REPOSITORY).resolve()
 
 
 @click.group()
@@ -28,7 +30,7 @@ def main() -> None:
 def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
     """Make labs/ from solutions/: all labs, or the ones named."""
     from autograde import build as builder
-    from autograde.labs import LabError, find_lab, find_labs
+    from autograde.contract.labs import LabError, find_lab, find_labs
 
     root = course_root()
     failed = False
@@ -58,6 +60,20 @@ def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
 
 @main.command()
 @click.argument("lab")
+def new(lab: str) -> None:
+    """Make the folder of a new LAB in solutions/: the small lab of solutions/README.md, to start from."""
+    from autograde.contract.labs import LabError
+    from autograde.new import make_lab
+
+    try:
+        folder = make_lab(course_root(), lab)
+    except (LabError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{folder}: made. Next: ./lockstep build {lab}, and ./lockstep test --lab {lab}")
+
+
+@main.command()
+@click.argument("lab")
 @click.option(
     "--student", "students", multiple=True, metavar="ID", help="Only this student; can be given several times."
 )
@@ -81,21 +97,21 @@ def grade(
     from sqlalchemy.exc import SQLAlchemyError
     from traitlets import TraitError
 
-    from autograde import grading
-    from autograde.array_job import SlurmFailed
-    from autograde.converters import StepFailed, describe
-    from autograde.labs import LabError
-    from autograde.sandbox import SandboxRefused
+    from autograde.classroom import class_grading
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
+    from autograde.sandbox.bubblewrap import SandboxRefused
+    from course.processes.slurm_command import SlurmError
 
     sandboxed = False if no_sandbox else None
-    options = grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
+    options = class_grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
     try:
-        fine = grading.grade(course_root(), lab, options)
-    except (LabError, StepFailed, SandboxRefused, SlurmFailed, TraitError) as error:
+        succeeded = class_grading.grade(course_root(), lab, options)
+    except (LabError, StepFailed, SandboxRefused, SlurmError, TraitError) as error:
         raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:  # a disk that is full, a gradebook that cannot be read
+    except (OSError, SQLAlchemyError) as error:  # a full disk, an unreadable gradebook
         raise click.ClickException(describe(error)) from error
-    sys.exit(0 if fine else 1)
+    sys.exit(0 if succeeded else 1)
 
 
 @main.command()
@@ -104,15 +120,15 @@ def report(lab: str) -> None:
     """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from autograde.class_report import write_report
-    from autograde.converters import StepFailed, describe
-    from autograde.labs import LabError
+    from autograde.classroom.class_report import write_report
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
 
     try:
         click.echo(write_report(course_root(), lab))
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:  # a file that may not be read, a gradebook that is none
+    except (OSError, SQLAlchemyError) as error:  # an unreadable file or gradebook
         raise click.ClickException(describe(error)) from error
 
 
@@ -125,8 +141,8 @@ def enrol(students: tuple[str, ...]) -> None:
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from autograde.converters import Course, StepFailed, describe
-    from autograde.labs import LabError, find_labs
+    from autograde.classroom.nbgrader_course import Course, StepFailed, describe
+    from autograde.contract.labs import LabError, find_labs
 
     root = course_root()
     try:
@@ -134,7 +150,7 @@ def enrol(students: tuple[str, ...]) -> None:
         for lab in find_labs(root):
             if not course.knows(lab.name):
                 course.register(lab.name)
-        course.enrol({student: name for student, _, name in (one.partition("=") for one in students)})
+        course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:
@@ -145,8 +161,8 @@ def enrol(students: tuple[str, ...]) -> None:
 @click.argument("folder", required=False, envvar="LOCKSTEP_DATA", type=click.Path(file_okay=False, path_type=Path))
 def data(folder: Path | None) -> None:
     """Fetch MNIST and opus_books into FOLDER, by default the one that LOCKSTEP_DATA names."""
-    from course.data_folder import DataError
-    from course.fetch import fetch_all
+    from course.data.fetch import fetch_all
+    from course.data.folder import DataError
 
     if folder is None:
         raise click.UsageError("name the FOLDER for the data, or set LOCKSTEP_DATA")

@@ -1,7 +1,7 @@
-"""What of the kit works on this machine: `./lockstep doctor`.
+"""Finds out what works on this machine: `./lockstep doctor`.
 
-Each probe tries the thing itself, in a process of its own: an MPI that is found need not start, and a library that is
-installed need not load.
+Each probe tries the real thing, in a process of its own: an MPI may be found but not start, and a library may be
+installed but not load.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
-from autograde import sandbox
-from course.launch import MissingMPI, mpi_environment, mpiexec
+from autograde.sandbox import bubblewrap
+from course.processes.mpi import MissingMPI, mpi_environment, mpiexec
 
 SETUP = "./lockstep setup"
 ANEW = "rm -rf .venv && ./lockstep setup"
 NO_GPU_NEEDED = "nothing to mend: the labs run on the CPU, with gloo"
 
-# On two ranks, of which rank 0 speaks, in one piece: mpiexec mixes what several write. But an mpiexec of one MPI and an
-# mpi4py of another make, without any error, two worlds of one rank, and then both speak.
+# Runs on two ranks. Only rank 0 prints, in one write, as mpiexec mixes the output of several. If mpiexec and mpi4py
+# belong to different MPIs, they silently make two worlds of one rank, and both print.
 ALLREDUCE = """
 import sys
 from mpi4py import MPI
@@ -57,12 +57,12 @@ print(json.dumps({"version": torch.__version__, "cuda": torch.version.cuda, "gpu
 
 @dataclass(frozen=True)
 class Probe:
-    """What was found out about one thing.
+    """The result of one probe.
 
     works: `yes`, `partly` or `no`.
     seen: what was seen, in a few words.
-    mend: the command that helps, where it does not work.
-    needed: whether the labs cannot do without it.
+    mend: the command that helps if it does not work.
+    needed: whether the labs need it.
     """
 
     name: str
@@ -74,14 +74,14 @@ class Probe:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command gave. problem: why it gave nothing, in one line, else empty."""
+    """The output of a command. problem: why it failed, in one line; empty if it did not."""
 
     output: str = ""
     problem: str = ""
 
 
 def ask(command: list[str], deadline: float, environment: dict[str, str] | None = None) -> Answer:
-    """Run `command` for at most `deadline` seconds; nothing that it started is left afterwards."""
+    """Run `command` for at most `deadline` seconds; after that, kill it and all that it has started."""
     try:
         process = psutil.Popen(
             command,
@@ -109,7 +109,7 @@ def ask(command: list[str], deadline: float, environment: dict[str, str] | None 
 
 
 def last_line(text: str) -> str:
-    """The last line that says something, cut to the width of a table."""
+    """The last line that is not blank or a rule, cut to the width of the table."""
     lines = [line.strip(" -*\t") for line in text.splitlines() if line.strip(" -*\t")]
     return lines[-1][:120] if lines else ""
 
@@ -121,12 +121,12 @@ def ask_python(code: str, deadline: float = 60) -> Answer:
 
 def ask_ranks(code: str, deadline: float = 60) -> Answer:
     """What `code` prints on two MPI ranks. Raises MissingMPI."""
-    with tempfile.TemporaryDirectory(prefix="lockstep-") as memory:  # ranks that are killed leave files there
+    with tempfile.TemporaryDirectory(prefix="lockstep-") as memory:  # killed ranks leave files there
         return ask([mpiexec(), "-n", "2", sys.executable, "-c", code], deadline, mpi_environment(2, memory))
 
 
 def probe_python() -> Probe:
-    """The Python that runs this."""
+    """Which Python this is."""
     works = "yes" if sys.version_info[:2] == (3, 11) else "no"
     return Probe("Python", works, f"{platform.python_version()}, {sys.executable}", SETUP, needed=True)
 
@@ -143,7 +143,7 @@ def probe_mpi() -> Probe:
 
 
 def probe_ranks() -> Probe:
-    """Whether two ranks start, and meet."""
+    """Whether two ranks start and communicate."""
     try:
         answer = ask_ranks(ALLREDUCE)
     except MissingMPI:
@@ -168,7 +168,7 @@ def probe_torch() -> list[Probe]:
 
 
 def judge_gpus(facts: dict) -> Probe:
-    """The GPUs, from what torch says: `facts` as TORCH_FACTS prints them."""
+    """The GPUs, from what torch reports. facts: from TORCH_FACTS."""
     if facts["gpus"]:
         return Probe("GPUs", "yes", f"{len(facts['gpus'])}: {', '.join(sorted(set(facts['gpus'])))}")
     driver = ask(["nvidia-smi", "-L"], 20)
@@ -181,7 +181,7 @@ def judge_gpus(facts: dict) -> Probe:
 
 
 def judge_nccl(facts: dict) -> Probe:
-    """NCCL, from what torch says."""
+    """NCCL, from what torch reports. facts: from TORCH_FACTS."""
     if facts["nccl"] is None:
         mend = ANEW if facts["gpus"] else NO_GPU_NEEDED
         return Probe("NCCL", "no", "this torch was built without it", mend)
@@ -191,7 +191,7 @@ def judge_nccl(facts: dict) -> Probe:
 
 
 def probe_horovod() -> Probe:
-    """Whether Horovod was built with MPI, and two ranks meet in its allreduce."""
+    """Whether Horovod was built with MPI, and its allreduce works on two ranks."""
     try:
         answer = ask_ranks(HOROVOD_ALLREDUCE, 120)
     except MissingMPI:
@@ -207,7 +207,7 @@ def probe_horovod() -> Probe:
 
 
 def probe_library(name: str, module: str, programs: Iterable[str], needed: bool) -> Probe:
-    """Whether `module` loads, and `programs`, to which it shells out, are on PATH."""
+    """Whether `module` loads, and `programs`, which it runs, are on PATH."""
     answer = ask_python(f"import {module}")
     if answer.problem:
         return Probe(name, "no", answer.problem, SETUP, needed)
@@ -218,10 +218,10 @@ def probe_library(name: str, module: str, programs: Iterable[str], needed: bool)
 
 
 def probe_bubblewrap() -> Probe:
-    """Whether bubblewrap makes the sandbox in which student code is graded."""
+    """Whether bubblewrap can make the sandbox in which student code is graded."""
     try:
-        answer = ask(sandbox.trial(), 20)
-    except sandbox.SandboxRefused:
+        answer = ask(bubblewrap.trial_command(), 20)
+    except bubblewrap.SandboxRefused:
         return Probe("bubblewrap", "no", "not installed", "sudo apt install bubblewrap")
     except MissingMPI as error:
         return Probe("bubblewrap", "partly", f"not tried: {error}", SETUP)
@@ -242,7 +242,7 @@ def probe_slurm() -> Probe:
 
 
 def probe_hub() -> Probe:
-    """Whether a JupyterHub can be started here."""
+    """Whether JupyterHub can be started here."""
     proxy = shutil.which("configurable-http-proxy")
     try:
         hub = version("jupyterhub") if importlib.util.find_spec("jupyterhub") else None
@@ -270,7 +270,7 @@ def probes() -> Iterator[Probe]:
 
 
 def report(found: Iterable[Probe], say: Callable[[str], None]) -> int:
-    """Say each probe in a line, and a command below what does not work. Returns the exit status."""
+    """Print one line per probe, and below what does not work the command that helps. Returns the exit status."""
     missing = []
     for probe in found:
         say(f"{probe.name:<12} {probe.works:<7} {probe.seen}")

@@ -1,6 +1,6 @@
-"""Checks in the student's notebook: feedback on a TODO in seconds, and under nbgrader's own commands too.
+"""Checks in the student's notebook, for feedback on a TODO in seconds. They also work under nbgrader's own commands.
 
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 check("partial_sum")
 """
 
@@ -17,18 +17,19 @@ from pathlib import Path
 from IPython import get_ipython
 from IPython.display import DisplayHandle
 
-from autograde import check as contract
-from autograde import show
-from autograde.accounting import there_is_slurm
-from autograde.check import Check, Finding, Result
-from autograde.labs import load_checks
-from autograde.subject import Subject, python_source
-from course.record import FILE
+from autograde.contract import check as contract
+from autograde.contract import show
+from autograde.contract.check import Check, Result
+from autograde.contract.labs import load_checks
+from autograde.contract.subject import Subject, python_source
+from autograde.contract.verdict import Finding
+from autograde.slurm.accounting import there_is_slurm
+from course.batch.record import FILE
 from course.world import RanksFailed, World
 
 
 class CheckFailed(AssertionError):
-    """A check that found something, where the only way to say so is an error: under `nbgrader validate`."""
+    """A check found something. Raised under `nbgrader validate`, which understands nothing else."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
@@ -37,9 +38,8 @@ class CheckFailed(AssertionError):
 class Checker:
     """The checks of one lab, in its notebook.
 
-    path: of the lab's `checks.py`. world: the ranks that the student's code runs on. seed: for the same cases again;
-    None: fresh ones for each check.
-    Raises LabError if the checks cannot be loaded.
+    path: of the lab's folder `checks`. world: the ranks that run the student's code. seed: of the cases; None: a new
+    one for each check. Raises LabError if the checks cannot be loaded.
     """
 
     def __init__(self, path: str, world: World, seed: int | None = None) -> None:
@@ -49,26 +49,26 @@ class Checker:
         self.seed = seed
 
     def __call__(self, todo: str) -> float | None:
-        """Check the TODO called `todo` as the last run of its cell has it, and show the result.
+        """Check the TODO called `todo`, as its cell was last run, and show the result.
 
-        In JupyterLab nothing is raised or returned, so that "Run all" goes on to the next TODO. Under `nbgrader
-        autograde` the score is returned, which nbgrader takes as partial credit; under `nbgrader validate` findings are
-        raised.
+        In JupyterLab this raises and returns nothing, so that "Run all" goes on to the next TODO. Under `nbgrader
+        autograde` it returns the score, which nbgrader takes as partial credit. Under `nbgrader validate` it raises
+        CheckFailed if there are findings.
         """
         if todo not in self.checks:
             raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")
         execution = os.environ.get("NBGRADER_EXECUTION")
-        with Place(progress=execution is None) as place:
-            result = self.result(todo, place)
+        with CellOutput(progress=execution is None) as output:
+            result = self.result(todo, output)
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            place.show(show.text(result), show.html(result))
-        if self.checks[todo].batch is not None and (said := self.about_record(self.checks[todo])):
-            print(said)
+            output.show(show.text(result), show.html(result))
+        if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
+            print(message)
         return result.score if execution == "autograde" else None
 
-    def result(self, todo: str, place: Place) -> Result:
-        """The result of the check. place: where its progress is shown."""
+    def result(self, todo: str, output: CellOutput) -> Result:
+        """The result of the check. output: shows its progress."""
         check = self.checks[todo]
         seed = secrets.randbits(32) if self.seed is None else self.seed
         source = cell_that_defines(todo, executed_cells())
@@ -76,32 +76,33 @@ class Checker:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
             return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
         cases = contract.draw_cases(check, seed)
-        gathered = contract.gather(check, self.world, Subject(todo, source), place.following(todo, cases))
+        gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
         return contract.judge(check, cases, gathered, seed)
 
     def about_record(self, check: Check) -> str:
-        """What would be said of the record of a run in batch, if it were handed in now. Here it costs nothing.
+        """What grading would say about the record of a batch run, if it were handed in now. Here it costs no points.
 
-        Nothing where there is no record, and no Slurm to make one.
+        Empty if there is no record, and no Slurm to make one.
         """
-        from autograde.batch_records import look  # takes 2 s: a lab without a batch run begins sooner
+        from autograde.slurm.record_policy import judge_record  # takes 2 s, which other labs need not spend
+        from autograde.slurm.record_verdict import read_record
 
         cells = executed_cells()
         known = {todo: cell_that_defines(todo, cells) for todo in self.checks}
         sources = {todo: source for todo, source in known.items() if source is not None}
         account = pwd.getpwuid(os.getuid()).pw_name
-        seen = look(check, None, self.folder, sources, account, must=there_is_slurm())
-        if seen.finding:
-            return f"The record: {seen.finding.message} [{seen.finding.key}]"
+        judged = judge_record(check, None, read_record(self.folder), sources, account, required=there_is_slurm())
+        if judged.finding:
+            return f"The record: {judged.finding.message} [{judged.finding.key}]"
         return "\n".join(
-            [f"The record in {FILE} is in order, as far as can be told here.", *seen.remarks] if seen.job else []
+            [f"The record in {FILE} is in order, as far as can be told here.", *judged.remarks] if judged.job else []
         )
 
 
-class Place:
-    """One place in the output of a cell: what is shown there takes the place of what was shown before.
+class CellOutput:
+    """One output of a cell: what is shown replaces what was shown before.
 
-    progress: whether to show any; there is none outside of a notebook. Used as a context: an error empties the place.
+    progress: whether to show progress, which works only in a notebook. A context manager: an error clears the output.
     """
 
     def __init__(self, progress: bool) -> None:
@@ -110,7 +111,7 @@ class Place:
         self._handle = DisplayHandle() if shell is not None else None
         self._used = False
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> CellOutput:
         return self
 
     def __exit__(self, kind: type | None, *error: object) -> None:
@@ -118,16 +119,16 @@ class Place:
             self.show("", "")
 
     def show(self, text: str, html: str) -> None:
-        """Show this: HTML and plain text in a notebook, plain text elsewhere."""
+        """Show a result: as HTML or plain text in a notebook, as plain text elsewhere."""
         if self._handle is None:
             print(text)
         else:
-            put = self._handle.update if self._used else self._handle.display
-            put({"text/plain": text, "text/html": html}, raw=True)
+            display = self._handle.update if self._used else self._handle.display
+            display({"text/plain": text, "text/html": html}, raw=True)
             self._used = True
 
     def following(self, todo: str, cases: Sequence[dict]) -> Iterator[dict]:
-        """The cases of the check of `todo`, one after the other; which one is at work is shown."""
+        """The cases of the check of `todo`, one after the other; shows which one is running."""
         for number, case in enumerate(cases):
             if self.progress:
                 self.show(*show.progress(todo, number, len(cases)))
@@ -135,7 +136,7 @@ class Place:
 
 
 def executed_cells() -> list[str]:
-    """Source text of the cells that were run in this kernel, oldest first."""
+    """The source of the cells that were run in this kernel, oldest first."""
     shell = get_ipython()
     return list(shell.history_manager.input_hist_raw) if shell is not None else []
 
@@ -146,7 +147,7 @@ def cell_that_defines(name: str, cells: list[str]) -> str | None:
 
 
 def bound_names(cell: str) -> set[str]:
-    """Names that a cell defines at its top level. A cell that is not Python defines those its lines begin to define."""
+    """Names that a cell binds at its top level. If it is not valid Python: names after `def` or `class`."""
     try:
         tree = ast.parse(python_source(cell))
     except (SyntaxError, ValueError):
@@ -166,10 +167,10 @@ def bound_names(cell: str) -> set[str]:
 
 @contextmanager
 def needs(*todos: str) -> Iterator[None]:
-    """Skip the rest of a cell that uses TODOs which are not done yet, or fail on the ranks, and say so.
+    """Skip the rest of a cell that uses TODOs which are not done yet or fail on the ranks, and say so.
 
-    Swallows NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows: so "Run all"
-    goes on to the next TODO. Nothing else is swallowed.
+    Suppresses NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it prints, so that "Run
+    all" goes on to the next TODO. Suppresses nothing else.
     """
     names = " and ".join(f"`{todo}`" for todo in todos)
     unfinished = f"This cell needs your {names}: come back and run it again when the check passes."

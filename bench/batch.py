@@ -1,9 +1,9 @@
-"""What `sbatch run.sh` costs beside bare `srun python`, for the same computation.
+"""What `sbatch run.sh` costs, compared with bare `srun python` for the same computation.
 
     python bench/batch.py [--intervals N]
 
-Needs a Slurm (`slurm/local/cluster` makes one). Both compute pi on four ranks of two nodes with mpi4py; prints the
-seconds from submission to the end of the job, and what the ranks themselves took.
+Needs Slurm (`slurm/local/cluster` makes a cluster). Both compute pi on four ranks of two nodes with mpi4py. Prints the
+seconds from submission to the end of the job, and how long the ranks themselves took.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PLACE = ["--nodes=2", "--ntasks=4"]
 REPEATS = 3
 FUNCTION = '''
 def pi(comm, intervals):
-    """This rank's part takes turns with the others'; all get the sum."""
+    """This rank takes every `size`-th interval; all ranks get the sum."""
     import time
 
     import numpy as np
@@ -66,7 +66,7 @@ def bare(folder: Path, intervals: int) -> float:
 
 
 def batch(folder: Path, intervals: int) -> float:
-    """Seconds of `sbatch run.sh`, until Slurm has no such job any more."""
+    """Seconds of `sbatch run.sh`, until the job has ended."""
     cells = [nbformat.v4.new_code_cell(source.replace("{intervals}", str(intervals))) for source in CELLS]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "pi.ipynb")
     (folder / "run.sh").write_text((ROOT / "slurm" / "run.sh").read_text().replace("@LAB@", "pi"))
@@ -80,19 +80,19 @@ def batch(folder: Path, intervals: int) -> float:
         time.sleep(0.1)
     took = time.perf_counter() - began
     (executed,) = folder.glob(f"pi.out.{job}.ipynb")
-    said = nbformat.read(executed, as_version=4).cells[-1].outputs[0]["text"]
-    print(f"sbatch run.sh:  {took:6.2f} s, of which ranks {float(said.split()[1]):.2f} s")
+    printed = nbformat.read(executed, as_version=4).cells[-1].outputs[0]["text"]
+    print(f"sbatch run.sh:  {took:6.2f} s, of which ranks {float(printed.split()[1]):.2f} s")
     return took
 
 
 def main() -> None:
-    """Measure in turn, and print."""
+    """Measure both in turn, and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--intervals", type=int, default=400_000_000)
     intervals = parser.parse_args().intervals
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
         pairs = [(batch(Path(folder), intervals), bare(Path(folder), intervals)) for _ in range(REPEATS)]
-    ours, plain = (median(each) for each in zip(*pairs, strict=True))
+    ours, plain = (median(times) for times in zip(*pairs, strict=True))
     print(f"sbatch run.sh takes {ours - plain:.1f} s more than srun python: {ours / plain:.2f} times as long")
 
 

@@ -1,10 +1,10 @@
-"""What a command costs: time, processors and memory, of itself and of all that it starts.
+"""What a command costs in time, processors and memory, with all processes that it starts.
 
-memory      peak, over samples, of the PSS (a page that n processes share counts 1/n to each) of all processes that
-            the command started, orphans included.
-CPU         what the whole machine did meanwhile, by /proc/stat, less this script's own part. What processes
-            inherit from their children misses most ranks: in a killed process namespace nobody asks for it.
-            So nothing else may run; the machine is looked at before, and `Usage.busy` tells if it was idle.
+memory      highest sampled PSS (a page that n processes share counts 1/n for each) of all processes that the command
+            started, including orphans.
+CPU         CPU time of the whole machine meanwhile, from /proc/stat, less this script's own. Times that processes
+            inherit from their children would miss most ranks: when a process namespace is killed, nobody collects them.
+            So nothing else may run: `Usage.busy` tells how busy the machine was before.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pathlib import Path
 
 import psutil
 
-SAMPLE = 0.5  # seconds between two looks at the memory
-LOOK = 2.0  # seconds for which the machine is looked at before
-LAST = 5.0  # seconds that processes get to end after the command
+SAMPLE = 0.5  # seconds between two samples of the memory
+BEFORE = 2.0  # seconds for which the machine is observed before the command
+LAST = 5.0  # seconds that processes have to end after the command
 PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a command took, in seconds and bytes. busy: processors in use before. left: processes left behind."""
+    """What a command took, in seconds and bytes. busy: processors in use before it. left: processes left behind."""
 
     wall: float
     cpu: float
@@ -38,20 +38,20 @@ class Usage:
 
 
 def machine() -> float:
-    """Seconds that the machine's processors have worked, less what this process did."""
-    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    return times.user + times.nice + times.system + times.irq + times.softirq - own.user - own.system
+    """CPU seconds that the whole machine has spent, except in this process."""
+    times, ours = psutil.cpu_times(), psutil.Process().cpu_times()
+    return times.user + times.nice + times.system + times.irq + times.softirq - ours.user - ours.system
 
 
 def pss(process: psutil.Process) -> int:
-    """Proportional set size in bytes; 0 for a process that is gone."""
+    """Proportional set size in bytes; 0 for a process that has ended."""
     with suppress(psutil.NoSuchProcess):
         return process.memory_full_info().pss
     return 0
 
 
 def bury_orphans(command: int) -> None:
-    """Take the exit status of ended processes that fell to us; not of the process `command`, which we started."""
+    """Reap orphans that this process has inherited, but not the process `command`."""
     for child in psutil.Process().children():
         with suppress(psutil.NoSuchProcess, ChildProcessError):
             if child.pid != command and child.status() == psutil.STATUS_ZOMBIE:
@@ -59,12 +59,12 @@ def bury_orphans(command: int) -> None:
 
 
 def measured(command: list[str], cwd: Path, env: dict[str, str], log: Path) -> Usage:
-    """Run `command` with its output in `log`, and look at all that it starts."""
+    """Run `command` with its output in `log`, and measure it with all that it starts."""
     before = machine()
-    time.sleep(LOOK)
-    busy = (machine() - before) / LOOK
+    time.sleep(BEFORE)
+    busy = (machine() - before) / BEFORE
     this, peak = psutil.Process(), 0
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans stay below us, and are counted
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become our children, and are counted
     before, began = machine(), time.monotonic()
     with open(log, "wb") as output:
         process = subprocess.Popen(command, cwd=cwd, env=env, stdout=output, stderr=subprocess.STDOUT)

@@ -1,23 +1,23 @@
-"""What grading a class costs: `lockstep grade` beside plain `nbgrader autograde`, in one run on the same submissions.
+"""What grading a class costs: `lockstep grade` and plain `nbgrader autograde`, in one run on the same submissions.
 
     python bench/grading.py [--submissions 30] [--jobs N] [--skip-plain]
 
-The class hands in lab 03: some TODOs are right, some wrong, and two submissions deadlock. Run it on a machine that does
-nothing else. The plain way takes half a minute for a submission, and minutes for one that hangs.
+The class hands in lab 03: some TODOs are right, some wrong, and two submissions deadlock. Run it on an idle machine.
+The plain way takes half a minute per submission, and minutes for one that hangs.
 
-Plain means: nbgrader as it comes, one submission after another, each executed as a notebook, with an ipyparallel
-cluster of its own (see `plain_world.py`). It gets the same checks and cases, hidden ones included, and the environment
-of our ranks. Making the courses is not measured. `lockstep grade` also writes feedback, which plain nbgrader leaves to
-another command.
+Plain means nbgrader as it comes: one submission after another, each executed as a notebook with its own ipyparallel
+cluster (see `plain_world.py`). It gets the same checks and cases, including hidden ones, and the environment of our
+ranks. Making the courses is not measured. `lockstep grade` also writes feedback, which plain nbgrader leaves to another
+command.
 
-Memory and CPU are counted as `cost.py` says.
+`cost.py` says how memory and CPU are measured.
 
     overhead = (jobs x wall - sum of probing) / submissions, in seconds
 
-It counts each worker from start to end, so also the start of the grader, of sandboxes and of ranks, verdicts,
-gradebook, feedback, and idle workers at the end. Probing is the time between a probe being sent and its evidence being
-back. That includes the start of torch's or Horovod's group, new ranks after a hang, and what probes lose to neighbours
-on the same processors; with `--jobs 1` there are none of these, and that is the number to trust.
+It counts each worker from start to end, including the start of the grader, of sandboxes and of ranks, verdicts,
+gradebook, feedback, and idle workers at the end. Probing is the time from sending a probe until its evidence is back.
+That includes the start of torch's or Horovod's group, new ranks after a hang, and time lost to other probes on the same
+processors. With `--jobs 1` there are no other probes: trust that number.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from cost import Usage, measured
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograde.build import build
-from autograde.grading import default_jobs
-from autograde.labs import Lab, find_lab, load_checks, load_variants
-from autograde.limits import Limits
-from course.launch import mpi_environment, mpiexec
+from autograde.classroom.class_grading import default_jobs
+from autograde.contract.labs import Lab, find_lab, load_checks, load_variants
+from autograde.sandbox.limits import Limits
+from course.processes.mpi import mpi_environment, mpiexec
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LAB = "03_pi_allreduce"
 SEED = 2025
 RANKS = 4
 WRONG_SHARE = 0.4  # of the TODOs
-# Mistakes that let ranks wait for each other; the two submissions that hang make the last two of these.
+# Mistakes that make ranks wait for each other. Only the submissions of HANGING make them.
 HANG = {"collective-skipped", "uneven-collectives", "world-not-comm"}
 HANGING = (("parallel_pi", "only_rank_0"), ("parallel_pi_horovod", "only_rank_0"))
-# The lab as it is with plain ranks, and with the cases that we draw.
+# What the plain way changes in the lab: it uses plain ranks, and the cases of our seed.
 PLAIN = {
     "from course.world import COMM, World": "from plain_world import COMM, PlainWorld as World",
-    'Checker("checks.py", world)': f'Checker("checks.py", world, seed={SEED})',
+    'Checker("checks", world)': f'Checker("checks", world, seed={SEED})',
 }
 GOAL_RATIO, GOAL_OVERHEAD = 8, 2.0
 
@@ -64,7 +64,7 @@ Scores = dict[str, dict[str, float | None]]  # student -> TODO -> points
 
 
 def answers(lab: Lab, count: int) -> Answers:
-    """`count` submissions of `lab`, the same ones each time; from three on, two of them hang."""
+    """`count` submissions of `lab`, the same each time; if there are at least three, two of them hang."""
     right, wrong = load_variants(lab.variants)
     reference = nbformat.reads(build(lab).instructor[lab.notebook].content.decode(), as_version=4)
     solution = {cell.id: cell.source for cell in reference.cells}
@@ -83,7 +83,7 @@ def answers(lab: Lab, count: int) -> Answers:
 
 
 def hand_in(folder: Path, released: bytes, handed_in: Answers) -> None:
-    """Write each student's notebook into the `submitted` folder `folder`."""
+    """Write each student's notebook into `folder`, a `submitted` folder."""
     for student, sources in handed_in.items():
         notebook = nbformat.reads(released.decode(), as_version=4)
         for cell in notebook.cells:
@@ -93,17 +93,17 @@ def hand_in(folder: Path, released: bytes, handed_in: Answers) -> None:
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """For both ways: configuration, temporary files and IPython's profile in `scratch`."""
+    """The environment of both ways, with configuration, temporary files and IPython's profile in `scratch`."""
     for name in ("config", "tmp"):
         (scratch / name).mkdir(exist_ok=True)
-    places = [str(Path(sys.executable).parent), str(Path(mpiexec()).parent), os.environ["PATH"]]
+    folders = [str(Path(sys.executable).parent), str(Path(mpiexec()).parent), os.environ["PATH"]]
     return {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(scratch / "config"),
         "JUPYTER_DATA_DIR": str(scratch / "config"),
         "IPYTHONDIR": str(scratch / "config"),
         "TMPDIR": str(scratch / "tmp"),
-        "PATH": os.pathsep.join(places),
+        "PATH": os.pathsep.join(folders),
     }
 
 
@@ -124,15 +124,15 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
     shutil.copytree(REPOSITORY / "solutions" / LAB, root / "solutions" / LAB)
     lab = find_lab(root, LAB)
     text = lab.source.read_text(encoding="utf-8")
-    for of_ours, of_theirs in PLAIN.items():
-        if of_ours not in text:
-            raise SystemExit(f"{LAB}/lab.py has no {of_ours!r}, which the plain way replaces")
-        text = text.replace(of_ours, of_theirs)
+    for our_code, plain_code in PLAIN.items():
+        if our_code not in text:
+            raise SystemExit(f"{LAB}/lab.py has no {our_code!r}, which the plain way replaces")
+        text = text.replace(our_code, plain_code)
     lab.source.write_text(text, encoding="utf-8")
     built = build(lab)
     (root / "source" / LAB).mkdir(parents=True)
     (root / "source" / LAB / lab.notebook).write_bytes(built.instructor[lab.notebook].content)
-    shutil.copy(lab.checks, root / "source" / LAB)
+    shutil.copytree(lab.checks, root / "source" / LAB / "checks")
     env = environment(scratch) | mpi_environment(RANKS)
     env["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)])
     nbgrader = [sys.executable, "-m", "nbgrader"]
@@ -142,7 +142,7 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
 
 
 def scores(database: Path, students: Answers) -> Scores:
-    """Points in the gradebook; no entry for a student whose submission was lost."""
+    """Points in the gradebook, without students whose submissions are missing there."""
     found: Scores = {}
     with Gradebook(f"sqlite:///{database}") as gradebook:
         for student in students:
@@ -158,7 +158,7 @@ def graded(folder: Path) -> list[nbformat.NotebookNode]:
 
 
 def parts(notebooks: list[nbformat.NotebookNode]) -> dict[str, float]:
-    """Seconds that executed cells took, on average over the notebooks, by what they are for."""
+    """Mean seconds per notebook that executed cells took, by their purpose."""
     spent = dict.fromkeys(("cluster", "checks", "other cells"), 0.0)
     for notebook in notebooks:
         for cell in notebook.cells:
@@ -199,12 +199,12 @@ def complain(name: str, usage: Usage, log: Path) -> None:
     if usage.busy > 0.1:
         print(f"{name}: {usage.busy:.1f} processors were busy before it started: these numbers are noise")
     if usage.code:
-        said = "\n  ".join(log.read_text(errors="replace").splitlines()[-10:])
-        print(f"{name} exited with {usage.code}:\n  {said}")
+        output = "\n  ".join(log.read_text(errors="replace").splitlines()[-10:])
+        print(f"{name} exited with {usage.code}:\n  {output}")
 
 
 def print_table(us: Usage, them: Usage | None, count: int) -> None:
-    """What both ways took, and how many times more the plain way took."""
+    """Print what both ways took, and their ratio."""
     print(f"{count} submissions of {LAB:31} {'lockstep':>10} {'plain':>10} {'ratio':>7}")
     for name, number in {
         "wall time, s": lambda usage: usage.wall,
@@ -221,16 +221,17 @@ def print_table(us: Usage, them: Usage | None, count: int) -> None:
 
 
 def print_overhead(us: Usage, notebooks: list[nbformat.NotebookNode], jobs: int) -> None:
-    """What of our workers' time was not probing."""
+    """Print how much of our workers' time was not probing."""
     worked = jobs * us.wall
-    overhead = worked - sum(one.metadata.lockstep.get("seconds", {}).get("probing", 0.0) for one in notebooks)
-    each = overhead / max(1, len(notebooks))
-    print(f"overhead, {jobs} at once: {each:.2f} s a submission (goal: at most {GOAL_OVERHEAD})", end="")
+    probing = (notebook.metadata.lockstep.get("seconds", {}).get("probing", 0.0) for notebook in notebooks)
+    overhead = worked - sum(probing)
+    mean = overhead / max(1, len(notebooks))
+    print(f"overhead, {jobs} at once: {mean:.2f} s a submission (goal: at most {GOAL_OVERHEAD})", end="")
     print(f", {overhead / worked:.0%} of the workers' time")
 
 
 def print_parts(them: Usage, notebooks: list[nbformat.NotebookNode], count: int) -> None:
-    """Where the time of a plain submission went."""
+    """Print where the time of a plain submission went."""
     spent = parts(notebooks)
     spent["the rest (nbgrader, kernel start and end)"] = them.wall / count - sum(spent.values())
     print("plain, s a submission: " + ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))
@@ -240,7 +241,7 @@ def print_parts(them: Usage, notebooks: list[nbformat.NotebookNode], count: int)
 
 
 def print_differences(mine: Scores, theirs: Scores, students: Answers) -> None:
-    """How many submissions got the same points for each TODO, and which did not."""
+    """Print how many submissions got the same points for each TODO both ways, and which did not."""
     same = [student for student in students if student in mine and mine[student] == theirs.get(student)]
     print(f"scores of the plain way that equal ours: {len(same)} of {len(students)}")
     for student in sorted(set(students) - set(same)):

@@ -1,20 +1,20 @@
-"""What grading by a job array costs beside grading on one machine, and how it would scale.
+"""What grading by a job array costs compared with grading on one machine, and how it would scale.
 
     python bench/grading_array.py [--submissions 16] [--students 1000] [--plot scaling.png]
 
-The same submissions of lab 03 (see `grading.py`) are graded on this machine, and by `--slurm`. Where no SLURM_CONF is
-set, on a cluster of two nodes made for it, which are both this machine: then the array can only be slower, and how much
-is what Slurm, the start of tasks and the shared folder cost.
+The same submissions of lab 03 (see `grading.py`) are graded on this machine, and by `--slurm`. If SLURM_CONF is not
+set, `--slurm` uses a new cluster of two nodes, both on this machine: then the array can only be slower, and the
+difference is the cost of Slurm, the start of tasks and the shared folder.
 
-Then 1,000 students are simulated on 1 to 64 nodes like this machine, from measured times:
+Then a class of 1,000 is simulated on 1 to 64 nodes like this machine, from measured times:
 
-    start    seconds from sbatch to a result, less its examination: Slurm, Python, the zygote, the first ranks
+    start    seconds from sbatch to a result, less its examination: Slurm, Python, the fork server, the first ranks
     times    seconds of each submission's examination here, with as many at once as this machine carries
-    writer   seconds for one submission in the gradebook and its feedback page, one after the other
+    writer   seconds to write one submission into the gradebook and its feedback page, one after the other
 
-Each node runs one task at a time, and each task its share of submissions, as `autograde.array` shares them out. The
-ideal is all examinations shared out evenly among all nodes, with no start and no writer. Reading and judging a
-submission's evidence takes some hundredths of a second, and is not counted.
+Each node runs one task at a time, and each task a chunk of submissions, as in `autograde.slurm.array_grading`. The
+ideal is all examinations spread evenly over all nodes, without start and writer. Reading and judging a submission's
+evidence takes some hundredths of a second, and is not counted.
 """
 
 from __future__ import annotations
@@ -37,11 +37,15 @@ import matplotlib.pyplot as plt
 from cost import Usage, measured
 from grading import LAB, REPOSITORY, SEED, Answers, answers, complain, environment, graded, hand_in, scores
 
-from autograde.array import CHUNK, examined_on_nodes, shared_out
 from autograde.build import build
-from autograde.converters import Course
-from autograde.labs import find_lab
-from autograde.limits import Limits, Settings, default_jobs
+from autograde.classroom import grades
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.nbgrader_steps import released_notebook
+from autograde.classroom.submission import read_submission, to_grade
+from autograde.contract.labs import find_lab
+from autograde.sandbox import examine
+from autograde.sandbox.limits import Limits, Settings, default_jobs
+from autograde.slurm.array_grading import CHUNK, examined_on_nodes, split_evenly
 
 NODES = (1, 2, 4, 8, 16, 32, 64)
 REPEATS = 3  # measurements of a task's start
@@ -49,7 +53,7 @@ REPEATS = 3  # measurements of a task's start
 
 @dataclass(frozen=True)
 class Measured:
-    """Times in seconds, see above. jobs: submissions at once on a node."""
+    """Times in seconds, see above. jobs: submissions examined at once on a node."""
 
     start: float
     times: list[float]
@@ -76,7 +80,7 @@ def cluster() -> Iterator[None]:
 
 
 def make_course(scratch: Path, handed_in: Answers) -> Path:
-    """A course with the lab, and its class, at `scratch`/course."""
+    """Make a course with the lab and its class at `scratch`/course."""
     root = scratch / "course"
     (root / "solutions").mkdir(parents=True)
     subprocess.run(["cp", "-r", REPOSITORY / "solutions" / LAB, root / "solutions"], check=True)
@@ -96,36 +100,32 @@ def grade(scratch: Path, handed_in: Answers, *options: str) -> tuple[Usage, Path
 def start_of_task(root: Path, sources: dict[str, str]) -> float:
     """Seconds from sbatch to the result of one submission, less its examination."""
     settings = Settings(limits=Limits(), sandboxed=True, seed=SEED, jobs=None)
-    taken = []
-
-    def read(student: str) -> tuple[dict[str, str], frozenset[str], dict[str, dict]]:
-        return sources, frozenset(), {}
-
+    taken, given = [], examine.Answers(sources, frozenset())
     for _ in range(REPEATS):
         began = time.monotonic()
-        with examined_on_nodes(root, find_lab(root, LAB), ["one"], read, settings) as outcomes:
-            ((_, prepared),) = outcomes
-            taken.append(time.monotonic() - began - prepared["seconds"]["total"])
+        with examined_on_nodes(root, find_lab(root, LAB), {"one": given}, settings) as outcomes:
+            ((_, examined),) = outcomes
+            taken.append(time.monotonic() - began - examined.seconds["total"])
     return mean(taken)
 
 
 def writing(root: Path, handed_in: Answers) -> float:
     """Seconds to write one examined submission into the gradebook, and its feedback."""
-    course, began = Course(root), time.monotonic()
-    for student, notebook in zip(sorted(handed_in), graded(root / "class" / "autograded"), strict=True):
-        notes = notebook.metadata.lockstep
-        sources = {cell.id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")}
-        prepared = {name: notes[name] for name in ("seed", "seconds", "marked")} | {"sources": sources}
-        course.autograde(LAB, student, prepared)
+    course, lab, began = Course(root), find_lab(root, LAB), time.monotonic()
+    released = released_notebook(root, lab)
+    for student in sorted(handed_in):
+        folder, notes = course.folder("submitted", student, LAB), grades.notes(course, lab, student)
+        submission = to_grade(lab, folder, read_submission(folder / lab.notebook), released)
+        course.autograde(LAB, student, submission, examine.Examined(notes.marked, notes.seed, notes.seconds))
         course.feedback(LAB, student)
     return (time.monotonic() - began) / len(handed_in)
 
 
 def simulated(nodes: int, times: list[float], known: Measured) -> float:
-    """Seconds until the last of these submissions is in the gradebook. times: of their examinations."""
+    """Simulated seconds until the last submission is in the gradebook. times: of the submissions' examinations."""
     free = [0.0] * nodes
     ended = []
-    for chunk in shared_out([str(number) for number in range(len(times))], CHUNK):
+    for chunk in split_evenly([str(number) for number in range(len(times))], CHUNK):
         slots = [heappop(free) + known.start] * known.jobs
         heapify(slots)
         for name in chunk:

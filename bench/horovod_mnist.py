@@ -1,9 +1,9 @@
-"""What lab 07's training gains from a second rank, with Horovod and with DistributedDataParallel, in one run.
+"""Speed-up of lab 07's training by a second rank, with Horovod and with DistributedDataParallel, in one run.
 
     python bench/horovod_mnist.py [--images 28] [--batch 64] [--seconds 4]
 
-Every rank has one thread and its own batches of the same size, so two ranks have ideally twice the images per second.
-The plain loop on one rank is the measure of all others. Methods take turns, and the best of their turns counts.
+Every rank has one thread and its own batches of the same size, so ideally two ranks train on twice as many images per
+second as the plain loop on one rank. Methods take turns, and the best turn of each counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from course.launch import cores
+from course.processes.mpi import cores
 from course.world import COMM, World
 
 METHODS = {"plain loop": None, "Horovod": "horovod", "DistributedDataParallel": "torch"}
@@ -55,7 +55,7 @@ def images_per_second(comm: Any, method: str, side: int, batch: int, seconds: fl
         step()
     comm.Barrier()
     began, steps = time.perf_counter(), 0
-    # All ranks make equally many steps: ten at a time, and then rank 0 tells whether there is time for more.
+    # All ranks make equally many steps: after every ten, rank 0 decides whether there is time for more.
     while comm.bcast(time.perf_counter() - began < seconds):
         for _ in range(10):
             step()
@@ -69,7 +69,7 @@ def measured(side: int, batch: int, seconds: float) -> dict[tuple[str, int], flo
     turns = [(method, size) for _ in range(TURNS) for method in METHODS for size in (1, 2)]
     with World(2, progress=False) as world:
         for method, size in tqdm(turns, unit="turn"):
-            # Two plain loops do not know each other: what the machine gives two processes at best.
+            # Two plain loops do not communicate: they show the best that this machine can do with two processes.
             options = {"size": size, "init": METHODS[method], "watch": False, "deadline": 60 + 3 * seconds}
             rate = sum(world.run(images_per_second, COMM, method, side, batch, seconds, **options))
             best[method, size] = max(rate, best.get((method, size), 0))

@@ -1,8 +1,8 @@
-"""A translation loop of the usual tutorial kind, for `bench/transformer.py`: the way lab 10's training is not done.
+"""A translation loop as in common tutorials, to which `bench/transformer.py` compares lab 10's training.
 
-torch's own `nn.Transformer` as it comes (post-norm, ReLU), every sentence padded to a fixed 350 tokens, batches in
-random order, the mean loss of each rank. For the comparison it has the width, depth, tied embedding, optimizer and
-dropout of lab 10's model, so parameters are as many but for biases and norms.
+It uses torch's `nn.Transformer` as it comes (post-norm, ReLU), pads every sentence to 350 tokens, and takes batches in
+random order and each rank's mean loss. Width, depth, tied embedding, optimizer and dropout are those of lab 10's model,
+so it has as many parameters except biases and norms.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
-from course.sentences import BOS, EOS, PAD, Pair
+from course.models.sentences import BOS, EOS, PAD, Pair
 
-LENGTH = 350  # tokens that every sentence is padded to, as in widely copied tutorials for opus_books
+LENGTH = 350  # tokens to which every sentence is padded, as in widely copied tutorials for opus_books
 
 
 class PaddedPairs(Dataset):
@@ -33,7 +33,7 @@ class PaddedPairs(Dataset):
         return self.padded([*source, EOS]), self.padded([BOS, *target]), self.padded([*target, EOS])
 
     def padded(self, ids: list[int]) -> Tensor:
-        """int64 [LENGTH]. Raises ValueError for a sentence that is longer."""
+        """The ids as int64 [LENGTH]. Raises ValueError for a longer sentence."""
         if len(ids) > LENGTH:
             raise ValueError(f"Sentence of {len(ids)} tokens is too long for {LENGTH}.")
         return torch.tensor(ids + [PAD] * (LENGTH - len(ids)))
@@ -75,7 +75,7 @@ class PlainTransformer(nn.Module):
         self.generator.weight = self.embedding.weight
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Masks are made anew for each batch."""
+        """Makes new masks for each batch."""
         causal = torch.triu(torch.ones(tgt_in.shape[1], tgt_in.shape[1], dtype=torch.bool), diagonal=1)
         source, target = (
             self.positional_encoding(self.embedding(ids) * math.sqrt(self.d_model)) for ids in (src, tgt_in)
@@ -92,13 +92,13 @@ class PlainTransformer(nn.Module):
 
 
 def plain_loader(pairs: Sequence[Pair], batch: int, rank: int, size: int) -> DataLoader:
-    """`batch` sentences a batch of this rank."""
+    """A loader of batches of `batch` sentences for this rank."""
     dataset = PaddedPairs(pairs)
     return DataLoader(dataset, batch, sampler=DistributedSampler(dataset, num_replicas=size, rank=rank))
 
 
 def plain_steps(network: nn.Module, loader: DataLoader, optimizer: torch.optim.Optimizer) -> Iterator[int]:
-    """Train without end; after each step the number of this rank's tokens in it, of both languages, without padding."""
+    """Train endlessly; yields after each step the number of this rank's tokens in it, both languages, no padding."""
     criterion = nn.CrossEntropyLoss(ignore_index=PAD)
     epoch = 0
     while True:

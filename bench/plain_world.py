@@ -1,8 +1,8 @@
-"""MPI ranks the plain way, for `bench/grading.py`: an ipyparallel cluster in each notebook, as one does without us.
+"""MPI ranks without Lockstep, for `bench/grading.py`: a plain ipyparallel cluster in each notebook.
 
-No nursery: each engine imports torch and Horovod itself. No watch over the ranks: a run waits until all are back or its
-deadline passes; then the engines are killed, and new ones started when they are next needed. The messages to the
-engines and the record of what they communicate are those of `course.world`, so checks get the same evidence.
+There is no fork server: each engine imports torch and Horovod itself. Nothing detects deadlocks: a run waits until all
+ranks are back or its deadline passes; then the engines are killed, and new ones start when they are next needed.
+Messages to the engines and the log of their communication are those of `course.world`, so checks get the same evidence.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from typing import Any
 import cloudpickle
 import ipyparallel
 
-from course import subworld
-from course.rank import import_libraries, world_rank
-from course.report import Outcome, RankReport, judge_state
-from course.subworld import Placeholder, Plan
-from course.watch import PREFIX, read_log
-from course.world import RanksFailed
+from course.processes.rank import import_libraries, world_rank
+from course.watch.events import PREFIX, Event, read_log
+from course.world import RanksFailed, subworld
+from course.world.report import Outcome, RankReport, judge_state
+from course.world.subworld import Placeholder, Plan
 
 COMM = Placeholder.COMM
 
@@ -32,7 +31,7 @@ OPENING = 60.0  # seconds for torch or Horovod to start or end
 
 
 class PlainWorld:
-    """`size` MPI engines. Used like `course.world.World`, as far as checks and lab 03 use that."""
+    """`size` MPI engines, with the part of `course.world.World`'s interface that checks and lab 03 use."""
 
     def __init__(self, size: int = 4) -> None:
         self.size = size
@@ -44,12 +43,12 @@ class PlainWorld:
         self._take_engines(self._client.ids)
 
     @property
-    def events(self) -> list[list[dict]]:
-        """What each rank of the last run communicated; see `course.watch`."""
+    def events(self) -> list[list[Event]]:
+        """Each rank's communication calls in the last run."""
         return self.outcome.events if self.outcome else []
 
     def run(self, function: Callable, *args: Any, **options: Any) -> list[Any]:
-        """Like `attempt`, but gives the results in rank order. Raises RanksFailed if a rank fails."""
+        """Like `attempt`, but returns the results in rank order. Raises RanksFailed if a rank fails."""
         outcome = self.attempt(function, *args, **options)
         for rank in outcome.ranks:
             for line in rank.stdout.splitlines():
@@ -67,7 +66,7 @@ class PlainWorld:
         deadline: float = 20.0,
         init: str | None = None,
     ) -> Outcome:
-        """Run ``function(*args)`` on some ranks and tell what became of it; see `course.world.World.attempt`."""
+        """Run ``function(*args)`` on some ranks, and return how it ended; see `course.world.World.attempt`."""
         members = list(range(self.size if size is None else size)) if ranks is None else list(ranks)
         payload = cloudpickle.dumps((function, args))
         try:
@@ -106,17 +105,17 @@ class PlainWorld:
         return Outcome(judge_state(reports), reports, time.monotonic() - began)
 
     def _kill(self) -> None:
-        """Kill the engines. A signal that Python handles would not free a rank that waits in an MPI call."""
+        """Kill the engines. Signals that Python handles would not reach a rank that waits in an MPI call."""
         for pid in self._pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._engines, self._pids = [], []
 
     def _restart(self) -> None:
-        """Start new engines where the last ones were killed."""
-        before = set(self._client._engines.values())  # engines' numbers are given again, these identities never
+        """Start new engines after the last ones were killed."""
+        before = set(self._client._engines.values())  # identities, which are never reused, unlike engines' numbers
         self._cluster.stop_engines_sync()
-        self._cluster.start_engines_sync(self.size)  # not restart_engines, which forgets them if it is interrupted
+        self._cluster.start_engines_sync(self.size)  # not restart_engines, which loses them if it is interrupted
         end = time.monotonic() + START_LIMIT
         while len(new := [id for id, key in self._client._engines.items() if key not in before]) < self.size:
             if time.monotonic() > end:
@@ -125,7 +124,7 @@ class PlainWorld:
         self._take_engines(new)
 
     def _take_engines(self, ids: Sequence[int]) -> None:
-        """Have the engines import what labs use, and note them in the order of their ranks."""
+        """Have the engines import what labs use, and keep them in the order of their ranks."""
         view = self._client[list(ids)]
         view.apply_async(import_libraries).get(START_LIMIT)
         ranks = view.apply_async(world_rank).get(START_LIMIT)
@@ -134,10 +133,10 @@ class PlainWorld:
 
 
 def take(report: RankReport, result: Any) -> None:
-    """Fill in the report of a rank that is back."""
+    """Fill in the report of a rank that has returned or raised."""
     try:
         answer = result.get(0)
-    except Exception:  # the engine went away
+    except Exception:  # the engine died
         report.state = "died"
         return
     result.wait_for_output(1.0)
@@ -150,7 +149,7 @@ def take(report: RankReport, result: Any) -> None:
 
 
 def locate(report: RankReport) -> None:
-    """Fill in the report of a rank that is not back, from the last call that it made."""
+    """Fill in the report of a rank that has not returned, from its last call."""
     last = report.events[-1] if report.events else None
     if last is not None and last["state"] in ("called", "awaited"):
         report.state, report.call, report.line = "waiting", f"{PREFIX[last['library']]}.{last['op']}", last["line"]

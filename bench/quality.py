@@ -1,7 +1,7 @@
-"""The longer run of lab 10, for `bench/transformer.py --quality`: how good its translations become.
+"""A longer training as in lab 10, for `bench/transformer.py --quality`: how good do its translations become?
 
-Training is cut into stretches of some steps. Each begins from the checkpoint and ends by writing it, so a run that is
-stopped at any moment goes on where it was; between two stretches the held-out pairs are translated.
+Training is divided into stretches. Each starts from the checkpoint and ends by writing it, so a run can be stopped at
+any time and continued. After each stretch, the held-out pairs are translated.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import cloudpickle
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from course.bucketing import bucketing_loader
 from course.data import Pairs, sentence_pairs
-from course.scores import score
-from course.sentences import PAD, Pair, loss_fn
-from course.tokens import train_tokenizer
-from course.translation import build_model, build_optimizer, translate, warm_up_and_decay
+from course.models.bucketing import bucketing_loader
+from course.models.scores import score
+from course.models.sentences import PAD, Pair, loss_fn
+from course.models.tokens import train_tokenizer
+from course.models.translation import build_model, build_optimizer, translate, warm_up_and_decay
 from course.world import RANK, SIZE, World
 
 RANKS = 2
 PAIRS, HELD_OUT = 20_000, 200
 WIDTH, RATE = 64, 4e-3
-TOKENS = 400  # of a rank's batch, on its longer side
-STRETCH = 500  # steps between two looks
+TOKENS = 400  # budget of a rank's batch, on its longer side
+STRETCH = 500  # steps
 WARM_UP = 100  # steps
 SHOWN = 8  # translations at the end
 GOAL = 0.6
 
 
 def train_on(path: str, stretch: int, total: int, pairs: list[Pair], vocabulary: int, rank: int, size: int) -> float:
-    """`stretch` more steps of `total`, from the checkpoint at `path` if there is one. Returns the mean loss a token.
+    """Train `stretch` more steps of `total`, from the checkpoint at `path` if there is one.
 
-    Raises RuntimeError for a checkpoint of another model.
+    Returns the mean loss per token. Raises RuntimeError for a checkpoint of another model.
     """
     model = build_model(vocabulary, d_model=WIDTH)
     optimizer = build_optimizer(model, RATE)
@@ -56,7 +56,7 @@ def train_on(path: str, stretch: int, total: int, pairs: list[Pair], vocabulary:
         if step == done or step % len(loader) == 0:
             loader.sampler.set_epoch(step // len(loader))
             batches = iter(loader)
-            for _ in range(step % len(loader)):  # those that the last stretch had
+            for _ in range(step % len(loader)):  # skip the batches of the last stretch
                 next(batches)
         src, tgt_in, tgt_out = next(batches)
         tokens = (tgt_out != PAD).sum()
@@ -77,16 +77,16 @@ def train_on(path: str, stretch: int, total: int, pairs: list[Pair], vocabulary:
 
 
 def train_for_quality(checkpoint: Path, total: int) -> None:
-    """Train for `total` steps, at the end of which the learning rate is nothing, and print scores as they grow."""
+    """Train for `total` steps, while the learning rate falls to 1 %, and print scores after each stretch."""
     data: Pairs = sentence_pairs(PAIRS, HELD_OUT)
     tokenizer = train_tokenizer(text for pair in data.train for text in pair)
     pairs = tokenizer.encode_pairs(data.train)
     print(f"{data.source}; d_model {WIDTH}, {RANKS} ranks, {total} steps")
     sources, references = zip(*data.held_out, strict=True)
     model, spent, step = build_model(len(tokenizer), d_model=WIDTH), 0.0, 0
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the ranks do not find it: it is in no package
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # ranks cannot import it: it is in no package
     with World(RANKS, progress=False) as world:
-        while step < total:  # also when a checkpoint of the last step is there: then it is only scored
+        while step < total:  # runs once even if the checkpoint is complete, which is then only scored
             began = time.perf_counter()
             arguments = (str(checkpoint), STRETCH, total, pairs, len(tokenizer), RANK, SIZE)
             losses = world.run(train_on, *arguments, init="torch", deadline=3600)

@@ -2,8 +2,8 @@
 
     python bench/strong_scaling.py PLOT.png
 
-Needs a Slurm (`slurm/local/cluster` makes one). Submits the lab with its solution by `sbatch run.sh` on 1, 2, 4 and 8
-ranks, on two nodes from 2 ranks on, reads what each `run.json` says, and draws the speed-up.
+Needs Slurm (`slurm/local/cluster` makes a cluster). Submits the lab's solution by `sbatch run.sh` on 1, 2, 4 and 8
+ranks, on two nodes from 2 ranks on, reads each `run.json`, and draws the speed-up.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ import tempfile
 from pathlib import Path
 
 from autograde.build import build, write_instructor
-from autograde.labs import find_lab
-from course.figures.speedup import speedup_picture
-from course.launch import cores
+from autograde.contract.labs import find_lab
+from course.batch.record import Record
+from course.figures.ranks.speedup import speedup_picture
+from course.processes.mpi import cores
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = "03_pi_allreduce"
 RANKS = (1, 2, 4, 8)
 
 
-def run(ranks: int, folder: Path) -> dict:
-    """The record of the lab's job on so many ranks."""
+def run(ranks: int, folder: Path) -> Record:
+    """Run the lab on so many ranks. Returns the record of its job."""
     shutil.copytree(ROOT / "build" / "solutions" / LAB, folder)
     options = [f"--ntasks={ranks}", f"--nodes={min(ranks, 2)}", "--wait"]
     done = subprocess.run(
@@ -50,15 +51,15 @@ def main() -> None:
     throughput = {}
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
         for ranks in RANKS:
-            made = run(ranks, Path(folder, str(ranks)))
-            (report,) = made["runs"]
+            record = run(ranks, Path(folder, str(ranks)))
+            (report,) = record["runs"]
             throughput[ranks] = report["throughput"]
             nodes = len({place["node"] for place in report["places"]})
             speedup = throughput[ranks] / throughput[1]
             print(
                 f"{ranks} ranks on {nodes} node{'s' * (nodes > 1)}: {report['samples']:,} intervals at "
-                f"{throughput[ranks]:.3g} a second, {speedup:.2f} times one rank; job {made['seconds']:.0f} s, "
-                f"{made['state']}, cells for want of ranks not run: {len(made['cells']['not_run'])}",
+                f"{throughput[ranks]:.3g} a second, {speedup:.2f} times one rank; job {record['seconds']:.0f} s, "
+                f"{record['state']}, cells not run for lack of ranks: {len(record['cells']['not_run'])}",
                 flush=True,
             )
     seconds = [1 / throughput[ranks] for ranks in RANKS]

@@ -1,16 +1,16 @@
-"""Lab 10's training beside a plain loop of the usual tutorial kind, in one run on the same pairs.
+"""Lab 10's training and a plain loop as in common tutorials, in one run on the same pairs.
 
     python bench/transformer.py [--quick]
     python bench/transformer.py --quality [--steps 3000] [--checkpoint FILE]
 
-The first prints how many tokens of real text (both languages, no padding) each way trains on in a second, and the loss
-on held-out pairs after equally many steps of equally many sentences. Each rank has one thread. The plain loop, see
-`plain_transformer.py`, pads every sentence to 350 tokens; ours are lab 10's model, batches by length, padded to their
-longest sentence, and the loss per token over all ranks. Both take the same optimizer and learning rate. The goal is a
-ratio of 3. It takes some 10 minutes on two cores that do nothing else.
+The first command prints how many tokens of real text (both languages, no padding) each way trains on per second, and
+the loss on held-out pairs after equally many steps of equally many sentences. Each rank has one thread. The plain loop,
+see `plain_transformer.py`, pads every sentence to 350 tokens; ours uses lab 10's model, batches of similar lengths,
+padded to their longest sentence, and the loss per token over all ranks. Both use the same optimizer and learning rate.
+The goal is a ratio of 3. It takes some 10 minutes on two idle cores.
 
---quality trains longer, on 2 ranks, and tells exact match, BLEU and chrF of greedy translations of held-out pairs as
-they grow. It goes on from the checkpoint, if there is one; the goal is 60 % exact match.
+--quality trains longer, on 2 ranks, and prints exact match, BLEU and chrF of greedy translations of held-out pairs on
+the way. It continues from the checkpoint if there is one. The goal is 60 % exact match.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from course.bucketing import bucketing_loader, padding_shares
 from course.data import sentence_pairs
-from course.sentences import PAD, Pair, collate, loss_fn
-from course.tokens import train_tokenizer
-from course.transformer import Transformer, evaluating
+from course.models.bucketing import bucketing_loader, padding_shares
+from course.models.sentences import PAD, Pair, collate, loss_fn
+from course.models.tokens import train_tokenizer
+from course.models.transformer import Transformer, evaluating
 from course.world import RANK, SIZE, World
 
-WARM_UP = 2  # steps that are not timed: DistributedDataParallel cuts its buckets anew after the first
+WARM_UP = 2  # steps that are not timed: DistributedDataParallel rebuilds its buckets after the first
 HEADS, LAYERS, BATCH = 4, 2, 16  # sentences of a rank's batch
 STEPS = {128: 40, 512: 8}
 QUICK = {128: 6, 512: 3}
@@ -50,7 +50,7 @@ WAYS = ("plain", "ours")
 
 
 class Result(NamedTuple):
-    """What one rank measured. tokens: of real text, a second. padding: share of what was computed. loss: per token."""
+    """What one rank measured. tokens: of real text per second. padding: as a share of all tokens. loss: per token."""
 
     tokens: float
     padding: float
@@ -59,7 +59,7 @@ class Result(NamedTuple):
 
 
 def our_steps(network: nn.Module, loader: DataLoader, optimizer: torch.optim.Optimizer, size: int) -> Iterator[int]:
-    """Train as lab 10 does, without end; after each step the number of this rank's tokens in it, without padding."""
+    """Train as lab 10 does, endlessly; yields after each step the number of this rank's tokens in it, no padding."""
     epoch = 0
     while True:
         loader.sampler.set_epoch(epoch)
@@ -102,12 +102,12 @@ def measure(
 
 
 def parameters(model: nn.Module) -> int:
-    """How many numbers are trained."""
+    """Number of trained parameters."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def held_out_loss(model: nn.Module, pairs: list[Pair], plain: bool) -> float:
-    """Cross-entropy per token of the targets, from batches as this model has them in training."""
+    """Cross-entropy per target token, with batches like the model's in training."""
     total, tokens = 0.0, 0
     padded = plain_transformer.PaddedPairs(pairs)
     with evaluating(model):
@@ -122,7 +122,7 @@ def held_out_loss(model: nn.Module, pairs: list[Pair], plain: bool) -> float:
 
 
 def compare(steps: dict[int, int]) -> None:
-    """Measure all, and print a table."""
+    """Measure all ways, widths and sizes, and print a table."""
     data = sentence_pairs(4000, HELD_OUT)
     tokenizer = train_tokenizer(text for pair in data.train for text in pair)
     common = (tokenizer.encode_pairs(data.train), tokenizer.encode_pairs(data.held_out), len(tokenizer))
@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=3000, help="how long --quality trains (default: 3000)")
     parser.add_argument("--checkpoint", type=Path, help="file that --quality goes on from (default: a temporary one)")
     arguments = parser.parse_args()
-    cloudpickle.register_pickle_by_value(plain_transformer)  # the ranks do not find it: it is in no package
+    cloudpickle.register_pickle_by_value(plain_transformer)  # ranks cannot import it: it is in no package
     if not arguments.quality:
         compare(QUICK if arguments.quick else STEPS)
         return

@@ -1,9 +1,9 @@
-"""What a world costs beside bare MPI, as ratios in one run.
+"""What a world costs compared with bare MPI, as ratios in one run.
 
     python bench/world.py
 
-Prints how long a world takes to start, and to be replaced after a deadlock, beside
-`mpirun -n 4 python -c "import torch, mpi4py.MPI"`; and what the watch adds to a loop of small allreduces.
+Prints how long a world takes to start, and to replace its ranks after a deadlock, compared with
+`mpirun -n 4 python -c "import torch, mpi4py.MPI"`; and what recording adds to a loop of small all-reduces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from course.launch import mpi_environment, mpiexec
+from course.processes.mpi import mpi_environment, mpiexec
 from course.world import COMM, World
 
 RANKS = 4
@@ -31,7 +31,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def bare() -> None:
-    """Start ranks without us."""
+    """Start ranks without Lockstep."""
     command = [mpiexec(), "-n", str(RANKS), sys.executable, "-c", "import torch, mpi4py.MPI"]
     subprocess.run(command, check=True, env={**os.environ, **mpi_environment(RANKS)})
 
@@ -43,7 +43,7 @@ def start() -> None:
 
 
 def deadlock(comm: object) -> None:
-    """Rank 0 does not take part."""
+    """Wait for rank 0, which does not take part."""
     if comm.rank:
         comm.allreduce(1)
 
@@ -56,7 +56,7 @@ def replaced() -> float:
 
 
 def allreduces(comm: object, calls: int) -> float:
-    """Seconds for one of many small allreduces, on this rank."""
+    """Seconds per call in a loop of small all-reduces, on this rank."""
     comm.barrier()
     began = time.perf_counter()
     for _ in range(calls):
@@ -66,7 +66,7 @@ def allreduces(comm: object, calls: int) -> float:
 
 def main() -> None:
     """Measure and print."""
-    bare()  # once before, so that files are in memory for all
+    bare()  # once unmeasured, so that files are in memory for all measurements
     base = statistics.median(seconds(bare) for _ in range(REPEATS))
     started = statistics.median(seconds(start) for _ in range(REPEATS))
     again = statistics.median(replaced() for _ in range(REPEATS))

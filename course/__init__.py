@@ -1,1 +1,1 @@
-"""What the labs compute with and look at: the world of MPI ranks, what the ranks did, data and figures."""
+"""What the labs use: the world of MPI ranks, records of what the ranks did, data sets, models and figures."""

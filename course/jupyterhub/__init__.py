@@ -1,1 +1,1 @@
-"""Courses on JupyterHub: the hub's configuration, its accounts, and nbgrader's exchange between them."""
+"""Courses on JupyterHub: the hub's configuration, its accounts, its courses."""

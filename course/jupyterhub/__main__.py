@@ -1,4 +1,4 @@
-"""Starts a hub, after having seen to all that it needs. `./lockstep hub --help` explains it."""
+"""Prepares all that a hub needs, and starts it. `./lockstep hub --help` explains it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
+from course.exchange.folders import FoldersError, prepare
 from course.jupyterhub import accounts
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
-from course.jupyterhub.folders import FoldersError, prepare
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place, close_clone
 from course.jupyterhub.proxy import end_left_over, left_over
 
@@ -67,15 +67,15 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     greet(place, courses, port, root, first)
     os.environ |= {FOLDER: str(place.root), PORT: str(port), CONFIG: str(config.resolve()) if config else ""}
     os.chdir(place.private)
-    end_left_over(place.proxy_file)  # so late, because people go on working through it
+    end_left_over(place.proxy_file)  # only now, because people go on working through it
     sys.stdout.flush()
     os.set_inheritable(lock, True)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored in the background of a script; its services end by it
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the services; a script's background jobs ignore it by default
     os.execv(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(OURS)])
 
 
 def only_hub(place: Place) -> int:
-    """Lock the folder for the hub that is going to run. Returns the open lock. Raises ClickException."""
+    """Lock the folder for the hub that is about to start. Returns the open lock. Raises ClickException."""
     lock = os.open(place.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,38 +87,39 @@ def only_hub(place: Place) -> int:
 
 
 def check_ports(port: int, courses: int, with_proxy: bool) -> None:
-    """See that nobody uses the ports that the hub takes. with_proxy: one that goes has two of them. Raises
+    """Check that the hub's ports are free. with_proxy: an old proxy holds the first two, and will be ended. Raises
     ClickException."""
     uses = {port: "the hub's own", port + 1: "its proxy's", port + 81: "its API's"}
     uses |= {port + 1000 + number: "a formgrader's" for number in range(courses)}
-    for one, use in [*uses.items()][2 * with_proxy :]:
+    for taken, use in [*uses.items()][2 * with_proxy :]:
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                trial.bind(("127.0.0.1", one))
+                trial.bind(("127.0.0.1", taken))
             except OSError as error:
                 raise click.ClickException(
-                    f"port {one}, {use}, is taken: {error.strerror}. Does another hub run? Else choose another port: "
+                    f"port {taken}, {use}, is taken: {error.strerror}. Does another hub run? Else choose another port: "
                     f"./lockstep hub --port {port + 2000}"
                 ) from error
 
 
 def see_to_accounts(courses: list[Course], place: Place, create: bool) -> None:
-    """See that everybody has an account, and can run what the labs need. Raises AccountsError."""
+    """Check that everybody has an account and can run what the labs need; make accounts if asked to. Raises
+    AccountsError."""
     people, graders = everybody(courses), [course.grader for course in courses]
-    nobodies = accounts.missing(people), accounts.missing(graders)
-    if any(nobodies) and not create:
+    missing = accounts.missing(people), accounts.missing(graders)
+    if any(missing) and not create:
         raise accounts.AccountsError(
-            f"No account: {', '.join(nobodies[0] + nobodies[1])}. People are those in {place.courses_file}, and "
+            f"No account: {', '.join(missing[0] + missing[1])}. People are those in {place.courses_file}, and "
             "grader-COURSE owns a course's gradebook. `./lockstep hub --create-accounts` makes them."
         )
-    accounts.create(*nobodies, place.private / "passwords")
+    accounts.create(*missing, place.private / "passwords")
     for name in [*people[:1], *graders[:1]]:
         accounts.check_readable(name)
 
 
 def greet(place: Place, courses: list[Course], port: int, root: bool, first: bool) -> None:
-    """Say where the hub is, and who can log in how."""
+    """Say where the hub is, who can log in, and how."""
     if first:
         click.echo(
             f"Two courses were made up as an example. Write your own into {place.courses_file}, and start again."

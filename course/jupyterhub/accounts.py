@@ -1,4 +1,4 @@
-"""The accounts of a hub that root starts: whether they are there, and what they may read."""
+"""The accounts of a hub that root starts: finds missing ones, makes them, and checks what they can read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-READABLE = "import course.world, jupyterhub"  # what everybody's programs do
+READABLE = "import course.world, jupyterhub"  # what every user's programs do
 
 
 class AccountsError(Exception):
-    """The hub cannot work with the accounts that are there. The message says what to do."""
+    """The hub cannot work with the existing accounts. The message says what to do."""
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Those of the accounts that this machine, or a directory service of its, does not know."""
+    """Those accounts that neither this machine nor its directory service knows."""
     return [name for name in names if not known(name)]
 
 
@@ -33,15 +33,15 @@ def known(name: str) -> bool:
 
 
 def identity(name: str) -> dict[str, Any]:
-    """What `subprocess.run` takes to run a program as an account, with no group but its own."""
+    """Arguments of `subprocess.run` to run a program as an account, with no group but its own."""
     entry = pwd.getpwnam(name)
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 def create(people: Iterable[str], graders: Iterable[str], passwords: Path) -> None:
-    """Make accounts: people's with a password each, which is added to a file that only root reads; graders' without.
+    """Make accounts, people's with a password, graders' without one. Raises AccountsError.
 
-    Raises AccountsError.
+    passwords: file, readable by root only, to which the passwords are added.
     """
     for name in graders:
         command("useradd", "--create-home", "--user-group", "--shell", "/usr/sbin/nologin", name)
@@ -56,7 +56,7 @@ def create(people: Iterable[str], graders: Iterable[str], passwords: Path) -> No
 
 
 def command(*words: str, given: str | None = None) -> None:
-    """Run one of the system's programs. Raises AccountsError with what it said."""
+    """Run one of the system's programs. given: its standard input. Raises AccountsError with its complaint."""
     try:
         done = subprocess.run(words, input=given, capture_output=True, text=True)
     except FileNotFoundError:
@@ -66,18 +66,18 @@ def command(*words: str, given: str | None = None) -> None:
 
 
 def check_readable(name: str) -> None:
-    """See that an account can run this environment's Python and its packages. Raises AccountsError."""
+    """Check that an account can run this environment's Python and its packages. Raises AccountsError."""
     program = [sys.executable, "-c", READABLE]
-    place = {"cwd": "/", "env": {"HOME": pwd.getpwnam(name).pw_dir}}
+    home = pwd.getpwnam(name).pw_dir
     try:
-        done = subprocess.run(program, capture_output=True, text=True, **place, **identity(name))
-        said = done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+        done = subprocess.run(program, capture_output=True, text=True, cwd="/", env={"HOME": home}, **identity(name))
+        complaint = done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
     except OSError as error:
-        said = str(error)
-    if said:
+        complaint = str(error)
+    if complaint:
         base = Path(sys.base_prefix)
         raise AccountsError(
-            f"{name} cannot run {sys.executable}: {said}\n"
+            f"{name} cannot run {sys.executable}: {complaint}\n"
             f"Everybody must be able to read the clone and its Python ({base}). Put the clone where all can enter, as "
             "in /opt/lockstep, remove .venv, and run ./lockstep hub with a Python first on PATH that all can read, as "
             "Debian's python3.11."

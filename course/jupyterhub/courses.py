@@ -1,4 +1,4 @@
-"""Who takes part in which course: a file that the hub's admin writes, and what JupyterHub is told of it."""
+"""Reads who takes part in which course, from a file that the hub's admin writes, and derives JupyterHub's roles."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ students = ["ada", "bob"]
 instructors = ["noor"]
 students = ["bob", "cleo"]
 """
-COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # part of an account's name, of a folder's and of an address
-PERSON = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")  # as Linux has them; nbgrader separates by "+"
+COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # becomes part of an account's name, a folder's name and a URL
+PERSON = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")  # Linux's account names, which lack nbgrader's separator "+"
 
 
 class CoursesError(Exception):
@@ -39,28 +39,28 @@ class Course:
 
     @property
     def grader(self) -> str:
-        """The account that the course's formgrader runs as: no person's, so that instructors can share it."""
+        """The account that the course's formgrader runs as, which its instructors share."""
         return f"grader-{self.name}"
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
-        """JupyterHub's groups by the names that nbgrader gives them, with their members."""
+        """Members of JupyterHub's groups, by the names that nbgrader expects."""
         return {f"nbgrader-{self.name}": self.students, f"formgrade-{self.name}": self.instructors}
 
 
 def read_courses(path: Path) -> list[Course]:
-    """The courses that are described in a TOML file. Raises CoursesError."""
+    """The courses in a TOML file. Raises CoursesError."""
     try:
-        described = tomllib.loads(path.read_text())
-    except (OSError, ValueError) as error:  # ValueError: what is no TOML, or no UTF-8
+        tables = tomllib.loads(path.read_text())
+    except (OSError, ValueError) as error:  # ValueError: not TOML, or not UTF-8
         raise CoursesError(f"{path} cannot be read: {error}") from error
-    if not described:
+    if not tables:
         raise CoursesError(f"{path} names no course.")
-    return [read_course(path, name, table) for name, table in described.items()]
+    return [read_course(path, name, table) for name, table in tables.items()]
 
 
 def read_course(path: Path, name: str, table: Any) -> Course:
-    """The course that is described in one table of the file. Raises CoursesError."""
+    """The course in one table of the file. Raises CoursesError."""
     if not COURSE.fullmatch(name):
         raise CoursesError(f"{path}: [{name}]: a course's name has 1 to 24 of a-z, 0-9, - and _, a letter first.")
     if not isinstance(table, dict) or not table.keys() <= {"instructors", "students"}:
@@ -68,25 +68,25 @@ def read_course(path: Path, name: str, table: Any) -> Course:
     people = {}
     for kind in ("instructors", "students"):
         people[kind] = table.get(kind, [])
-        if not isinstance(people[kind], list) or not all(isinstance(one, str) for one in people[kind]):
+        if not isinstance(people[kind], list) or not all(isinstance(person, str) for person in people[kind]):
             raise CoursesError(f'{path}: [{name}]: {kind} is a list of account names, as ["ada", "bob"].')
-        for one in people[kind]:
-            if not PERSON.fullmatch(one):
-                raise CoursesError(f"{path}: [{name}]: {one!r} among the {kind} can be no account.")
+        for person in people[kind]:
+            if not PERSON.fullmatch(person):
+                raise CoursesError(f"{path}: [{name}]: {person!r} among the {kind} can be no account.")
     if both := sorted({*people["instructors"]} & {*people["students"]}):
         raise CoursesError(f"{path}: [{name}]: {', '.join(both)} cannot be instructor and student of one course.")
     return Course(name, tuple(people["instructors"]), tuple(people["students"]))
 
 
 def everybody(courses: Sequence[Course]) -> list[str]:
-    """All that may log in."""
+    """Everybody who may log in."""
     return sorted({person for course in courses for person in course.instructors + course.students})
 
 
 def roles(courses: Sequence[Course]) -> list[dict[str, Any]]:
-    """What JupyterHub allows whom, in its own words: nobody gets more than is named here."""
+    """JupyterHub's roles: who may do what. Nobody gets more rights than these."""
     return [
-        # nbgrader asks, from a person's server, for the courses of that person.
+        # From a user's server, nbgrader asks for the user's courses.
         {
             "name": "server",
             "scopes": [

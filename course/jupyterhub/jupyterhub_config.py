@@ -1,6 +1,6 @@
 """JupyterHub for courses on one machine. `./lockstep hub` starts it.
 
-To change something, write a file of your own that has only that, and start it by `./lockstep hub --config FILE`:
+To change something, write only that into a file of your own, and start the hub by `./lockstep hub --config FILE`:
 
     c = get_config()
     c.JupyterHub.ssl_cert = "/etc/ssl/hub.pem"
@@ -30,43 +30,41 @@ programs = os.pathsep.join([str(own_programs), "/usr/local/bin", "/usr/bin", "/b
 
 
 def landing_page(handler: object) -> str:
-    """Students come to their server, instructors to the page that links to formgraders, and to their server."""
+    """Students go to their server, instructors to the page with links to their formgraders and their server."""
     user = handler.current_user
     return "/hub/home" if user and any(group.name.startswith("formgrade-") for group in user.groups) else ""
 
 
-# --- Where it listens -------------------------------------------------------------------------------------------------
-# On this machine only: what leaves it must be encrypted, see README.md for TLS.
+# Listen on this machine only: traffic that leaves it must be encrypted, see README.md for TLS.
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
-# Fixed, as running servers must find the hub again after it was restarted.
+# Fixed ports, so that running servers find the hub again after a restart.
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{port + 81}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{port + 1}"
 
-# Node itself, not a script that starts it and that would die without it.
+# Node itself: JupyterHub could end a script that starts it, and leave the proxy running.
 c.ConfigurableHTTPProxy.command = proxy_command()
 
-# --- What survives a restart ------------------------------------------------------------------------------------------
-# The database has tokens in it, and JupyterHub makes it readable by all: hence a folder that only the hub enters.
+# What survives a restart is in a folder that only the hub can enter: the database contains tokens, and JupyterHub makes
+# it readable by all.
 c.JupyterHub.db_url = f"sqlite:///{place.private / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(place.private / "cookie_secret")
 c.ConfigurableHTTPProxy.pid_file = str(place.proxy_file)
-# Students go on working while the hub is restarted: its end does not end their servers.
+# Students can go on working during a restart of the hub: its end does not end their servers.
 c.JupyterHub.cleanup_servers = False
 
-# --- Who may log in ---------------------------------------------------------------------------------------------------
-# Those in courses.toml, and nobody else whom the login service knows.
+# Only those in courses.toml may log in, not everybody whom the login service knows.
 c.Authenticator.allowed_users = set(everybody(courses))
 if root:
     # The machine's accounts and passwords.
     c.JupyterHub.authenticator_class = "pam"
-    # Sessions are for logins at a terminal; some of PAM's modules fail without one.
+    # PAM's sessions are for logins at a terminal; without one, some of its modules fail.
     c.PAMAuthenticator.open_sessions = False
 else:
-    # One password for all, to try the hub out. Everybody could log in as anybody.
+    # One password for all, to try the hub out: everybody can log in as anybody.
     c.JupyterHub.authenticator_class = "shared-password"
     c.SharedPasswordAuthenticator.user_password = (place.private / "password").read_text().strip()
 
-# Both that and a wrong password are told in the same words, so here is what to do.
+# JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
 c.JupyterHub.template_vars = {
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
     "yet cannot log in; ask your instructor."
@@ -74,46 +72,43 @@ c.JupyterHub.template_vars = {
     else "To try it out: any name of courses.toml, and the password that ./lockstep hub printed."
 }
 
-# --- What each may do -------------------------------------------------------------------------------------------------
 c.JupyterHub.load_groups = {
     name: {"users": list(members)} for course in courses for name, members in course.groups.items()
 }
 c.JupyterHub.load_roles = roles(courses)
 
-# --- Everybody's JupyterLab -------------------------------------------------------------------------------------------
-# With root each server runs as its user's account, which keeps users apart. Without, all are one account.
+# As root, each server runs as its user's account, which keeps users apart. Otherwise all run as one account.
 c.JupyterHub.spawner_class = AccountSpawner if root else TrialSpawner
 c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
 c.Spawner.default_url = "/lab"
 c.JupyterHub.default_url = landing_page  # after logging in
-# What a person makes, others cannot read, wherever it is.
+# Others cannot read the files that a user makes, wherever they are.
 c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', server]
 c.Spawner.environment = {
-    # Where the servers' own configuration is: the people's, who fetch and hand in, not the graders'.
+    # The configuration of servers that fetch and hand in, unlike that of the formgraders below.
     "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "people"),
     "LOCKSTEP_EXCHANGE": str(place.exchange),
     "PATH": programs,
 }
-# A server that died is noticed after so many seconds, and can be started again.
+# A server that died is noticed within so many seconds, and can be started again.
 c.Spawner.poll_interval = 10
-# A class that begins starts all its servers at once; each takes a core for some seconds.
+# When a class begins, all its servers start at once; each takes a core for some seconds.
 c.JupyterHub.concurrent_spawn_limit = 10
 c.Spawner.start_timeout = 120
 c.Spawner.http_timeout = 120
 c.Spawner.args = [
-    # A world of four ranks has some 1 GB. It ends with its kernel, and a kernel ends when it was idle so many seconds,
-    # also where a forgotten browser still shows it; files and outputs stay.
+    # A world of four ranks takes about 1 GB. It ends with its kernel, and a kernel ends after so many idle seconds,
+    # even if a forgotten browser still shows it; files and outputs stay.
     "--MappingKernelManager.cull_idle_timeout=7200",
     "--MappingKernelManager.cull_connected=True",
     "--MappingKernelManager.cull_interval=120",
 ]
 
-# --- Formgraders and helpers ------------------------------------------------------------------------------------------
-# They end with the hub, also where it is killed; else the next one would meet them.
+# Services must end with the hub, even if it is killed; else the next hub would find their ports taken.
 ending_with_hub = ["setpriv", "--pdeathsig", "TERM", "--"]
 c.JupyterHub.services = [
     {
-        "name": "roster",  # keeps people and groups as courses.toml says, also while the hub runs
+        "name": "roster",  # keeps users and groups as courses.toml says, also while the hub runs
         "command": [*ending_with_hub, sys.executable, "-m", "course.jupyterhub.roster", str(place.courses_file)],
         "cwd": str(REPOSITORY),
     },
@@ -127,22 +122,22 @@ c.JupyterHub.services = [
             "url": f"http://127.0.0.1:{port + 1000 + number}",
             "command": [*ending_with_hub, server],
             "cwd": str(place.course(course)),
-            # Its account owns the course's folder and gradebook; it is no person's, and nobody can log in as it.
+            # The grader's account owns the course's folder and gradebook; nobody can log in as it.
             **({"user": course.grader} if root else {}),
             "environment": {
                 "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "grader"),
                 "LOCKSTEP_COURSE": str(place.course(course)),
                 "PATH": programs,
             },
-            # The hub asks who somebody is, which it knows; the formgrader gets nothing else.
+            # No confirmation page: the hub tells the formgrader nothing but who the user is.
             "oauth_no_confirm": True,
         }
         for number, course in enumerate(courses)
     ),
 ]
-# The formgrader's links to files lack the address of their course.
+# The formgrader's links to files lack the course's part of the URL.
 c.JupyterHub.extra_handlers = [(r"/(?:tree|notebooks|edit)/.*", FormgraderLink)]
 
-# --- What is different here, by the file that --config names ----------------------------------------------------------
-if own := os.environ.get(CONFIG):
-    load_subconfig(own)  # noqa: F821
+# The admin's own file, named by --config, has the last word.
+if own_config := os.environ.get(CONFIG):
+    load_subconfig(own_config)  # noqa: F821

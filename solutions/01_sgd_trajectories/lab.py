@@ -25,14 +25,14 @@ import torch
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.loss_curves import loss_picture, samples_until
-from course.figures.loss_surface import best_line, lines_picture, paths_picture, slopes_picture
-from course.figures.sample_weights import weights_picture
-from course.figures.sgd_animation import paths_movie
+from course.figures.data.sample_weights import weights_picture
+from course.figures.training.loss_curves import loss_picture, samples_until
+from course.figures.training.loss_surface import best_line, lines_picture, paths_picture, slopes_picture
+from course.figures.training.sgd_animation import paths_movie
 from course.world import World
 
 world = World(1)
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 
 # %%
 generator = torch.Generator().manual_seed(0)

@@ -29,17 +29,17 @@ import numpy as np
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.convergence import convergence_picture
-from course.figures.slices import slices_picture
-from course.figures.speedup import speedup_picture
-from course.figures.timeline import timeline
-from course.launch import cores
-from course.midpoints import midpoints, recorded
-from course.record import record
+from course.batch.record import record
+from course.figures.ranks.convergence import convergence_picture
+from course.figures.ranks.slices import slices_picture
+from course.figures.ranks.speedup import speedup_picture
+from course.figures.ranks.timeline import timeline
+from course.models.midpoints import midpoints, recorded
+from course.processes.mpi import cores
 from course.world import COMM, World
 
 world = World(4)
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 
 
 # %%

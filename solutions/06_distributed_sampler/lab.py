@@ -25,13 +25,13 @@
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.batches import batches_picture
-from course.figures.counting import counting_picture
-from course.figures.draws import draws_picture
+from course.figures.data.batches import batches_picture
+from course.figures.data.counting import counting_picture
+from course.figures.data.draws import draws_picture
 from course.world import RANK, SIZE, World
 
 world = World(4)
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 
 # %%
 recorded = [  # a line for each epoch, and in it what each of four ranks drew

@@ -32,18 +32,18 @@ from torch import nn
 from torch.utils.data import Subset
 
 from autograde.notebook import Checker, needs
-from course.agreement import same_on_all_ranks
+from course.batch.record import record
 from course.data import digits
-from course.digit_training import digit_model, some_digits
-from course.figures.digit_samples import digits_picture
-from course.figures.horovod_steps import horovod_picture
-from course.figures.learning import learning_picture
-from course.horovod_trace import fused, read_trace, traceable
-from course.record import record
+from course.data.agreement import same_on_all_ranks
+from course.figures.data.digit_samples import digits_picture
+from course.figures.ranks.horovod_steps import horovod_picture
+from course.figures.training.learning import learning_picture
+from course.models.digits import digit_model, some_digits
+from course.watch.horovod_trace import fused, read_trace, traceable
 from course.world import COMM, RANK, World
 
 world = World(4)
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 train_set, test_set = digits()
 print(train_set.source)
 print(test_set.source)

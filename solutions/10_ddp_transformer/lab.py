@@ -35,25 +35,25 @@ from IPython.display import display
 from torch.utils.data import DataLoader
 
 from autograde.notebook import Checker, needs
-from course.bucketing import BucketingSampler, padding_shares, pair_length
+from course.batch.record import record
 from course.data import sentence_pairs
-from course.ddp_buckets import record_buckets
-from course.figures.attention import attention_picture
-from course.figures.micro_batches import micro_batches_picture
-from course.figures.padding import padding_picture
-from course.figures.synchronisation import all_reduces_picture, bytes_picture
-from course.figures.training_steps import training_steps_picture
-from course.figures.translations import TranslationTable
-from course.record import record
-from course.scores import score
-from course.sentences import PAD, collate, loss_fn
-from course.tokens import train_tokenizer
-from course.transformer import cross_attention
-from course.translation import build_model, build_optimizer, translate
+from course.figures.data.micro_batches import micro_batches_picture
+from course.figures.data.padding import padding_picture
+from course.figures.ranks.synchronisation import all_reduces_picture, bytes_picture
+from course.figures.training.attention import attention_picture
+from course.figures.training.training_steps import training_steps_picture
+from course.figures.training.translations import TranslationTable
+from course.models.bucketing import BucketingSampler, padding_shares, pair_length
+from course.models.scores import score
+from course.models.sentences import PAD, collate, loss_fn
+from course.models.tokens import train_tokenizer
+from course.models.transformer import cross_attention
+from course.models.translation import build_model, build_optimizer, translate
+from course.watch.ddp_buckets import record_buckets
 from course.world import World
 
 world = World(4)
-check = Checker("checks.py", world)
+check = Checker("checks", world)
 
 # %%
 sentences = sentence_pairs()
@@ -100,8 +100,8 @@ print(f"loss, summed over {int((tgt_out != PAD).sum())} tokens: {loss_fn(logits,
 
 # %% [markdown]
 # `collate`, `loss_fn` and `PAD` are used by name in your cells below. The sum, not the mean, is what `loss_fn` gives:
-# what it is to be divided by is for you to find. `course/transformer.py` is worth reading: 250 lines, and nothing in it
-# knows of ranks.
+# what it is to be divided by is for you to find. `course/models/transformer.py` is worth reading: 250 lines, and
+# nothing in it knows of ranks.
 #
 # ## 1. Find each other
 #
@@ -553,7 +553,7 @@ with needs(*eight):
 # ## Padding
 #
 # A batch is padded to its longest sentence. Draw sentences of like length together, and little is left to waste;
-# `course/bucketing.py` does so, and `bench/` trains with it.
+# `course/models/bucketing.py` does so, and `bench/` trains with it.
 
 # %%
 batch = 32

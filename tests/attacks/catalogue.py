@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bombs
 import endings
+import escapes
 import files
 import floods
 import forgeries
@@ -20,7 +21,7 @@ LIMITS = {"bombs": {"cpu": 5.0, "memory": 800 * 2**20}, "floods": {"memory": 800
 GROUPS: dict[str, tuple[Attack, ...]] = {
     "lies": lies.ATTACKS,
     "patches": patches.ATTACKS,
-    "readers": readers.ATTACKS,
+    "readers": (*readers.ATTACKS, *escapes.ATTACKS),
     "forgeries": forgeries.ATTACKS,
     "endings": endings.ATTACKS,
     "survivors": survivors.ATTACKS,

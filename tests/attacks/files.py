@@ -85,7 +85,18 @@ def secrets_beside(place: Place, name: str) -> None:
 def kits_own_files(place: Place, name: str) -> None:
     """Hands in files by the names of the lab's own and of Python's modules, which must not be used."""
     submitted = place.room.put(name, place.room.answered({"double": "def double(x):\n    return 1"}))
-    for file in ("checks.py", "sitecustomize.py", "autograde.py", "json.py", "run.sh", "nbgrader_config.py", ".env"):
+    for file in (
+        "checks.py",
+        "checks/__init__.py",
+        "checks/double.py",
+        "sitecustomize.py",
+        "autograde.py",
+        "json.py",
+        "run.sh",
+        "nbgrader_config.py",
+        ".env",
+    ):
+        (submitted / file).parent.mkdir(exist_ok=True)
         (submitted / file).write_text("raise SystemExit(0)\n")
     (submitted / ".ipynb_checkpoints").mkdir()
     (submitted / ".ipynb_checkpoints" / NOTEBOOK).write_bytes(right(place))

@@ -103,7 +103,7 @@ os._exit(0)
         "Is right for a positive number, and then sends this evidence once more, as if for the negative one.",
         in_prober(
             """
-from course import report
+from course.world import report
 
 real = report.Outcome.plain
 

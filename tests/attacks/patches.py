@@ -34,14 +34,14 @@ ATTACKS = (
 
         def double(x):
             with contextlib.suppress(ImportError):
-                from autograde import check
+                from autograde.contract import check
                 check.judge = lambda check, *args: check.Result(check.todo, check.points, check.points)
                 check.trouble = lambda *args: []
                 check.Check.points = 0
                 check.Check.verdict = lambda *args: []
                 check.Finding.points = 0
             with contextlib.suppress(ImportError):
-                from course import report
+                from course.world import report
                 right = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": []}
                 report.Outcome.plain = lambda self: right
                 report.judge_state = lambda ranks: "ok"
@@ -74,9 +74,9 @@ ATTACKS = (
         def total(comm, x):
             import mpi4py.MPI as MPI
             import torch.distributed as dist
-            from course import watch, watched
+            from course.watch import communicators, events, functions, patches
 
-            for module in (watch, watched):
+            for module in (communicators, events, functions, patches):
                 for name in list(vars(module)):
                     if callable(getattr(module, name)) and not name.startswith("_"):
                         setattr(module, name, lambda *args, **kwargs: None)
@@ -95,7 +95,7 @@ ATTACKS = (
             import sys
             import types
 
-            names = ("horovod", "horovod.torch", "ipyparallel", "course.subworld", "cloudpickle", "torch.distributed")
+            names = "horovod horovod.torch ipyparallel course.world.subworld cloudpickle torch.distributed".split()
             for name in names:
                 sys.modules[name] = types.ModuleType(name)
             return x
@@ -108,7 +108,7 @@ ATTACKS = (
         """
         def double(x):
             import cloudpickle
-            from course import subworld
+            from course.world import subworld
 
             answer = {"result": cloudpickle.dumps(1), "error": None, "seconds": 0.0}
             subworld.call = lambda *args: answer
@@ -123,7 +123,7 @@ ATTACKS = (
         "A result that, where it is unpickled, replaces the making of evidence there.",
         in_prober("""
 import sys
-from course import report
+from course.world import report
 
 plain = report.Outcome.plain
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from classroom import Classroom
-from damage import damage
 from harness import LIMITS, NEIGHBOURS
+from notebook_damage import damage
 from small_course import ANSWERS, LAB, make_course
 
 ANSWERED = 15  # every so many notebooks, one has answers

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from small_clone import ROOT, wait_for
 
 from autograde.build import build
-from autograde.labs import find_labs
+from autograde.contract.labs import find_labs
 
 # It neither asks for the network nor for a sandbox, which root does not get.
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]

@@ -25,7 +25,7 @@ from hub_pages import (
 )
 from playwright.sync_api import Browser, expect
 from running_hub import Hub
-from users import with_accounts
+from unix_accounts import with_accounts
 
 pytestmark = [pytest.mark.timeout(900), *with_accounts]
 LAB = "03_pi_allreduce"

@@ -1,4 +1,4 @@
-"""The server of a course's formgrader."""
+"""Configuration of the server of a course's formgrader."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ c.ServerApp.jpserver_extensions = {
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": True,
 }
-# Its tokens and paths are nobody's business on a page.
+# With debug, its pages would show tokens and paths.
 c.FormgradeExtension.debug = False
 c.ServerApp.default_url = "/formgrader"
-# An instructor who is taken out is out in seconds, not in JupyterHub's five minutes.
+# An instructor who is removed loses access in seconds, not after JupyterHub's five minutes.
 c.HubAuth.cache_max_age = 5
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)

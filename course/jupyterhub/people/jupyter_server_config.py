@@ -1,4 +1,4 @@
-"""JupyterLab of everybody on the hub: what takes part in a course, and nothing of what grades one."""
+"""Configuration of everybody's JupyterLab on the hub: it has what students need, and nothing for grading."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ c.ServerApp.jpserver_extensions = {
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": False,
 }
-# JupyterLab as `./lockstep lab` has it: no questions to the network, and the table of contents open.
+# As in `./lockstep lab`: no requests to the network, and an open table of contents.
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
 c.LabApp.extra_labextensions_path = [str(lab / "labextensions")]

@@ -1,10 +1,10 @@
-"""nbgrader in everybody's server: the hub's exchange, and the courses that the hub knows a person to be in."""
+"""nbgrader in everybody's server: the hub's exchange, and the user's courses, which the hub knows."""
 
 import os
 
 from nbgrader.auth import JupyterHubAuthPlugin
 
-from course.jupyterhub.exchange import hand_in_privately
+from course.exchange.submit import hand_in_privately
 
 c = get_config()  # noqa: F821
 hand_in_privately(c, os.environ["LOCKSTEP_EXCHANGE"])

@@ -1,0 +1,287 @@
+"""`lockstep grade`: a whole class, from the exchange to `grades.csv`.
+
+    solutions/ --build--> gradebook        exchange --collect--> class/submitted/
+    class/submitted/ --examine, several at once--> results --nbgrader, one at a time--> gradebook, class/autograded/
+        --> class/feedback/STUDENT/LAB/LAB.html, class/LAB/grades.csv
+
+Submissions are examined on this machine, or with `--slurm` on compute nodes, see `autograde.slurm.array_grading`.
+
+If one submission cannot be graded, the others still are. A submission that has been graded is not graded again, unless
+the student has handed in a newer one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+from nbformat import NotebookNode
+from nbgrader.utils import parse_utc
+from tqdm import tqdm
+
+from autograde.build import build, write_instructor
+from autograde.classroom import grades
+from autograde.classroom.graded import write_failures
+from autograde.classroom.grades import submissions
+from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
+from autograde.classroom.nbgrader_steps import Judge, released_notebook
+from autograde.classroom.submission import Submission, read_submission, to_grade
+from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.places import CLASS
+from autograde.sandbox.examine import Answers, Examined, examine
+from autograde.sandbox.limits import Settings, default_jobs
+from autograde.sandbox.pool import Cancelled, Sandboxes
+from autograde.slurm.array_grading import examined_on_nodes
+from course.files import Unreadable, read_plain
+
+MAX_TIMESTAMP = 1000  # bytes
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to grade, and how.
+
+    students: only these ids; if empty, all. jobs: submissions examined at once; None: `default_jobs`. seed: of the
+    cases; None: a new one for each submission. collect: fetch from the exchange first. force: also grade what has been
+    graded. sandboxed: False runs student code unprotected; None: as configured, which is protected by default. slurm:
+    examine on compute nodes, by a job array.
+    """
+
+    students: Sequence[str] = ()
+    jobs: int | None = None
+    seed: int | None = None
+    collect: bool = True
+    force: bool = False
+    sandboxed: bool | None = None
+    slurm: bool = False
+
+
+def grade(root: Path, name: str, options: Options) -> bool:
+    """Grade the lab called `name` for the class of the course at `root`. Returns whether all went well.
+
+    Raises LabError if the lab does not build, StepFailed if the gradebook refuses it or another grading is running,
+    SandboxRefused, SlurmError.
+    """
+    lab = find_lab(root, name)
+    write_instructor(build(lab), root)
+    course = Course(root)
+    with class_lock(course):
+        return grade_class(course, lab, options)
+
+
+@contextlib.contextmanager
+def class_lock(course: Course) -> Iterator[None]:
+    """Lock the class, as two gradings at once would both write to its gradebook. Raises StepFailed."""
+    with open(course.root / CLASS / ".grading", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StepFailed(f"another grading of this class is running; it holds {lock.name}") from None
+        yield
+
+
+def grade_class(course: Course, lab: Lab, options: Options) -> bool:
+    """What `grade` does once it holds the lock."""
+    todos = [check.todo for check in load_checks(lab.checks)]
+    try:
+        course.register(lab.name)
+    except StepFailed as error:
+        raise StepFailed(f"{lab.name} does not go into the gradebook: {error}") from error
+    succeeded = True
+    if options.collect:
+        notices, errors = course.collect(lab.name)
+        succeeded = not errors
+        for line in notices + errors:
+            click.echo(line)
+    handed_in = submissions(course, lab)
+    chosen = [student for student in handed_in if not options.students or student in options.students]
+    for student in sorted(set(options.students) - set(handed_in)):
+        succeeded = False
+        click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
+    pending, failed = read_all(course, lab, chosen, options.force)
+    unchanged = len(chosen) - len(pending) - len(failed)
+    click.echo(
+        f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
+    )
+    without_feedback = []
+    for student, error in grade_all(course, lab, pending, options):
+        if error:
+            failed[student] = error
+            tqdm.write(f"{printable(student)}: not graded: {error}")
+        elif not write_feedback(course, lab, student):  # now, while others are examined
+            without_feedback.append(student)
+    skipped = {*failed, *without_feedback}
+    missing = [student for student in chosen if student not in skipped and not has_feedback(course, lab, student)]
+    for student in tqdm(missing, desc="feedback", unit="page", disable=not missing):
+        if not write_feedback(course, lab, student):
+            without_feedback.append(student)
+    failures = grades.failures(course, lab, handed_in)
+    earlier = {student: reason for student, reason in failures.items() if student not in chosen}
+    written = write_grades(course, lab, todos, handed_in, earlier | failed)
+    return succeeded and written and not failed and not without_feedback
+
+
+def read_all(
+    course: Course, lab: Lab, students: list[str], force: bool
+) -> tuple[dict[str, Submission], dict[str, str]]:
+    """The submissions to grade, and why others cannot be graded, which is also printed; both by student."""
+    found: dict[str, Submission] = {}
+    failed: dict[str, str] = {}
+    released = released_notebook(course.root, lab)
+    for student in students:
+        try:
+            if submission := to_be_graded(course, lab, student, released, force):
+                found[student] = submission
+        except Exception as error:
+            failed[student] = str(error) if isinstance(error, StepFailed) else describe(error)
+            click.echo(f"{printable(student)}: not graded: {failed[student]}")
+    return found, failed
+
+
+def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> bool:
+    """Print the table of grades, and write it. Returns whether it was written; prints why not."""
+    rows = grades.collect_rows(course, lab, todos, handed_in, failed)
+    click.echo(grades.table(rows, todos))
+    path = grades.csv_path(course, lab)
+    try:
+        write_failures(grades.failures_path(course, lab), failed)
+        grades.write_csv(rows, todos, path)
+    except OSError as error:
+        click.echo(f"{path} is not written: {describe(error)}")
+        return False
+    counts = Counter(row.status for row in rows)
+    click.echo(", ".join(f"{status}: {count}" for status, count in counts.items()) + f"; written to {path}")
+    return True
+
+
+def to_be_graded(course: Course, lab: Lab, student: str, released: NotebookNode, force: bool) -> Submission | None:
+    """Read a student's submission. Returns None if this very one has been graded completely, unless `force`.
+
+    Raises StepFailed if nbgrader cannot grade it, OSError.
+    """
+    if reason := unusable(student) or bad_timestamp(course, lab, student):
+        raise StepFailed(reason)
+    folder = course.folder("submitted", student, lab.name)
+    handed_in = read_submission(folder / lab.notebook)
+    before = None if force else grades.notes(course, lab, student)
+    same = before is not None and before.submission == handed_in.fingerprint
+    if same and timestamp(folder) == timestamp(course.folder("autograded", student, lab.name)):
+        return None
+    return to_grade(lab, folder, handed_in, released)
+
+
+def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
+    """Why nbgrader cannot read when the submission was handed in; None if it can."""
+    path = course.folder("submitted", student, lab.name) / "timestamp.txt"
+    try:
+        text = read_plain(path, MAX_TIMESTAMP).decode().strip()
+        return text and parse_utc(text) and None
+    except FileNotFoundError:
+        return None
+    except (Unreadable, ValueError, OverflowError, OSError):
+        return f"{path} is not a date and time; correct or delete it"
+
+
+def timestamp(folder: Path) -> bytes | None:
+    """When the submission was handed in, as nbgrader wrote it; None if it did not."""
+    path = folder / "timestamp.txt"
+    return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
+
+
+def has_feedback(course: Course, lab: Lab, student: str) -> bool:
+    """Whether the feedback on the last grading exists and is complete."""
+    graded = course.folder("autograded", student, lab.name) / lab.notebook
+    page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
+    if not graded.exists():
+        return True
+    if not page.exists() or page.stat().st_mtime_ns < graded.stat().st_mtime_ns:
+        return False
+    return page.read_bytes().rstrip().endswith(b"</html>")
+
+
+def grade_all(
+    course: Course, lab: Lab, pending: dict[str, Submission], options: Options
+) -> Iterator[tuple[str, str | None]]:
+    """Examine several submissions at once, and write each to the gradebook. Yields (student, what went wrong or None).
+
+    pending: by student; each is dropped from it when it is written.
+    """
+    if not pending:
+        return
+    configured = Judge(config=course.config).settings
+    settings = replace(
+        configured,
+        sandboxed=configured.sandboxed if options.sandboxed is None else options.sandboxed,
+        seed=configured.seed if options.seed is None else options.seed,
+        jobs=options.jobs,
+    )
+    answers = {student: submission.answers for student, submission in pending.items()}
+    if options.slurm:
+        examined = examined_on_nodes(course.root, lab, answers, settings)
+    else:
+        examined = examined_here(lab, answers, settings)
+    with examined as outcomes, tqdm(total=len(pending), desc=lab.name, unit="submission") as bar:
+        for student, outcome in outcomes:
+            yield student, grade_one(course, lab, student, pending.pop(student), outcome)
+            bar.update()
+
+
+@contextlib.contextmanager
+def examined_here(
+    lab: Lab, answers: dict[str, Answers], settings: Settings
+) -> Iterator[Iterator[tuple[str, Examined | BaseException]]]:
+    """Examine submissions of `lab`, by student, on this machine. Yields an iterator over outcomes, as they arrive."""
+    jobs = settings.jobs or default_jobs(settings.limits)
+    cancel = threading.Event()
+
+    def examine_one(student: str) -> Examined:
+        if cancel.is_set():
+            raise Cancelled
+        return examine(lab, answers[student], settings.draw_seed(), sandboxes)
+
+    expected = len(answers)
+    with (
+        Sandboxes(
+            lab, settings.limits, sandboxed=settings.sandboxed, expected=expected, ahead=jobs, cancel=cancel
+        ) as sandboxes,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        students = {pool.submit(examine_one, student): student for student in answers}
+        try:
+            yield ((students[done], done.exception() or done.result()) for done in as_completed(students))
+        except BaseException:  # Ctrl-C too: sandboxes have sessions of their own, which do not get its signal
+            cancel.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def grade_one(
+    course: Course, lab: Lab, student: str, submission: Submission, outcome: Examined | BaseException
+) -> str | None:
+    """Write the results to the gradebook. Returns what went wrong, or None."""
+    if isinstance(outcome, BaseException):
+        return describe(outcome)
+    try:
+        course.autograde(lab.name, student, submission, outcome)
+    except StepFailed as error:
+        return str(error)
+    except Exception as error:
+        return describe(error)
+    return None
+
+
+def write_feedback(course: Course, lab: Lab, student: str) -> bool:
+    """Write a student's feedback page. Returns whether that worked; prints why not."""
+    try:
+        course.feedback(lab.name, student)
+    except StepFailed as error:
+        tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
+        return False
+    return True

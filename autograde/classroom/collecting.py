@@ -1,0 +1,227 @@
+"""Collects submissions from nbgrader's exchange: each student's own, and only what that student put there.
+
+Students own the folder that they hand in, choose its name, and can put links into it, even while it is copied. nbgrader
+trusts the name, and follows links with the instructor's rights. So a student could replace another's work by a forgery,
+or get the solution, the gradebook or another's submission back as feedback. Here a folder belongs to the account that
+owns it, links to files and folders are not followed, and pipes and devices are not opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import pwd
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO
+
+from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.utils import check_mode, ignore_patterns
+
+from course.exchange.deadlines import due_date
+from course.exchange.names import UNCLEAR, Name, read_name
+
+# How much later than its name says a submission may arrive, e.g. because two clocks differ.
+TOLERANCE = timedelta(minutes=10)
+OURS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # errors of the disk that we write to, not of one submission
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """A submission's folder in the exchange, and what its name says."""
+
+    path: Path
+    name: Name
+
+
+class PlainCollect(ExchangeCollect):
+    """nbgrader's collect, which trusts less. It replaces nbgrader's own wherever our nbgrader_config.py is read.
+
+    A submission that cannot be collected is named in the log, and the student's previous one is collected instead.
+    """
+
+    def init_src(self) -> None:
+        """Find each student's submissions, and sort them by preference."""
+        course, lab = self.coursedir.course_id, self.coursedir.assignment_id
+        if not course:
+            self.fail("No course id specified. Re-run with --course flag.")
+        self.inbound_path = os.path.join(self.root, course, "inbound")
+        if not os.path.isdir(self.inbound_path):
+            self.fail(f"Course not found: {self.inbound_path}")
+        if not check_mode(self.inbound_path, read=True, execute=True):
+            self.fail(f"You don't have read permissions for the directory: {self.inbound_path}")
+        due = due_date(self.coursedir.db_url, course, lab) if self.before_duedate else None
+        self.found: dict[str, list[Inbound]] = {}
+        for path in glob.glob(os.path.join(self.inbound_path, f"{self.coursedir.student_id or '*'}+{lab}+*")):
+            name = read_name(os.path.basename(path), lab)
+            if name is None:
+                self.log.warning("%s is not collected: %s", path, UNCLEAR)
+            else:
+                self.found.setdefault(name.student, []).append(Inbound(Path(path), name))
+        for submissions in self.found.values():
+            submissions.sort(key=lambda each: (due is None or each.name.when <= due, each.name.when), reverse=True)
+
+    def copy_files(self) -> None:
+        """Collect each student's new submission, if there is one."""
+        course, lab = self.coursedir.course_id, self.coursedir.assignment_id
+        if not self.found:
+            self.log.warning("No submissions of '%s' for course '%s' to collect", lab, course)
+        else:
+            self.log.info("Processing %d submissions of '%s' for course '%s'", len(self.found), lab, course)
+        for student, submissions in sorted(self.found.items()):
+            dest = Path(self.coursedir.format_path(self.coursedir.submitted_directory, student, lab))
+            for inbound in submissions:
+                if not self.wanted(inbound, dest) or self.take(inbound, dest):
+                    break
+
+    def wanted(self, inbound: Inbound, dest: Path) -> bool:
+        """Whether a submission replaces what is at `dest`, by nbgrader's rules."""
+        if not dest.is_dir():
+            return True
+        have = self.coursedir.get_existing_timestamp(str(dest))
+        if (self.update and (have is None or inbound.name.when > have)) or (
+            self.before_duedate and have != inbound.name.when
+        ):
+            return True
+        why = "No newer submission to collect" if self.update else "Submission already exists, use --update to update"
+        self.log.info("%s: %s %s", why, inbound.name.student, self.coursedir.assignment_id)
+        return False
+
+    def take(self, inbound: Inbound, dest: Path) -> bool:
+        """Copy a submission to `dest`, completely or not at all. Returns whether it did; logs why not."""
+        dest.parent.mkdir(parents=True, exist_ok=True)
+        copy = dest.with_name(f".{dest.name}.part")
+        shutil.rmtree(copy, ignore_errors=True)
+        try:
+            folder = os.open(inbound.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                owner = account(os.fstat(folder).st_uid)
+                if self.check_owner and owner != inbound.name.student:
+                    self.log.warning(
+                        "%s is not collected: it says that it is %s's, but is owned by %s; cheating attempt? "
+                        "(ExchangeCollect.check_owner = False collects it.)",
+                        *(inbound.path, inbound.name.student, owner),
+                    )
+                    return False
+                arrived = self.copy(inbound.path, folder, copy)
+            finally:
+                os.close(folder)
+            self.complete(copy, inbound)
+        except OSError as error:
+            shutil.rmtree(copy, ignore_errors=True)
+            if error.errno in OURS:
+                raise
+            self.log.warning("%s is not collected: %s", inbound.path, error.strerror)
+            return False
+        if arrived - inbound.name.when > TOLERANCE:
+            self.log.warning(
+                "%s says that it was handed in at %s UTC, but was changed at %s UTC",
+                inbound.path,
+                inbound.name.when,
+                arrived,
+            )
+        self.log.info(
+            "%s submission: %s %s", "Updating" if dest.exists() else "Collecting", inbound.name.student, dest.name
+        )
+        replace(dest, copy)
+        return True
+
+    def copy(self, source: Path, folder: int, dest: Path) -> datetime:
+        """Copy the regular files of an open folder, and name in the log what is left out.
+
+        Returns when the last of them was changed (its ctime, which its owner cannot set), as a naive datetime in UTC.
+        """
+        ignored = ignore_patterns(
+            exclude=self.coursedir.ignore,
+            include=self.coursedir.include,
+            max_file_size=self.coursedir.max_file_size,
+            log=self.log,
+        )
+        newest = 0.0
+        dest.mkdir()
+        for below, folders, files, opened in os.fwalk(
+            ".", dir_fd=folder, follow_symlinks=False, onerror=self.unreadable
+        ):
+            skipped = ignored(str(source / below), folders + files)
+            folders[:] = [name for name in folders if name not in skipped]
+            (dest / below).mkdir(exist_ok=True)
+            for name in files:
+                if name in skipped:
+                    continue
+                with regular(name, opened) as file:
+                    if file is None:
+                        self.log.warning("%s is not collected: it is no regular file", source / below / name)
+                        continue
+                    newest = max(newest, os.fstat(file.fileno()).st_ctime)
+                    with open(dest / below / name, "wb") as copy:
+                        shutil.copyfileobj(file, copy)
+        return datetime.fromtimestamp(newest, UTC).replace(tzinfo=None)
+
+    def unreadable(self, error: OSError) -> None:
+        """Log that a folder in a submission is left out."""
+        self.log.warning("%s in a submission is not collected: %s", error.filename, error.strerror)
+
+    def complete(self, folder: Path, inbound: Inbound) -> None:
+        """Add the files without which nbgrader's later steps stop.
+
+        The time is that of the name, by which the submission was collected. The secret names the feedback.
+        """
+        if text(folder / "timestamp.txt").strip() != inbound.name.time:
+            self.log.warning("%s: its timestamp.txt is not what its name says, which counts", inbound.path)
+            write(folder / "timestamp.txt", inbound.name.time)
+        if not re.fullmatch(r"[0-9a-f]{128}", text(folder / "submission_secret.txt")):
+            self.log.warning("%s has no submission_secret.txt: the student cannot fetch feedback for it", inbound.path)
+            write(folder / "submission_secret.txt", secrets.token_hex(64))
+
+
+def account(user: int) -> str:
+    """The name of the account with this id."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"the unknown user {user}"
+
+
+def text(path: Path) -> str:
+    """The text of a small file; empty if it cannot be read."""
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def write(path: Path, content: str) -> None:
+    """Write a file, in place of whatever is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.write_text(content)
+
+
+def replace(dest: Path, new: Path) -> None:
+    """Put the folder `new` at `dest`. If killed meanwhile, there is the old one, the new one or none."""
+    old = dest.with_name(f".{dest.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        dest.rename(old)
+    new.rename(dest)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def regular(name: str, folder: int) -> Iterator[IO[bytes] | None]:
+    """The file called `name` in an open folder, open for reading; None if it is anything but a regular file."""
+    try:
+        opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except OSError:  # a link, a socket, a file that may not be read
+        yield None
+        return
+    with os.fdopen(opened, "rb") as file:
+        yield file if stat.S_ISREG(os.fstat(opened).st_mode) else None

@@ -1,0 +1,167 @@
+"""The grades of one lab, from the gradebook: `grades.csv`, and the table at the end of a grading."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbgrader.api import MissingEntry
+
+from autograde.classroom.graded import Graded, read_failures
+from autograde.classroom.nbgrader_course import Course, printable
+from autograde.contract.labs import Lab
+from autograde.contract.places import CLASS
+from course.files import write_whole
+
+GRADED, MANUAL, FAILED = "graded", "needs manual grading", "not graded"
+WAITING, NOTHING = "not graded yet", "no submission"
+
+
+@dataclass
+class Row:
+    """One student. A score is None if there is none yet; the late penalty is taken off `score`.
+
+    seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
+    """
+
+    student: str
+    status: str
+    score: float | None = None
+    points: float = 0.0
+    scores: dict[str, float | None] = field(default_factory=dict)
+    findings: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    submitted: str = ""
+    seconds_late: float | None = None
+    seed: int | None = None
+    jobs: list[str] = field(default_factory=list)
+
+
+def notes(course: Course, lab: Lab, student: str) -> Graded | None:
+    """The notes on a student's graded submission; None if it was not graded."""
+    return Graded.read(course.folder("autograded", student, lab.name) / lab.notebook)
+
+
+def submissions(course: Course, lab: Lab) -> list[str]:
+    """Ids of the students whose submissions of `lab` are in the class's folder."""
+    folder = course.root / course.directory.submitted_directory
+    return (
+        sorted(entry.name for entry in os.scandir(folder) if Path(entry.path, lab.name).is_dir())
+        if folder.is_dir()
+        else []
+    )
+
+
+def failures(course: Course, lab: Lab, handed_in: list[str]) -> dict[str, str]:
+    """Why the last grading could not grade some of the students who handed in."""
+    notebooks = {student: course.folder("autograded", student, lab.name) / lab.notebook for student in handed_in}
+    return read_failures(failures_path(course, lab), notebooks)
+
+
+def failures_path(course: Course, lab: Lab) -> Path:
+    """The file that keeps these reasons."""
+    return course.root / CLASS / lab.name / "failed.json"
+
+
+def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> list[Row]:
+    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded."""
+    with course.gradebook() as gradebook:
+        known = [student.id for student in gradebook.students]
+        rows = [row_of(course, gradebook, lab, todos, student) for student in known]
+    by_id = {row.student: row for row in rows}
+    for student in sorted({*handed_in, *failed} - set(by_id)):
+        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(todos))
+    for row in same_job(rows):
+        row.problems.append("run.json: another student's record is of the same job")
+    for student, reason in failed.items():
+        by_id[student].status = FAILED
+        by_id[student].problems.append(reason)
+    for student in handed_in:
+        if by_id[student].status == NOTHING:
+            by_id[student].status = WAITING
+    return sorted(by_id.values(), key=lambda row: row.student)
+
+
+def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) -> Row:
+    """The row of a student in the gradebook."""
+    try:
+        notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
+    except MissingEntry:
+        return Row(student, NOTHING, scores=dict.fromkeys(todos))
+    found = notes(course, lab, student)
+    grades = {grade.name.removesuffix("-check"): grade for grade in notebook.grades}
+    known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}
+    manual = any(grade.needs_manual_grade for grade in grades.values())
+    row = Row(student, MANUAL if manual else GRADED if found or known else WAITING)
+    row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
+    row.score = notebook.score - (notebook.late_submission_penalty or 0.0)
+    row.points = notebook.max_score
+    if notebook.assignment.timestamp:
+        row.submitted = f"{notebook.assignment.timestamp.isoformat(sep=' ', timespec='seconds')} UTC"
+    row.seconds_late = notebook.assignment.total_seconds_late
+    if found is None:
+        return row
+    row.problems, row.seed, row.jobs = list(found.problems), found.seed, found.jobs
+    for marked in found.marked:
+        row.findings += [f"{marked.todo}:{finding.key}" for finding in marked.result.findings] if marked.result else []
+        row.problems += [f"{marked.todo}: {marked.reason}"] if marked.reason else []
+    return row
+
+
+def same_job(rows: list[Row]) -> list[Row]:
+    """Rows with a record of the same job as another's."""
+    counts = Counter(job for row in rows for job in row.jobs)
+    return [row for row in rows if any(counts[job] > 1 for job in row.jobs)]
+
+
+def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
+    """Write `grades.csv`."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(
+        ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late", "seed"]
+    )
+    for row in rows:
+        scores = [number(row.scores.get(todo)) for todo in todos]
+        texts = ["; ".join(row.findings), "; ".join(row.problems)]
+        late = number(row.seconds_late)
+        writer.writerow(
+            [
+                row.student,
+                row.status,
+                number(row.score),
+                number(row.points),
+                *scores,
+                *texts,
+                row.submitted,
+                late,
+                row.seed,
+            ]
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text.getvalue().encode())
+
+
+def csv_path(course: Course, lab: Lab) -> Path:
+    """Where the lab's grades are written."""
+    return course.root / CLASS / lab.name / "grades.csv"
+
+
+def table(rows: list[Row], todos: list[str]) -> str:
+    """The rows as aligned text."""
+    lines = [["student", *todos, "score", "status"]]
+    for row in rows:
+        scores = [number(row.scores.get(todo)) or "-" for todo in todos]
+        of = f"{number(row.score)}/{number(row.points)}" if row.score is not None else "-"
+        lines.append([row.student[:32], *scores, of, row.status])
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def number(value: float | None) -> str:
+    """Points or seconds as text; empty for None."""
+    return "" if value is None else f"{value:.10g}"

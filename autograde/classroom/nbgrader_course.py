@@ -1,0 +1,226 @@
+"""Runs nbgrader as a library, for one student at a time, so that one bad submission does not stop the others.
+
+nbgrader's converters select students by glob pattern, and stop at the first failure of some kinds. Here each takes
+exactly one folder, whatever characters its name contains, and says in one line why it failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import glob
+import logging
+import os
+import re
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.auth import Authenticator
+from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeFactory
+from nbgrader.exchange.default import Exchange
+from sqlalchemy.exc import SAWarning
+from traitlets.config import Config
+
+from autograde.classroom.configuration import configuration, is_ours, make_class_folder
+from autograde.classroom.nbgrader_steps import Grading
+from autograde.classroom.submission import Submission
+from autograde.contract.places import CLASS
+from autograde.sandbox.examine import Examined
+from course.exchange.names import UNCLEAR, is_unclear, read_name
+
+
+class StepFailed(Exception):
+    """A step of nbgrader failed. The message is one line."""
+
+
+class CapturedLog(logging.Handler):
+    """Captures what nbgrader logs: warnings, and the exception behind the first error.
+
+    nbgrader logs tracebacks as text, but while it handles the exception, so `sys.exc_info` has the exception itself.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.error: BaseException | None = None
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Capture one message."""
+        if record.levelno >= logging.ERROR and self.error is None:
+            self.error = sys.exc_info()[1]
+        self.lines.append(" ".join(record.getMessage().split()))
+
+
+class OneStudent:
+    """Mixed into a converter: restricts it to the folder of `student`, where the notebook may be missing."""
+
+    student: str
+
+    def init_notebooks(self) -> None:
+        """Set what nbgrader would find by glob."""
+        assignment = self.coursedir.assignment_id
+        folder = self._format_source(assignment, self.student)
+        self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
+
+
+class AutogradeOne(OneStudent, Autograde):
+    """Grades one submission that has been read and examined."""
+
+    grading: Grading
+
+
+class FeedbackOne(OneStudent, GenerateFeedback):
+    """Writes one student's feedback."""
+
+
+class Course:
+    """nbgrader, configured for the course at `root`. Raises StepFailed if a configuration removes our grading steps."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        make_class_folder(root)
+        self.config = configuration(root)
+        if not is_ours(self.config):
+            raise StepFailed(
+                "an nbgrader_config.py takes Rebuild or Judge out of Autograde: submissions would be executed"
+            )
+        self.directory = CourseDirectory(config=self.config)
+
+    def gradebook(self) -> Gradebook:
+        """The open gradebook, a context manager."""
+        return Gradebook(self.directory.db_url, self.directory.course_id)
+
+    def folder(self, step: str, student: str, lab: str) -> Path:
+        """The folder of one submission after a step: "submitted", "autograded" or "feedback"."""
+        return Path(self.directory.format_path(getattr(self.directory, f"{step}_directory"), student, lab))
+
+    def enrol(self, students: Mapping[str, str]) -> None:
+        """Add new students to the gradebook: names by id. Without a name, the id is shown."""
+        with self.gradebook() as gradebook:
+            known = {student.id for student in gradebook.students}
+            for student, name in students.items():
+                if student not in known:
+                    first, _, last = (name or student).rpartition(" ")
+                    gradebook.add_student(student, first_name=first, last_name=last)
+
+    def knows(self, lab: str) -> bool:
+        """Whether the lab is in the gradebook, with cells."""
+        with self.gradebook() as gradebook:
+            return any(each.name == lab and each.notebooks for each in gradebook.assignments)
+
+    def register(self, lab: str) -> None:
+        """Put the lab's cells and points into the gradebook. Raises StepFailed."""
+        with changed(self.directory, assignment_id=lab, release_directory="build/release"):  # labs/ stays as it is
+            self._start(GenerateAssignment, self.config, force=True)
+
+    def autograde(self, lab: str, student: str, submission: Submission, examined: Examined) -> list[str]:
+        """Write an examined submission to the gradebook. Returns nbgrader's warnings. Raises StepFailed."""
+        grading = Grading(submission, examined)
+        with changed(self.directory, assignment_id=lab, ignore=self.directory.ignore):
+            return self._start(AutogradeOne, self.config, student=student, grading=grading, force=True)
+
+    def feedback(self, lab: str, student: str) -> None:
+        """Write a graded submission's feedback. Raises StepFailed."""
+        config = copy.deepcopy(self.config)
+        config.HTMLExporter.template_name = "feedback"
+        with changed(self.directory, assignment_id=lab):
+            self._start(FeedbackOne, config, student=student, force=True)
+
+    def collect(self, lab: str) -> tuple[list[str], list[str]]:
+        """Fetch what was handed in since the last time. Returns notices and errors, one line each."""
+        factory = ExchangeFactory(config=self.config)
+        exchange = Path(Exchange(config=self.config).root)
+        inbound, note = exchange / self.directory.course_id / "inbound", f"what is in {CLASS}/submitted is graded"
+        if not inbound.is_dir():
+            missing = f"course `{self.directory.course_id}` in the exchange" if exchange.is_dir() else "exchange"
+            return [f"no {missing} at {exchange}: nothing is collected; {note}"], []
+        try:
+            names = sorted(os.listdir(inbound))
+        except OSError as error:
+            return [], [f"the exchange cannot be read: {describe(error)}; {note}"]
+        students = sorted({parsed.student for name in names if (parsed := read_name(name, lab))})
+        failed = [f"{printable(name)}: not collected: {UNCLEAR}" for name in names if is_unclear(name, lab)]
+        notices = []
+        for student in students:
+            folder = self.folder("submitted", student, lab)
+            before = state(folder)
+            try:
+                with changed(self.directory, assignment_id=lab, student_id=exactly(student)):
+                    messages = self._start(factory.collect, self.config, authenticator=Authenticator(), update=True)
+                notices += map(printable, messages)
+            except StepFailed as error:
+                failed.append(f"{printable(student)}: not collected: {error}")
+                if state(folder) != before:  # an incomplete copy would count as collected next time
+                    shutil.rmtree(folder, ignore_errors=True)
+        return [f"{len(students)} in the exchange", *notices], failed
+
+    def _start(self, converter: Any, config: Config, **attributes: Any) -> list[str]:
+        """Run one of nbgrader's steps. Returns its warnings. Raises StepFailed."""
+        captured = CapturedLog()
+        log = logging.Logger("lockstep.grading", logging.WARNING)
+        log.addHandler(captured)
+        app = converter(coursedir=self.directory, config=config, log=log)
+        for name, value in attributes.items():
+            setattr(app, name, value)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SAWarning)  # harmless ones from nbgrader itself
+                app.start()
+        except (Exception, SystemExit) as error:
+            raise StepFailed(describe(captured.error or error)) from error
+        return captured.lines
+
+
+def state(folder: Path) -> tuple[int, int] | None:
+    """A value that changes when a folder is replaced or gets a new entry; None if there is no folder."""
+    return (folder.stat().st_ino, folder.stat().st_ctime_ns) if folder.exists() else None
+
+
+def exactly(student: str) -> str:
+    """A glob pattern for exactly this id. White space at its ends is in brackets, as nbgrader would strip it."""
+    return re.sub(r"^\s+|\s+$", lambda space: "".join(f"[{char}]" for char in space[0]), glob.escape(student))
+
+
+def unusable(student: str) -> str | None:
+    """Why nbgrader cannot store a student with this id; None if it can."""
+    try:
+        student.encode()
+    except UnicodeEncodeError:
+        return "the name of the folder is not UTF-8; rename it"
+    if not student.isprintable():
+        return "the name of the folder has a line break or another control character; rename it"
+    return None
+
+
+def printable(name: str) -> str:
+    """A name as it can be printed on one line of a terminal."""
+    return name if unusable(name) is None else ascii(name)
+
+
+def describe(error: BaseException) -> str:
+    """One line on the error that stopped a step."""
+    if error.__context__ is not None and type(error).__name__ == "NbGraderException":
+        error = error.__context__
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+
+
+@contextlib.contextmanager
+def changed(target: Any, **values: Any) -> Iterator[None]:
+    """In this block, attributes of `target` have these values."""
+    before = {name: getattr(target, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(target, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(target, name, value)

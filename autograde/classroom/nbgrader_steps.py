@@ -1,0 +1,254 @@
+"""Steps that replace those of nbgrader's Autograde, so that no submission is executed as a notebook.
+
+nbgrader converts each submission twice: it sanitises what was handed in, then grades the sanitised notebook.
+
+    sanitise:  SubmissionExporter -> Rebuild      what was handed in -> released notebook with the student's text in it
+    grade:     SubmissionExporter -> Judge        probes in a sandbox, verdicts here, results as outputs of check cells
+               -> SaveGrades -> AssignLatePenalties      as in nbgrader
+
+`nbgrader autograde`, the formgrader's button and `lockstep grade` all use these steps; the last has already read and
+examined the submission.
+"""
+
+from __future__ import annotations
+
+import copy
+import glob
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook, new_output
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
+
+from autograde.build import release
+from autograde.classroom.graded import KEY, Graded
+from autograde.classroom.rebuild import Rebuilt
+from autograde.classroom.submission import MAX_FILE, Submission, read_submission, to_grade
+from autograde.contract import show
+from autograde.contract.labs import Lab, LabError, find_lab, load_checks
+from autograde.contract.places import SOURCE
+from autograde.sandbox.examine import Examined, Marked, examine
+from autograde.sandbox.limits import Limits, Settings
+from autograde.sandbox.pool import Sandboxes
+from autograde.slurm.record_policy import Policy, RecordResult, with_record
+from course.files import refusal
+
+
+@dataclass
+class Grading:
+    """The state of one submission during both conversions.
+
+    submission, examined: None until they are known. notebook: the sanitised one. unknown: check cells without a score.
+    """
+
+    submission: Submission | None = None
+    examined: Examined | None = None
+    notebook: NotebookNode | None = None
+    unknown: list[str] = field(default_factory=list)
+
+    def __deepcopy__(self, memo: dict) -> Grading:
+        """Itself: nbconvert copies the resources for each step, but the steps share this."""
+        return self
+
+
+class SubmissionExporter(NotebookExporter):
+    """Leaves reading to the steps, as what was handed in may be missing, or no notebook.
+
+    Each step finds the submission's `Grading` in ``resources["lockstep"]``, the same one in both conversions. If the
+    converter has an attribute `grading`, it is that one.
+    """
+
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
+        self._last = ("", Grading())
+        for folder in map(Path, self.parent.assignments):
+            self.leave_out(folder)
+
+    def leave_out(self, folder: Path) -> None:
+        """Make nbgrader ignore notebooks, and what it must not open, such as links out of the submission.
+
+        Else it would copy what a link leads to (the gradebook, the solution) into the autograded folder, and from there
+        into the student's feedback. nbgrader ignores patterns; here each pattern matches one path.
+        """
+        here, refused = glob.escape(str(folder)), []
+        if folder.is_symlink() or folder.parent.is_symlink():
+            self.log.warning("%s: nothing is copied: it is a symbolic link", folder)
+            refused.append(folder)
+        for path in folder.rglob("*") if not refused else []:
+            if path.suffix == ".ipynb":
+                if glob.escape(str(path.parent)) != str(path.parent):  # there nbgrader's own "*.ipynb" matches nothing
+                    refused.append(path)
+            elif not path.is_dir() and (reason := left_out(path)):
+                self.log.warning("%s is left out: %s", show.quoted(str(path.relative_to(folder))), reason)
+                refused.append(path)
+        others = [pattern for pattern in self.parent.coursedir.ignore if not pattern.startswith(here)]
+        self.parent.coursedir.ignore = [*others, *(glob.escape(str(path)) for path in refused)]
+
+    def from_filename(self, filename: str, resources: dict | None = None, **kw: Any) -> tuple[str, dict]:
+        """Convert the file called `filename`, whatever it contains."""
+        path = Path(filename)
+        resources = {} if resources is None else resources
+        resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
+        resources["lockstep"] = self.grading(resources["nbgrader"]["student"])
+        return self.from_notebook_node(new_notebook(), resources=resources, **kw)
+
+    def grading(self, student: str) -> Grading:
+        """The current `Grading`: nbgrader converts each student's submission twice in a row."""
+        if (handed_over := getattr(self.parent, "grading", None)) is not None:
+            return handed_over
+        if self._last[0] != student:
+            self._last = (student, Grading())
+        return self._last[1]
+
+
+def left_out(path: Path) -> str | None:
+    """Why a file beside the notebook is not copied; None if it is."""
+    try:
+        return refusal(path, MAX_FILE)
+    except OSError as error:
+        return error.strerror
+
+
+class LabPreprocessor(NbGraderPreprocessor):
+    """A step that knows the course's folder."""
+
+    root = Unicode(help="The course's folder").tag(config=True)
+
+    def lab(self, resources: dict) -> Lab:
+        """The lab that is graded. Raises LabError if the assignment is no lab."""
+        return find_lab(Path(self.root), resources["nbgrader"]["assignment"])
+
+
+class Rebuild(LabPreprocessor):
+    """Sanitises: builds the notebook to grade from the released one and what was handed in."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Replace `nb`, which is empty. The submission's problems go into a cell at the top."""
+        grading: Grading = resources["lockstep"]
+        if grading.submission is None:
+            lab, folder = self.lab(resources), Path(resources["metadata"]["path"])
+            released = released_notebook(Path(self.root), lab)
+            grading.submission = to_grade(lab, folder, read_submission(folder / lab.notebook), released)
+        for problem in grading.submission.rebuilt.problems:
+            self.log.warning("%s: %s", resources["nbgrader"]["student"], problem)
+        grading.notebook = with_problems(grading.submission.rebuilt)
+        return grading.notebook, resources
+
+
+def released_notebook(root: Path, lab: Lab) -> NotebookNode:
+    """The notebook of `lab` as students got it, from the instructor's. Raises LabError if that is not built."""
+    path = root / SOURCE / lab.name / lab.notebook
+    try:
+        return release(nbformat.read(path, as_version=4))
+    except OSError as error:
+        raise LabError(f"{path} is not there; run `lockstep build {lab.name}`") from error
+
+
+def with_problems(rebuilt: Rebuilt) -> NotebookNode:
+    """The rebuilt notebook, with its problems in a cell at the top."""
+    notebook, problems = copy.deepcopy(rebuilt.notebook), rebuilt.problems
+    if problems:
+        listed = "\n".join(f"* {problem}" for problem in problems)
+        text = f"**What was not as it should be in the submission**\n\n{listed}"
+        notebook.cells.insert(0, new_markdown_cell(text, id="submission-problems"))
+    return notebook
+
+
+class Judge(LabPreprocessor):
+    """Grades: each check cell gets its result as output, and its score as value, for partial credit."""
+
+    seed = Integer(None, allow_none=True, help="Seed of the cases; None: a fresh one for each submission").tag(
+        config=True
+    )
+    limits = Dict(help="Limits of a submission that are not to be those of autograde.sandbox.limits").tag(config=True)
+    sandboxed = Bool(True, help="Whether student code runs in a sandbox. False: as you, unprotected").tag(config=True)
+    records = Bool(
+        None, allow_none=True, help="Whether a record of a run in batch must be there; None: where there is Slurm"
+    ).tag(config=True)
+    accounts = Dict(help="Account on the cluster by student's id, of those whose account has another name").tag(
+        config=True
+    )
+
+    @validate("limits")
+    def _known_and_possible(self, proposal: dict) -> dict:
+        try:
+            Limits(**proposal["value"])
+        except (TypeError, ValueError) as error:
+            raise TraitError(f"c.Judge.limits in nbgrader_config.py: {error}") from error
+        return proposal["value"]
+
+    @property
+    def settings(self) -> Settings:
+        """How submissions are examined, as configured."""
+        return Settings(Limits(**self.limits), self.sandboxed, self.seed)
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Replace `nb`, which is empty, by the sanitised notebook with the results in it."""
+        grading: Grading = resources["lockstep"]
+        nb, submission, lab = grading.notebook, grading.submission, self.lab(resources)
+        examined = grading.examined or examine_alone(lab, submission, self.settings)
+        found = self.with_records(lab, submission, examined, resources["nbgrader"]["student"])
+        by_cell = {f"{mark.todo}-check": (mark, record.remarks) for mark, record in found}
+        for cell in nb.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade"):
+                cell.outputs = outputs(*by_cell[cell.id])
+        notes = Graded(
+            problems=[*submission.rebuilt.problems, *(remark for _, record in found for remark in record.remarks)],
+            manual=submission.rebuilt.manual,
+            submission=submission.fingerprint,
+            seed=examined.seed,
+            seconds=examined.seconds,
+            marked=[mark for mark, _ in found],
+            jobs=sorted({record.job for _, record in found if record.job}),
+        )
+        nb.metadata[KEY] = notes.plain()
+        grading.unknown = [name for name, (mark, _) in by_cell.items() if mark.score is None]
+        return nb, resources
+
+    def with_records(
+        self, lab: Lab, submission: Submission, examined: Examined, student: str
+    ) -> list[tuple[Marked, RecordResult]]:
+        """The marks with the records of batch runs taken into account, and the results of checking these."""
+        about = (lab.name, submission.record, submission.answers.sources, student, Policy(self.records, self.accounts))
+        return [
+            with_record(check, marked, *about)
+            for check, marked in zip(load_checks(lab.checks), examined.marked, strict=True)
+        ]
+
+
+def examine_alone(lab: Lab, submission: Submission, settings: Settings) -> Examined:
+    """Examine one submission, in sandboxes of its own."""
+    with Sandboxes(lab, settings.limits, sandboxed=settings.sandboxed) as sandboxes:
+        return examine(lab, submission.answers, settings.draw_seed(), sandboxes)
+
+
+def outputs(marked: Marked, remarks: tuple[str, ...] = ()) -> list[NotebookNode]:
+    """The outputs of a check cell. Its value is the score, or 0 if that is not known; see SaveGrades."""
+    if marked.result is not None:
+        shown = {"text/html": show.html(marked.result), "text/plain": show.text(marked.result)}
+    else:
+        text = f"{marked.todo}: this could not be graded automatically, and waits for your instructor. {marked.reason}"
+        shown = {"text/plain": text}
+    score = {"text/plain": f"{marked.score or 0.0:g}"}
+    notes = [new_output("display_data", data={"text/plain": remark}) for remark in remarks]
+    return [new_output("display_data", data=shown), *notes, new_output("execute_result", data=score)]
+
+
+class SaveGrades(SaveAutoGrades):
+    """nbgrader's step, but it saves no 0 for an unknown score, and flags what a person must look at."""
+
+    def _add_score(self, cell: NotebookNode, resources: dict) -> None:
+        super()._add_score(cell, resources)
+        name, grading = cell.metadata.nbgrader["grade_id"], resources["lockstep"]
+        if not grading.submission.rebuilt.manual and name not in grading.unknown:
+            return
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        grade.needs_manual_grade = True
+        if name in grading.unknown:
+            grade.auto_score = None
+        self.gradebook.db.commit()

@@ -1,0 +1,91 @@
+"""Reads one submission: the part that is examined, and the notebook that receives the results."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
+
+from autograde.classroom.rebuild import Rebuilt, rebuild
+from autograde.contract.labs import Lab
+from autograde.contract.show import quoted
+from autograde.sandbox.examine import Answers
+from autograde.slurm.record_policy import runs_to_repeat
+from autograde.slurm.record_verdict import RecordFile, read_record
+from course.files import Unreadable, read_plain
+
+MAX_NOTEBOOK = 32 * 2**20  # bytes; includes pictures in the outputs
+MAX_FILE = 100 * 2**20  # bytes of any other file, as in nbgrader's own CourseDirectory.max_file_size
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What was handed in as a lab's notebook.
+
+    raw: the file; None if there is none; Unreadable, which says why, if it must not be read. others: names of other
+    notebooks beside it.
+    """
+
+    raw: bytes | Unreadable | None
+    others: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Distinguishes it from what is handed in later."""
+        if isinstance(self.raw, Unreadable):
+            return str(self.raw)
+        return hashlib.sha256(self.raw).hexdigest() if self.raw is not None else "no file"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What is graded. fingerprint: of what was handed in. record: of a batch run."""
+
+    rebuilt: Rebuilt
+    fingerprint: str
+    answers: Answers
+    record: RecordFile
+
+
+def read_submission(path: Path) -> HandedIn:
+    """Read what was handed in at `path`. Follows no link out of its folder, and opens only a file. Raises OSError."""
+    folder = path.parent
+    for place in (folder.parent, folder):
+        if place.is_symlink():
+            return HandedIn(Unreadable(f"is not read: the folder {quoted(place.name)} is a symbolic link"))
+    others = tuple(sorted(name for name in names(folder) if name.lower().endswith(".ipynb") and name != path.name))
+    try:
+        return HandedIn(read_plain(path, MAX_NOTEBOOK), others)
+    except FileNotFoundError:
+        return HandedIn(None, others)
+    except Unreadable as error:
+        return HandedIn(error, others)
+
+
+def names(folder: Path) -> list[str]:
+    """The names in a folder; none if it does not exist."""
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode) -> Submission:
+    """Rebuild the submission in `folder`. released: the lab's notebook as students got it. Raises nothing for what was
+    handed in."""
+    rebuilt = rebuild(released, handed_in.raw, lab.name, handed_in.others)
+    sources, blank = answers(rebuilt.notebook)
+    record = read_record(folder)
+    again = runs_to_repeat(lab, record, sources)
+    return Submission(rebuilt, handed_in.fingerprint, Answers(sources, blank, again), record)
+
+
+def answers(notebook: NotebookNode) -> tuple[dict[str, str], frozenset[str]]:
+    """The source text by TODO, and the TODOs left as released: those whose nbgrader checksum still matches."""
+    cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    blank = frozenset(cell.id for cell in cells if compute_checksum(cell) == cell.metadata.nbgrader.checksum)
+    return {cell.id: cell.source for cell in cells}, blank

@@ -1,0 +1,74 @@
+"""Tools for probes that call a student's function on ranks: meetings, results as plain data, libraries kept alive.
+
+A lab's checks use them in the functions that they send to the ranks.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+from course.world.meeting import is_meeting
+from course.world.meeting import meet as meet
+
+# What starts and ends the libraries of a course run; the world does that before and after it.
+LIFECYCLE = {
+    "mpi4py.MPI": ("Init", "Init_thread", "Finalize"),
+    "torch.distributed": ("init_process_group", "destroy_process_group"),
+    "horovod.torch": ("init", "shutdown"),
+}
+
+
+def described(value: Any) -> dict:
+    """A returned value as plain data: ``{"float": bool, "type": name, "value": the finite number in it or None}``."""
+    try:
+        number = float(value.item() if hasattr(value, "item") else value)
+    except Exception:  # whatever a value raises on conversion, it is no number
+        number = None
+    kind = type(value).__name__
+    if hasattr(value, "dtype") and kind != str(value.dtype):
+        kind = f"{kind} of {value.dtype}"
+    finite = number is not None and math.isfinite(number)
+    return {"float": isinstance(value, float), "type": kind, "value": number if finite else None}
+
+
+def calls_apart(events: list[dict]) -> list[list[dict]]:
+    """The events of one rank, see `course.watch.events`, cut where it came to `meet`: what each call of the student's
+    made."""
+    calls: list[list[dict]] = [[]]
+    for event in events:
+        if is_meeting(event):
+            calls.append([])
+        else:
+            calls[-1].append(event)
+    return calls
+
+
+def progress_until(comm: Any, moment: float) -> None:
+    """Keep MPI going until `moment` (of time.monotonic).
+
+    A reduction that nobody waits for must land while its buffer still exists, or the rank's memory is damaged.
+    """
+    while time.monotonic() < moment:
+        comm.Iprobe()
+        time.sleep(0.005)
+
+
+@contextmanager
+def nothing_starts_or_ends(tried: list[str]) -> Iterator[None]:
+    """In this block, calls that start or end MPI, the process group or Horovod are noted in `tried`, and do nothing."""
+
+    def noting(call: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: tried.append(call)
+
+    with ExitStack() as stack:
+        for module, names in LIFECYCLE.items():
+            for name in names if module in sys.modules else ():
+                replaced = noting(f"{module.rpartition('.')[2]}.{name}")
+                stack.enter_context(mock.patch.object(sys.modules[module], name, replaced))
+        yield

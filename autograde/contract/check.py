@@ -1,0 +1,165 @@
+"""The contract of a check: cases, probe, schema, verdict.
+
+A lab's `checks/` holds one module per TODO, which sets CHECK to a `Check`. Its parts meet only in plain data::
+
+    cases(rng)                    -> inputs, plain JSON
+    probe(world, subject, case)   -> evidence, plain JSON: runs the student's code on the ranks
+    schema(case)                  -> what evidence for this case looks like, right or wrong, as JSON Schema
+    verdict(case, evidence)       -> findings: a pure function, which never meets the student's objects
+
+In the student's notebook cases, probe and verdict run in turn. When a class is graded, `probe` runs apart from all the
+others, only JSON crosses between them, and a verdict sees only what fits the schema.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from autograde.contract.trouble import stops
+from autograde.contract.verdict import Diagnosis, Finding, cut, settle
+
+# Members of a check that its probe may need, so that they go into the sandbox.
+PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
+
+LARGEST = 1e300  # beyond it a number counts as not finite: a verdict may still add and multiply what it gets
+
+
+@dataclass(frozen=True)
+class Demand:
+    """That a training is on record as a run in batch, which is handed in with the notebook; see
+    `autograde.slurm.record_verdict`.
+
+    points: what it costs where there is no such record, or none to believe. ranks: that it had at least.
+    """
+
+    points: float
+    ranks: int = 2
+
+
+class Check:
+    """Base class of all checks. A subclass sets `todo` and `points` and writes the four parts.
+
+    todo: name of the function or class that the student writes; its cell has this as `grade_id`.
+    points: what the TODO is worth. batch: the record that is asked for, if one is; then `again` is a fifth part.
+    prices: points for findings that cost something else here than in general, by key.
+    """
+
+    todo: str
+    points: float
+    batch: Demand | None = None
+    prices: Mapping[str, float] = MappingProxyType({})
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Inputs for the probe, as plain JSON. Draw from `rng`, so that each grading has its own."""
+        raise NotImplementedError
+
+    def probe(self, world: Any, subject: Any, case: dict) -> Any:
+        """Run the student's code on ranks of `world` and return what was seen, as plain JSON."""
+        raise NotImplementedError
+
+    def schema(self, case: dict) -> dict:
+        """JSON Schema of what `probe` gives for `case`; `autograde.contract.schema` has the parts. The closer, the
+        better.
+
+        What does not fit it never reaches `verdict`.
+        """
+        raise NotImplementedError
+
+    def verdict(self, case: dict, evidence: Any) -> Sequence[Finding | Diagnosis]:
+        """What is wrong with this evidence, which fits `schema`. Empty: nothing.
+
+        The evidence may be a lie all the same. It must cost nothing only where its numbers are right for the case.
+        """
+        raise NotImplementedError
+
+    def again(self, run: dict, most: int) -> dict | None:
+        """The case in which the probe repeats the first epochs of a run on record (`runs` in `course.batch.record`).
+
+        most: ranks that there are for it. The evidence holds, as the result of each rank, the losses of the epochs as
+        "losses" and a fingerprint of the data as "data"; the probe's subject has the whole notebook's cells. None: it
+        cannot be repeated here.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one check: findings, and the points that are left."""
+
+    todo: str
+    points: float
+    score: float
+    findings: list[Finding] = field(default_factory=list)
+    seed: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def plain(self) -> dict:
+        """As plain JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, data: dict) -> Result:
+        """The inverse of `plain`."""
+        return cls(**{**data, "findings": [Finding(**f) for f in data["findings"]]})
+
+
+def plain(evidence: Any) -> Any:
+    """`evidence` as it looks after a trip through JSON; so a notebook's check and a grading see the same.
+
+    JSON has no NaN and no infinity: None stands for them, and for all beyond `LARGEST`.
+    Raises TypeError for what JSON cannot carry: probes convert tensors with ``tolist()``.
+    """
+    return json.loads(
+        json.dumps(evidence),
+        parse_constant=lambda name: None,
+        parse_float=lambda text: number if -LARGEST <= (number := float(text)) <= LARGEST else None,
+        parse_int=lambda text: number if -LARGEST <= (number := int(text)) <= LARGEST else None,
+    )
+
+
+def draw_cases(check: Check, seed: int) -> list[dict]:
+    """The cases of `check` for `seed`: the same on every machine and day."""
+    return plain(check.cases(random.Random(f"{seed}:{check.todo}")))
+
+
+def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> list[Any]:
+    """Run the probe on each case, in order; stop after one that the next cases would only repeat (see `stops`)."""
+    gathered = []
+    for case in cases:
+        evidence = plain(check.probe(world, subject, case))
+        gathered.append(evidence)
+        if stops(evidence):
+            break
+    return gathered
+
+
+def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
+    """Give the verdict on the evidence gathered for `cases`. Each kind of finding costs once, at its dearest.
+
+    Raises ValueError if evidence is missing, but for a run after which others are not tried (see `stops`) and of which
+    there is something to be said: absent evidence must never count as a pass.
+    """
+    stopped = 0 < len(gathered) < len(cases) and stops(gathered[-1])
+    verdicts = [check.verdict(case, evidence) for case, evidence in zip(cases, gathered, strict=False)]
+    if len(gathered) != len(cases) and not (stopped and settle(verdicts[-1:])):
+        raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
+    priced = [replace(each, points=check.prices.get(each.key, each.points)) for each in settle(verdicts)]
+    findings = [replace(each, message=cut(each.message), report=cut(each.report)) for each in priced]
+    lost = math.fsum(finding.points for finding in findings)
+    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed)
+
+
+def run(check: Check, world: Any, subject: Any, seed: int) -> Result:
+    """Cases, probe and verdict at once: what a student's notebook does."""
+    cases = draw_cases(check, seed)
+    return judge(check, cases, gather(check, world, subject, cases), seed)

@@ -1,0 +1,194 @@
+"""Finds labs and loads their checks and variants. A lab is a folder of `solutions/` that holds a `lab.py`.
+
+Its `checks/` and `variants/` are packages with one module per TODO, named after it. `checks/x.py` sets CHECK, and
+`variants/x.py` sets ANSWERS. Other modules hold what several TODOs share; import them relatively, at the top of a
+module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import cloudpickle
+
+from autograde.contract.check import Check
+from autograde.contract.variants import Wrong, plain_source, read_variants
+
+# How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
+DEFAULT_RANKS = 4
+HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")  # marks around cases withheld from students
+PARTS = ("cases", "probe", "schema", "verdict")  # what each check must define
+TODO = re.compile(r"""# %%.*\btodo=["'](\w+)["']""")
+
+
+class LabError(Exception):
+    """A lab's files are wrong. The message names the lab, the place and what to do."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One lab: its name, such as ``03_pi_allreduce``, which is also its notebook's, and its source folder."""
+
+    name: str
+    folder: Path
+
+    @property
+    def notebook(self) -> str:
+        """File name of the lab's notebook."""
+        return f"{self.name}.ipynb"
+
+    @property
+    def source(self) -> Path:
+        """The notebook as percent text, with answers."""
+        return self.folder / "lab.py"
+
+    @property
+    def checks(self) -> Path:
+        """The folder of the lab's checks, with hidden cases."""
+        return self.folder / "checks"
+
+    @property
+    def variants(self) -> Path:
+        """The folder of other right answers and known mistakes."""
+        return self.folder / "variants"
+
+
+def find_labs(root: Path) -> list[Lab]:
+    """All labs of the course at `root`, in order of name."""
+    return [Lab(path.parent.name, path.parent) for path in sorted((root / "solutions").glob("*/lab.py"))]
+
+
+def find_lab(root: Path, name: str) -> Lab:
+    """The lab called `name`. Raises LabError, which lists the labs that exist."""
+    labs = {lab.name: lab for lab in find_labs(root)}
+    if name not in labs:
+        there_are = f"there are: {', '.join(labs)}" if labs else "there are none"
+        raise LabError(f"no lab `{name}` in {root / 'solutions'}; {there_are}")
+    return labs[name]
+
+
+def read_package(folder: Path) -> dict[str, str]:
+    """The source texts of the modules in a lab's package, by file name. Raises LabError if it is no package."""
+    folder = Path(folder).resolve()
+    try:
+        texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabError(f"{folder}: {error}") from error
+    if "__init__.py" not in texts:
+        raise LabError(f"{folder}: {'no __init__.py in it' if texts else 'No such folder, or no module in it'}")
+    return texts
+
+
+def without_hidden_cases(text: str, where: str) -> str:
+    """`text` without the regions from ``### BEGIN HIDDEN CASES`` to ``### END HIDDEN CASES``. Raises LabError."""
+    kept, inside = [], False
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        mark = HIDDEN.search(line)
+        if mark and (mark[1] == "BEGIN") == inside:
+            raise LabError(
+                f"{where}, line {number}: {mark[1]} HIDDEN CASES where none {'ended' if inside else 'began'}"
+            )
+        if not mark and not inside:
+            kept.append(line)
+        inside = mark[1] == "BEGIN" if mark else inside
+    if inside:
+        raise LabError(f"{where}: the last BEGIN HIDDEN CASES has no END HIDDEN CASES")
+    return "".join(kept)
+
+
+def load_package(folder: Path) -> dict[str, ModuleType]:
+    """Import a lab's `checks/` or `variants/`. Returns its modules by file name without ``.py``.
+
+    The package gets a unique name, so that several labs can be loaded at once. Its functions travel to ranks by value:
+    a rank needs neither the files nor the name. Loading unchanged files again returns the same modules. Raises LabError
+    if there is no such package, or one of its modules does not run.
+    """
+    folder = Path(folder).resolve()
+    texts = read_package(folder)
+    digest = hashlib.sha256(repr((str(folder), texts)).encode()).hexdigest()[:16]
+    name = f"lockstep_{folder.name}_{digest}"
+    stems = [path.removesuffix(".py") for path in texts]
+    names = {stem: name if stem == "__init__" else f"{name}.{stem}" for stem in stems}
+    if name in sys.modules:
+        return {stem: sys.modules[names[stem]] for stem in stems}
+    package = ModuleType(name)
+    package.__file__, package.__path__ = str(folder / "__init__.py"), [str(folder)]
+    sys.modules[name] = package
+    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ in the lab
+    stem = "__init__"
+    try:
+        exec(compile(texts["__init__.py"], package.__file__, "exec"), package.__dict__)
+        importlib.invalidate_caches()
+        for stem in stems:
+            importlib.import_module(names[stem])
+    except Exception as error:
+        for loaded in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
+            del sys.modules[loaded]
+        raise LabError(f"{folder / stem}.py does not load: {type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = wrote_bytecode
+    cloudpickle.register_pickle_by_value(package)
+    return {stem: sys.modules[names[stem]] for stem in stems}
+
+
+def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
+    """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
+
+    probes_only: the package was made by `autograde.sandbox.probe_only`, and has no cases, schemas or verdicts. Raises
+    LabError.
+    """
+    checks = []
+    for stem, module in load_package(folder).items():
+        check, where = getattr(module, "CHECK", None), f"{folder}/{stem}.py"
+        if check is None:
+            continue
+        if not isinstance(check, Check) or check.todo != stem:
+            raise LabError(f"{where} must set CHECK to a Check whose `todo` is {stem!r}, as the file is called")
+        for part in ("probe",) if probes_only else PARTS:
+            if getattr(type(check), part) is getattr(Check, part):
+                raise LabError(f"{where}: the check has no `{part}`; see autograde/contract/check.py")
+        checks.append(check)
+    if not checks:
+        raise LabError(f"{folder} has no module that sets CHECK; it needs one for each TODO, called as the TODO")
+    source = Path(folder).parent / "lab.py"
+    order = [*solution_cells(source)] if source.is_file() else []
+    return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
+
+
+def load_ranks(folder: Path) -> int:
+    """How many ranks the checks at `folder` need: RANKS in its ``__init__.py``. Raises LabError."""
+    ranks = getattr(load_package(folder)["__init__"], "RANKS", DEFAULT_RANKS)
+    if not isinstance(ranks, int) or ranks < 1:
+        raise LabError(f"{folder}/__init__.py: RANKS must be a whole number from 1 on, not {ranks!r}")
+    return ranks
+
+
+def load_variants(folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, Wrong]]]:
+    """Right and wrong answers in the package at `folder`, by TODO and name: source text, or Wrong. Raises LabError."""
+    right: dict[str, dict[str, str]] = {}
+    wrong: dict[str, dict[str, Wrong]] = {}
+    package, solutions = load_package(folder), solution_cells(Path(folder).parent / "lab.py")
+    for todo, module in package.items():
+        if todo == "__init__":
+            continue
+        if todo not in solutions or not isinstance(getattr(module, "ANSWERS", None), str):
+            raise LabError(f"{folder}/{todo}.py must be called as a TODO, and set ANSWERS to a text")
+        try:
+            sources = getattr(package["__init__"], "SOURCES", {})
+            right[todo], wrong[todo] = read_variants(module.ANSWERS, sources, plain_source(solutions[todo]))
+        except ValueError as error:
+            raise LabError(f"{folder}/{todo}.py: {error}") from error
+    return right, wrong
+
+
+def solution_cells(path: Path) -> dict[str, str]:
+    """The source of each TODO's cell in the `lab.py` at `path`, with its answer, in order."""
+    cells = re.split(r"^(?=# %%)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    marked = [(TODO.match(cell), cell.partition("\n")[2]) for cell in cells]
+    return {mark[1]: source for mark, source in marked if mark}

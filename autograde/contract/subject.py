@@ -1,0 +1,95 @@
+"""The student's code under a check: the source text of one cell, run afresh on each rank.
+
+Only this text is handed in, so only this text is run. Names from other cells are missing, except those that the check
+provides: the lab's own functions, and stand-ins for earlier TODOs.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass, field
+from typing import Any
+
+from course.world.output import TooMuchOutput
+
+
+class NoSuchName(Exception):
+    """The cell runs, but does not define what the TODO asks for."""
+
+
+class CellFails(Exception):
+    """The cell itself raised, before anything that it defines was called."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The source text of the cell for `todo`, which travels to the ranks as it is.
+
+    notebook: the source of each TODO's cell, in the notebook's order, for probes that run them together; see
+    `load_all`.
+    """
+
+    todo: str
+    source: str
+    notebook: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.show_lines()
+
+    @property
+    def filename(self) -> str:
+        """The cell's file name in tracebacks and reports."""
+        return f"<cell {self.todo}>"
+
+    def load(self, **given: Any) -> Any:
+        """Run the cell in a namespace that holds `given`, and return what it defines under the TODO's name.
+
+        Raises NoSuchName, or CellFails for any error in the cell, SyntaxError included.
+        """
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **given}
+        self._run(namespace)
+        if self.todo not in namespace or namespace[self.todo] is given.get(self.todo, NoSuchName):
+            raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
+        return namespace[self.todo]
+
+    def load_all(self, **given: Any) -> Any:
+        """Like `load`, after running the notebook's other TODO cells in the same namespace, from top to bottom."""
+        for todo, source in self.notebook.items():
+            if todo != self.todo:
+                Subject(todo, source)._run(given)
+        return self.load(**given)
+
+    def _run(self, namespace: dict[str, Any]) -> None:
+        """Run the cell in this namespace."""
+        self.show_lines()  # again: this may be a rank, to which the subject was copied
+        try:
+            exec(compile(python_source(self.source), self.filename, "exec"), namespace)
+        except (NotImplementedError, TooMuchOutput):
+            raise
+        except Exception as error:
+            raise CellFails(describe(error, self.filename)) from error
+
+    def show_lines(self) -> None:
+        """Let tracebacks and reports in this process quote the cell."""
+        lines = self.source.splitlines(keepends=True)
+        linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
+
+
+def python_source(source: str) -> str:
+    """`source` with IPython's magics (`%timeit`, `!ls`) turned into Python, as a notebook does."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager().transform_cell(source)
+
+
+def describe(error: BaseException, filename: str) -> str:
+    """One line on an error, with the innermost line of the cell in its traceback."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    where = f" (cell line {line})" if line else ""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {text}{where}"

@@ -1,0 +1,90 @@
+"""Findings for runs that did not finish on every rank."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from autograde.contract.verdict import Finding
+from course.world.report import REFINED, OutcomeRecord
+
+# States that need no report of what each rank did.
+PLAIN = frozenset(REFINED.values())
+# States after which the remaining cases are not tried.
+STOPPING = PLAIN | {"hang", "too-slow", "rank-died"}
+
+# The message for each state of a run; {detail} comes from the run.
+MESSAGES = {
+    "not-done": "This TODO is not done yet: the function raises NotImplementedError.",
+    "no-such-name": "{detail}",
+    "cell-fails": "The cell itself does not run: {detail}",
+    "raised": "Your code raised an error: {detail}",
+    "hang": "A deadlock: {detail}",
+    "too-slow": "Not finished in time: {detail}",
+    "too-much-output": "{detail}",
+    "rank-died": "A rank died: {detail}",
+    "bad-result": "{detail}",
+}
+
+# Errors that mean that a limit was reached: the finding's key, a pattern of the error's text, and advice.
+RESOURCES = (
+    ("output-limit", r"TooMuchOutput", "Print less: what a loop prints is printed in every round, by every rank."),
+    (
+        "file-limit",
+        r"\[Errno (27|28)\]",
+        "It wrote more to files than there is room for: the file, or the disk, is full.",
+    ),
+    (
+        "memory-limit",
+        r"MemoryError|can't allocate memory|Unable to allocate|Cannot allocate memory",
+        "It asked for more memory than there is. How large do its arrays grow? Every rank holds its own.",
+    ),
+    (
+        "process-limit",
+        r"\[Errno 11\]|can't start new thread",
+        "It started more processes or threads than there may be. The ranks are there already, others are not needed.",
+    ),
+)
+
+ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
+
+
+def stops(evidence: Any) -> bool:
+    """Whether this evidence shows a hang, a dead rank, an error while other ranks wait, or a cell that cannot run.
+
+    After that, another case would only keep the student waiting for the same result.
+    """
+    if isinstance(evidence, dict) and "state" in evidence:  # an outcome; do not look into the student's data in it
+        states = [rank.get("state") for rank in evidence.get("ranks", []) if isinstance(rank, dict)]
+        return evidence["state"] in [*STOPPING] or (evidence["state"] == "raised" and "waiting" in states)
+    values = evidence.values() if isinstance(evidence, dict) else evidence if isinstance(evidence, list) else ()
+    return any(stops(value) for value in values)
+
+
+def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
+    """Findings for a run that did not finish on every rank; none if it did.
+
+    points: what the TODO is worth; all of it is lost. A check calls this first, and reads the results only if it
+    returns nothing.
+    """
+    state, detail = outcome["state"], outcome["detail"]
+    if state == "ok":
+        return []
+    finding = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
+    if any((rank["error"] or {}).get("type") == "NameError" for rank in outcome["ranks"]):
+        finding = replace(finding, message=f"{finding.message} {ALONE}")
+    return [finding]
+
+
+def raised(text: str, points: float, report: str = "", state: str = "raised") -> Finding:
+    """The finding for an error that the student's code raised; another one if the error means that a limit was reached.
+
+    text: the error, including its type. points: what it costs. report: what each rank did. state: of the run.
+    """
+    message = MESSAGES[state].format(detail=text)
+    if state in (*PLAIN, "raised"):
+        for key, pattern, advice in RESOURCES:
+            if state == "too-much-output" or re.search(pattern, text):
+                return Finding(key, f"{message} {advice}", points, report)
+    return Finding(state, message, points, report)

@@ -1,0 +1,1 @@
+"""What runs beside the student's code: simulated nodes and GPUs, spies, processes of their own."""

@@ -1,0 +1,1 @@
+"""Evidence from student code: bubblewrap, the fork server, limits, the prober."""

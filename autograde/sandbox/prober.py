@@ -1,0 +1,68 @@
+"""Runs the probes of one submission, apart from the grader, which trusts nothing that comes from here.
+
+The prober is a fork of the fork server, in a sandbox. It starts a world of ranks before it gets a submission, and then
+answers questions on a socket, one JSON object per line:
+
+    question  a `Question`: one case; the others are not here
+    answers   {"ready": true}                once, when the ranks are up
+              {"evidence": ..., "seconds": how long the probe ran}
+              {"broken": "..."}              the ranks could not be replaced
+              {"failed": "..."}              the probe itself failed, not the student's code
+
+It ends when the socket is closed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+from typing import TextIO, TypedDict
+
+from autograde.contract.check import Check, plain
+from autograde.contract.labs import load_checks
+from autograde.contract.subject import Subject
+from course.world import World, WorldError
+
+
+class Question(TypedDict):
+    """One case of a TODO. source, notebook: of the `Subject`."""
+
+    todo: str
+    source: str
+    case: dict
+    notebook: dict[str, str]
+
+
+def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
+    """Answer the questions on `channel`. ranks: of the world. checks: modules by file name, from `probe_only`."""
+    folder = Path("checks").resolve()
+    folder.mkdir()
+    for name, text in checks.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    by_todo = {check.todo: check for check in load_checks(folder, probes_only=True)}
+    with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
+        say(out, ready=True)
+        for line in lines:
+            question: Question = json.loads(line)
+            subject = Subject(question["todo"], question["source"], question["notebook"])
+            say(out, **answer(by_todo[question["todo"]], world, subject, question["case"]))
+
+
+def answer(check: Check, world: World, subject: Subject, case: dict) -> dict:
+    """The answer to a question about one case."""
+    began = time.monotonic()
+    try:
+        evidence = plain(check.probe(world, subject, case))
+    except WorldError as error:
+        return {"broken": str(error)}
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return {"evidence": evidence, "seconds": time.monotonic() - began}
+
+
+def say(out: TextIO, **message: object) -> None:
+    """Send one message."""
+    out.write(json.dumps(message) + "\n")
+    out.flush()

@@ -1,0 +1,1 @@
+"""What judges evidence: pure functions, trusted, never among the files that a sandbox shows."""

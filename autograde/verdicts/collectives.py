@@ -1,0 +1,137 @@
+"""Verdicts on what ranks communicated, for TODOs in which all ranks are due to make the same collective calls.
+
+Pure functions of the events of a run; see `course.watch.events` for what an event has.
+"""
+
+from __future__ import annotations
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Finding
+from autograde.verdicts.numbers import single_precision
+from course.world.report import name_ranks
+
+NAMES = {"mpi4py": "mpi4py", "torch": "torch.distributed", "horovod": "Horovod"}
+
+finding = Findings("""
+world-not-comm 3
+The run is on {size} of the world's ranks, but your code counts on {ranks}. Who belongs to the group that you were
+given?
+
+collective-skipped 3
+A deadlock: {who} never made the call that the others wait in. A collective needs every rank of its group.
+
+uneven-collectives 3
+A deadlock: in one call of your function the ranks make {numbers} calls, in their order, so the last ones find no
+partner. Ranks may have different amounts of work.
+
+unequal-sizes 2
+The ranks bring tensors of different sizes to {op}: {sizes} bytes. What becomes of that depends on the backend; it need
+not be an error. How does a rank know how much the others have?
+
+no-reduction 3
+No rank communicates, so each of {size} ranks knows its own part only. How does it come to know the others'?
+
+allreduce-in-the-loop 1.5
+One call of your function makes {n} reductions, and each one keeps all ranks waiting. What could a rank add up by itself
+before?
+
+reduce-not-allreduce 2
+The ranks call {ops}, after which the result is on one rank only. Every rank has to return it.
+
+other-communication 1.5
+The ranks call {ops}. A single reduction that gives every rank the result does all that is needed.
+
+other-library 2
+This TODO is to communicate by {expected}, but your code calls {ops}.
+
+not-waited-for 2
+Line {line} starts {ops}, and nobody waits for its end. What your code reads before is not the result yet.
+
+starts-or-ends 1.5
+Your function calls {calls}. The libraries are there before and after it, and it has to work again and again.
+
+too-many-bytes 1
+The reduction carries {bytes} bytes a rank. What a rank has to tell is one number, of 8 bytes.
+""")
+
+
+MESSAGES = frozenset({"send", "recv", "sendrecv"})  # kinds of calls between two ranks
+
+
+def wrong_group(size: int, logs: list[list[dict]], report: str = "") -> list[Finding]:
+    """A finding if a rank called a collective of more ranks than take part. logs: events, one list a rank."""
+    ranks = max([event["ranks"] or 0 for log in logs for event in log], default=0)
+    return [finding("world-not-comm", report, size=size, ranks=ranks)] if ranks > size else []
+
+
+def deadlock(logs: list[list[dict]], report: str) -> list[Finding]:
+    """A finding for a run that hangs in a call of the student's function with collectives, which ranks call unequally
+    often; else none.
+
+    logs: events of this call, one list a rank.
+    """
+    numbers = [len(log) for log in logs]
+    if min(numbers) == max(numbers) or any(event["kind"] in MESSAGES for log in logs for event in log):
+        return []
+    if min(numbers) > 0:
+        return [finding("uneven-collectives", report, numbers=", ".join(map(str, numbers)))]
+    skipped = [rank for rank, number in enumerate(numbers) if not number]
+    return [finding("collective-skipped", report, who=name_ranks(skipped))]
+
+
+def unequal_sizes(logs: list[list[dict]], report: str = "") -> list[Finding]:
+    """A finding for a collective of torch.distributed on tensors to which ranks brought different sizes.
+
+    logs: events of one call, one list a rank.
+    """
+    for events in zip(*logs, strict=False):
+        sizes, ops = [event["bytes"] for event in events], {event["op"] for event in events}
+        torch = all(event["library"] == "torch" and "object" not in event["op"] for event in events)
+        if torch and len(ops) == 1 and None not in sizes and len({*sizes}) > 1:
+            return [finding("unequal-sizes", report, op=ops.pop(), sizes=", ".join(map(str, sizes)))]
+    return []
+
+
+def left_running(tried: list[list[str]]) -> list[Finding]:
+    """A finding if a rank tried to start or end a library. tried: by rank, see `probes.nothing_starts_or_ends`."""
+    calls = sorted({call for own in tried for call in own})
+    return [finding("starts-or-ends", calls=" and ".join(calls))] if calls else []
+
+
+def only(library: str, logs: list[list[dict]]) -> list[Finding]:
+    """What is wrong with the events of one call, where all is due by one library, and waited for.
+
+    library: "mpi4py", "torch" or "horovod". logs: events, one list a rank.
+    """
+    events, found = [event for log in logs for event in log], []
+    if {event["library"] for event in events} - {library}:
+        found.append(finding("other-library", expected=NAMES[library], ops=named(events)))
+    if left := [event for event in events if event["end"] is None]:
+        found.append(finding("not-waited-for", line=left[0]["line"], ops=left[0]["op"]))
+    return found
+
+
+def named(events: list[dict]) -> str:
+    """The operations of some events, as text."""
+    return " and ".join(sorted({f"{event['library']}'s {event['op']}" for event in events}))
+
+
+def one_allreduce(library: str, logs: list[list[dict]]) -> list[Finding]:
+    """What is wrong with the events of one call, where exactly one reduction of one float64 to all ranks is due.
+
+    library: which is to be used. logs: events, one list a rank; a single rank may leave the reduction out.
+    """
+    events = [event for log in logs for event in log]
+    if not events:
+        return [finding("no-reduction", size=len(logs))] if len(logs) > 1 else []
+    found, kinds = only(library, logs), {event["kind"] for event in events}
+    if kinds != {"allreduce"}:
+        key = "reduce-not-allreduce" if kinds == {"reduce"} else "other-communication"
+        return [*found, finding(key, ops=named(events))]
+    if (most := max(map(len, logs))) > 1:
+        found.append(finding("allreduce-in-the-loop", n=most))
+    if any(event["dtype"] == "float32" for event in events):
+        found.append(single_precision("The ranks communicate float32"))
+    elif (sent := max(event["bytes"] or 0 for event in events)) > 8:
+        found.append(finding("too-many-bytes", bytes=sent))
+    return found

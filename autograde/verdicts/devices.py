@@ -1,0 +1,116 @@
+"""Verdicts on the device that each rank chooses, on nodes with GPUs and without; see `autograde.probes.simulated_node`.
+
+Where each rank of a node can have a GPU of its own, its device is the GPU with the number of its local rank, and the
+current one from then on; else it is the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import eq
+from typing import TypedDict
+
+from autograde.contract.findings import Findings
+from autograde.contract.schema import integer, optional, record, string
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.diagnosis import diagnose
+
+finding = Findings("""
+not-a-device 1
+What rank {rank} returns is of type {kind}; a torch.device is asked for.
+
+cpu-for-gpu 1
+Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs, and gets {device}.
+
+gpu-for-cpu 1
+A node has {many} ranks and {gpus} GPUs, so not each rank has one of its own; rank {rank} gets {device}.
+
+rank-for-local-rank 1.5
+Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs, and gets {device}. The other nodes
+have GPUs of their own, numbered from 0 again.
+
+one-gpu-for-all 1
+Rank {rank} is number {local} of the {many} ranks on its node, and gets {device}, as the other ranks of the node do.
+
+wrong-gpu 1
+Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs. It gets {device}, where number
+{local} is expected.
+
+not-current 1
+Rank {rank} is to compute on {device}, but its current GPU is number {current}. Tensors that are made for "cuda" go
+there.
+
+no-such-gpu 1
+Rank {rank} makes GPU {current} its current device on a node with {gpus}. There is none of that number.
+""")
+
+DEVICE = record(type=string(), index=optional(integer()))
+
+
+Place = tuple[int, int]  # local rank, and the number of ranks on this node
+
+
+class Chosen(TypedDict):
+    """What a rank chose. kind: type of what came back. device: its type and index, None unless it is a torch.device.
+    current: number of the GPU that was made the current one, None where none was."""
+
+    kind: str
+    device: dict | None
+    current: int | None
+
+
+def chosen_schema() -> dict[str, dict]:
+    """Schemas of `Chosen`, by name."""
+    return {"kind": string(), "device": optional(DEVICE), "current": optional(integer())}
+
+
+def device_mistakes(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen]) -> list[Finding | Diagnosis]:
+    """What is wrong with the devices that ranks choose on nodes with `gpus` GPUs each.
+
+    local: of each rank its local rank, and the number of ranks on its node. chosen: by rank.
+    """
+    found: list[Finding | Diagnosis] = []
+    with_gpu: list[int] = []
+    for rank, (own, (number, many)) in enumerate(zip(chosen, local, strict=True)):
+        about = {"rank": rank, "local": number, "many": many, "gpus": gpus, "device": named(own), "kind": own["kind"]}
+        if own["device"] is None:
+            found.append(finding("not-a-device", **about))
+        elif gpus < many and own["device"]["type"] != "cpu":
+            found.append(finding("gpu-for-cpu", **about))
+        elif gpus >= many and own["device"]["type"] != "cuda":
+            found.append(finding("cpu-for-gpu", **about))
+        else:
+            index, current = own["device"]["index"], own["current"] or 0
+            if gpus >= many:
+                with_gpu.append(rank)
+            if current >= max(1, gpus) and index in (None, number):
+                found.append(finding("no-such-gpu", current=current, **about))
+            elif index == number != current:
+                found.append(finding("not-current", current=current, **about))
+    return [*found, number_mistake(local, gpus, chosen, with_gpu)] if with_gpu else found
+
+
+def number_mistake(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen], ranks: list[int]) -> Diagnosis:
+    """Which number the `ranks` that choose a GPU went by."""
+    actual, expected = [chosen[rank]["device"]["index"] for rank in ranks], [local[rank][0] for rank in ranks]
+    candidates = {
+        "rank-for-local-rank": ranks,
+        "rank-for-local-rank/modulo": [rank % gpus for rank in ranks],
+        "one-gpu-for-all": [0] * len(ranks),
+    }
+    wrong = next((place for place, number in enumerate(actual) if number != expected[place]), 0)
+    number, many = local[ranks[wrong]]
+    about = {"rank": ranks[wrong], "local": number, "many": many, "gpus": gpus, "device": named(chosen[ranks[wrong]])}
+
+    def about_rank(key: str) -> Finding:
+        return finding(key, **about)
+
+    return diagnose("device", actual, expected, candidates, about_rank, "wrong-gpu", eq)
+
+
+def named(chosen: Chosen) -> str:
+    """A device in words."""
+    if chosen["device"] is None:
+        return "no device"
+    kind, index = chosen["device"]["type"], chosen["device"]["index"]
+    return f'torch.device("{kind}")' if index is None else f'torch.device("{kind}", {index})'

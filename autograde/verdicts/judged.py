@@ -1,0 +1,158 @@
+"""Schema and verdict of the checks in `autograde.contract.rank_check`: how the run ended, then what each call
+showed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from autograde.contract.calls import calls_apart
+from autograde.contract.check import Check
+from autograde.contract.findings import Findings
+from autograde.contract.schema import array, outcome, record, string, tuple_of
+from autograde.contract.trouble import trouble
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.collectives import deadlock, left_running, unequal_sizes, wrong_group
+from autograde.verdicts.numbers import finding as judging
+from course.world.report import name_ranks
+
+finding = Findings("""
+argument-changed 1
+After the call, `{which}` is not what it was before.
+""")
+
+
+def size_of(case: dict) -> int:
+    """How many ranks a case runs on."""
+    return len(case["ranks"]) if "ranks" in case else case.get("size", 1)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the student's function, as all ranks made it.
+
+    number: counted from 0. plan: of the case. shown: what the check's `call` gave, by rank. events: what each rank
+    communicated in it, see `course.watch.events`.
+    """
+
+    number: int
+    plan: dict
+    shown: list[dict]
+    events: list[list[dict]]
+
+    @property
+    def size(self) -> int:
+        """How many ranks made it."""
+        return len(self.shown)
+
+    def of(self, name: str) -> list[Any]:
+        """One of the things shown, by rank."""
+        return [each[name] for each in self.shown]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended. state, detail, report, ranks: see `course.world.report.Outcome`. events: by rank and call, as
+    far as it came."""
+
+    state: str
+    detail: str
+    report: str
+    ranks: list[dict]
+    events: list[list[list[dict]]]
+
+    @property
+    def reached(self) -> int:
+        """Number of the call in which the last rank stands."""
+        return min(map(len, self.events)) - 1
+
+    def of_call(self, number: int) -> list[list[dict]]:
+        """What each rank communicated in a call, which it may not have reached."""
+        return [calls[number] if number < len(calls) else [] for calls in self.events]
+
+
+def run_of(evidence: dict) -> Run:
+    """The run in some evidence."""
+    events = [calls_apart(rank["events"]) for rank in evidence["ranks"]]
+    return Run(evidence["state"], evidence["detail"], evidence["report"], evidence["ranks"], events)
+
+
+class JudgedRun(Check):
+    """For a RankCheck, which sets `shape` and `judge`, and perhaps `unfinished`."""
+
+    def shape(self, case: dict) -> dict:
+        """Schema of what `run` gives on a rank."""
+        raise NotImplementedError
+
+    def judge(self, case: dict, results: list[Any]) -> Iterable[Finding | Diagnosis]:
+        """What is wrong with what `run` gave, by rank, where all ranks came to the end."""
+        raise NotImplementedError
+
+    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
+        """What a run that did not come to its end means, where that can be said; else `trouble` says it."""
+        return ()
+
+    def schema(self, case: dict) -> dict:
+        """What became of the run, and what it gave on each rank."""
+        return outcome(size_of(case), self.shape(case))
+
+    def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
+        """How the run ended; then what it gave."""
+        if evidence["state"] != "ok":
+            return [*self.unfinished(case, run_of(evidence))] or trouble(evidence, self.points)
+        return [*self.judge(case, [rank["result"] for rank in evidence["ranks"]])]
+
+
+class JudgedCalls(Check):
+    """For a CallCheck, which sets `shape` and `judge`, and perhaps `empty` and `unfinished`."""
+
+    def shape(self, case: dict, call: dict) -> dict[str, dict]:
+        """Schemas of what `call` shows on a rank, by name."""
+        raise NotImplementedError
+
+    def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
+        """What is wrong with one call that every rank came back from."""
+        raise NotImplementedError
+
+    def empty(self, case: dict, plan: dict) -> Collection[int]:
+        """Ranks that in a call may have nothing of their own to do, which is easily forgotten."""
+        return ()
+
+    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
+        """What a run that did not come to its end means, where that can be said; else `stopped` and `trouble` say
+        it."""
+        return ()
+
+    def stopped(self, run: Run, empty: Collection[int]) -> list[Finding]:
+        """What is known of a run that stopped in a call. empty: as of `empty`."""
+        events, errors = run.of_call(run.reached), {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
+        if run.state in ("raised", "hang", "rank-died") and (found := unequal_sizes(events, run.report)):
+            return found
+        if run.state == "raised" and errors and errors.keys() <= {*empty}:
+            rank, error = min(errors.items())
+            does = f"raises {error['type']}: {error['message'][:200]}"
+            return [judging("empty-rank", run.report, who=name_ranks([rank]), does=does)]
+        return deadlock(events, run.report) if run.state == "hang" else []
+
+    def schema(self, case: dict) -> dict:
+        """On each rank a record of each call."""
+        calls = [record(shown=record(**self.shape(case, call)), changed=array(string())) for call in self.calls(case)]
+        return outcome(size_of(case), record(calls=tuple_of(calls), tried=array(string())))
+
+    def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
+        """How the run ended; then each call by itself."""
+        run, plans = run_of(evidence), self.calls(case)
+        logs = [[event for call in calls for event in call] for calls in run.events]
+        if found := wrong_group(len(logs), logs, run.report):
+            return found
+        if run.state != "ok":
+            empty = self.empty(case, plans[min(run.reached, len(plans) - 1)])
+            return [*self.unfinished(case, run)] or self.stopped(run, empty) or trouble(evidence, self.points)
+        results, found = [rank["result"] for rank in evidence["ranks"]], []
+        for number, plan in enumerate(plans):
+            made = [result["calls"][number] for result in results]
+            names = sorted({name for each in made for name in each["changed"]})
+            found += [finding("argument-changed", which=name) for name in names]
+            found += self.judge(case, Call(number, plan, [each["shown"] for each in made], run.of_call(number)))
+        return found + left_running([result["tried"] for result in results])

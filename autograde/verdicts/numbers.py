@@ -1,0 +1,129 @@
+"""Verdicts on the number that all ranks are to return, as `autograde.contract.calls.described` gives it.
+
+`on_all` is the judge: of exact numbers, and with a larger tolerance of those that may have gone through float32. What
+known mistakes would give is up to its caller; `autograde.verdicts.means` knows that of means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.diagnosis import ROUNDING, agree, diagnose
+from course.world.report import name_ranks
+
+KNOWN = 1e-6  # as near to what a mistake gives a result is taken to come of it
+SINGLE = 1e-5  # relative errors below this, and above the tolerance, are what float32 leaves
+
+finding = Findings("""
+no-number 3
+What rank {rank} of {size} returns is of type {kind}, and there is no finite number in it.
+
+not-a-float 1
+What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
+
+float32 1.5
+{seen}. That is single precision: 7 digits of 16 are left. Where does a float32 get in?
+
+last-digits-differ 1
+The ranks' results differ in their last digits. All are to return the very same number, bit for bit.
+
+not-on-all-ranks 2
+Rank 0 returns the expected {expected:.6g}, but rank {rank} returns {what}. Every rank has to know the result.
+
+own-part-only 2
+Each rank returns what follows from its own part alone: {values}. On all of them {expected:.6g} is expected.
+
+average-for-sum 2
+On {size} ranks the result is {size} times too small: {actual:.6g}, where {expected:.6g} is expected. Is there an
+average over the ranks where a sum belongs?
+
+wrong-value 3
+Rank {rank} of {size} returns {actual:.10g}, where {expected:.10g} is expected{times}.
+
+empty-rank 1.5
+Where a rank has nothing of its own to do, {who} {does}. What does such a rank bring to the others?
+""")
+
+
+def single_precision(seen: str) -> Finding:
+    """The finding that digits were lost. seen: where, a sentence without its full stop."""
+    return finding("float32", seen=seen)
+
+
+def on_all(
+    results: Sequence[dict],
+    expected: float | Sequence[float],
+    candidates: Mapping[str, Any] | None = None,
+    make: Callable[..., Finding] = finding,
+    *,
+    tolerance: float = ROUNDING,
+    empty: Collection[int] = (),
+    subject: str = "result",
+) -> list[Finding | Diagnosis]:
+    """What is wrong with the floats that the ranks returned, where `expected` is expected of all of them.
+
+    results: by rank, as `described` gives them. expected: one number, or where each rank has its own, a list by rank.
+    candidates: what each known mistake gives, the same way, by its key or ``key/form``, the most likely first. make:
+    makes the findings of keys that are not known here; fields are actual, expected, rank, size and values. tolerance:
+    with `ROUNDING`, float32 is a mistake, and so are results that are not the same bit for bit. empty: ranks which have
+    nothing of their own to do.
+    """
+    size, values, exact = len(results), [result["value"] for result in results], tolerance <= ROUNDING
+    alike, right = isinstance(expected, (int, float)), by_rank(expected, size)
+    wrong = [rank for rank in range(size) if not agree(values[rank], right[rank], tolerance)]
+    missing = [rank for rank in range(size) if values[rank] is None]
+    if missing and empty and ({*missing} <= {*empty} or (alike and 0 in missing)):
+        return [finding("empty-rank", who=name_ranks(missing), does="returned no finite number")]
+    if missing and not (alike and 0 not in wrong):
+        return [finding("no-number", rank=missing[0], size=size, kind=results[missing[0]]["type"])]
+    otherwise: Finding | str = "wrong-value"
+    if alike and wrong and 0 not in wrong:
+        value = values[wrong[0]]
+        what = f"what is of type {results[wrong[0]]['type']}" if value is None else f"{value:.6g}"
+        otherwise = finding("not-on-all-ranks", rank=wrong[0], expected=expected, what=what)
+        if missing:
+            return [otherwise]
+    found = not_floats(results, exact)
+    if wrong and exact and near(values, right, SINGLE):
+        return found or [single_precision(f"The result is off by {abs(values[wrong[0]] - right[wrong[0]]):.0e}")]
+    if alike and exact and not wrong and len({*values}) > 1:
+        found.append(finding("last-digits-differ"))
+    rank = wrong[0] if wrong else 0
+    about = {"actual": values[rank], "expected": right[rank], "rank": rank, "size": size}
+    about |= {"values": ", ".join(f"{value:.6g}" for value in values), "times": ratio(values[rank], right[rank])}
+    given = {key: by_rank(each, size) for key, each in (candidates or {}).items()}
+
+    def made(key: str) -> Finding:
+        return (finding if key in finding.known else make)(key, **about)
+
+    equal = partial(near, tolerance=max(tolerance, KNOWN))
+    return [*found, diagnose(subject, values, right, given, made, otherwise, equal)]
+
+
+def by_rank(number: float | Sequence[float], size: int) -> Sequence[float]:
+    """A list by rank, of a number that is the same on all."""
+    return [number] * size if isinstance(number, (int, float)) else number
+
+
+def near(values: Sequence[float], others: Sequence[float], tolerance: float) -> bool:
+    """Whether all numbers agree to a tolerance."""
+    return all(agree(one, other, tolerance) for one, other in zip(values, others, strict=True))
+
+
+def not_floats(results: Sequence[dict], exact: bool = True) -> list[Finding]:
+    """A finding for the first result that is of another type. exact: whether float32 is a mistake of its own."""
+    for rank, result in enumerate(results):
+        if exact and "float32" in result["type"]:
+            return [single_precision(f"The result is of type {result['type']}")]
+        if not result["float"]:
+            return [finding("not-a-float", rank=rank, size=len(results), kind=result["type"])]
+    return []
+
+
+def ratio(actual: float, expected: float) -> str:
+    """How many times as much it is, as the end of a sentence."""
+    return f": it is {actual / expected:.6g} times as much" if expected else ""

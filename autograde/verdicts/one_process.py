@@ -1,0 +1,279 @@
+"""N ranks are one process: what one process computes from the micro-batches of all ranks, and what ranks did instead.
+
+A gradient that ranks came to is taken apart by least squares: how much of each micro-batch is in it names the mistake.
+It works for any model and loss. A gradient [d] is that of all parameters which are not frozen, in one row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts import means
+from autograde.verdicts.diagnosis import diagnose
+
+TOLERANCE = 1e-5  # relative: numbers of items, or a loss, may have gone through float32
+WEIGHT = 1e-4  # how much of a part's share is nothing, or rounding
+
+# Of a model and a batch: the loss summed over samples or tokens, how many these are, and places, as in `means.Part`.
+Loss = Callable[[torch.nn.Module, Any], tuple[Tensor, int, int]]
+Pattern = Tensor | Callable[[Sequence[Tensor]], bool]
+
+finding = Findings("""
+world-size-lost 2
+The gradient is {size} times too small on {size} ranks. It is divided by the number of ranks, and by a number of {items}
+that is that of all ranks already.
+
+gradients-summed 2
+The gradient is {size} times too large on {size} ranks: a sum over the ranks where their average is expected. Adam would
+hide that, since it divides by the gradient's size; SGD does not.
+
+sum-not-mean 2
+The gradient is that of a sum over {items}, not of a mean: it grows with their number.
+
+mean-of-rank-means 2
+The gradient is the mean of the ranks' own means. They have {by_rank} {items}: on the rank with the fewest, each counts
+most. What do all ranks have to know?
+
+mean-of-micro-batch-means 2
+The gradient is the mean of the micro-batches' own means, though they hold different numbers of {items}: {by_part}.
+
+micro-batches-not-averaged 2
+The gradient is the sum of the micro-batches' own means: it grows with their number.
+
+padding-counted 2
+The number that the gradient is divided by is that of all places in the batches: {places}, with padding. The number of
+{items} is {total}.
+
+one-ranks-gradient 3
+All of {size} ranks step with the gradient of rank {rank} alone. They agree, and yet the others' {items} are lost.
+
+own-gradient-only 3
+Each of {size} ranks steps with its own gradient alone, so the ranks' models drift apart. Who averages?
+
+one-micro-batch-only 2
+Only number {which} of {count} micro-batches is in the gradient. What happens to `.grad` between two of them?
+
+wrong-sign 3
+The gradient points the other way: a step against it leads uphill.
+
+gradient-carried-over 2
+What lay in `.grad` before is still in the gradient of a step: `backward` adds to it.
+
+no-step 4
+The parameters are where they were before: no step, or one without a gradient.
+
+models-differ 3
+After the step the ranks' parameters differ, so they train different models from now on.
+
+wrong-weights 2
+The gradient is made of the micro-batches' gradients, but with wrong weights: {weights} times what is expected.
+
+wrong-gradient 4
+The gradient is no sum of the micro-batches' gradients at these parameters, however each is weighted.
+
+all-at-once 2
+Several micro-batches are in memory at a time: in one forward pass, or as graphs that wait for one backward pass.
+
+not-train-mode 2
+The model was not in train mode while it was trained.
+
+frozen-moved 1
+A frozen parameter has moved.
+""")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """In this block, or decorated function, torch has one thread: on tiny tensors, two take twenty times as long."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@dataclass(frozen=True)
+class Part(means.Part):
+    """One micro-batch of one rank. gradient: [d], of `total`, its loss summed over `count` samples or tokens."""
+
+    gradient: Tensor = field(kw_only=True)
+
+
+def mean_over_samples(loss_fn: Callable[[Tensor, Tensor], Tensor]) -> Loss:
+    """For batches (inputs, targets), a `loss_fn` that is the mean over its batch."""
+
+    def loss(model: torch.nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, int, int]:
+        inputs, targets = batch
+        return loss_fn(model(inputs), targets) * len(inputs), len(inputs), 0
+
+    return loss
+
+
+def parts_of(
+    model: torch.nn.Module, loss: Loss, batches: Iterable[Iterable[Any]], names: Sequence[str] | None = None
+) -> list[Part]:
+    """Each micro-batch of each rank, at the parameters and in the mode that `model` has. batches: by rank.
+
+    names: of the parameters whose gradient is meant; None: all that are not frozen.
+    """
+    parameters = dict(model.named_parameters())
+    trained = [own for name, own in parameters.items() if (own.requires_grad if names is None else name in names)]
+    parts = []
+    for rank, own in enumerate(batches):
+        for batch in own:
+            total, count, places = loss(model, batch)
+            found = torch.autograd.grad(total, trained, materialize_grads=True)
+            row = torch.cat([each.flatten() for each in found])
+            parts.append(Part(rank, total.item(), count, places, gradient=row))
+    return parts
+
+
+def expected_gradient(parts: Sequence[Part]) -> Tensor:
+    """Gradient [d] of the mean loss over the items of all parts."""
+    return torch.stack([part.gradient for part in parts]).sum(0) / sum(part.count for part in parts)
+
+
+def row_of(numbers: Sequence[float | None]) -> Tensor:
+    """Numbers, None for what is not finite, as a row [d] of float64, with NaN for None."""
+    return torch.tensor([math.nan if each is None else each for each in numbers], dtype=torch.float64)
+
+
+def close(value: Tensor, expected: Tensor) -> bool:
+    """Whether all entries are as they should be, but for what float32 may do to a common factor."""
+    return bool(((value - expected).abs() <= TOLERANCE * expected.abs().max()).all())
+
+
+def near(actual: Sequence[float | None] | None, expected: Tensor) -> bool:
+    """Whether numbers, None for what is not finite, are those expected, [d]."""
+    given = row_of(actual or [None])
+    return given.shape == expected.shape and close(given, expected)
+
+
+def weights_of(gradient: Tensor, parts: Sequence[Tensor]) -> Tensor | None:
+    """The weights [k] with which `parts`, k gradients [d] with k < d, add up to `gradient` [d].
+
+    Least squares; None where no weights do, to a relative 1e-5, as where `gradient` holds NaN or infinity.
+    """
+    if not bool(gradient.isfinite().all()):
+        return None
+    matrix = torch.stack(list(parts), 1).double()
+    weights = torch.linalg.lstsq(matrix, gradient.double()[:, None], driver="gelsd").solution[:, 0]
+    fits = bool(((matrix @ weights - gradient).abs() <= 1e-5 * gradient.abs().max()).all())
+    return weights if fits else None
+
+
+def gradient_mistakes(
+    parts: Sequence[Part], used: Sequence[Tensor], left_over: Sequence[Tensor] = (), items: str = "samples"
+) -> list[Finding | Diagnosis]:
+    """What is wrong with the gradients [d] that the ranks stepped with, `used`, beside that of one process.
+
+    left_over: what may have lain in `.grad` before, [d] each. items: what a mean is taken over, in words.
+    """
+    expected, total = expected_gradient(parts), sum(part.count for part in parts)
+    if all(bool((gradient.abs() <= 1e-12 * expected.abs().max()).all()) for gradient in used):
+        return [finding("no-step")]
+    known, columns = mistakes(parts, len(used)), [part.gradient for part in parts] + list(left_over)
+    one, found = torch.ones(len(parts), dtype=torch.float64), []
+    shares, right = [one] * len(used), all(close(gradient, expected) for gradient in used)
+    if not right:
+        taken = [weights_of(gradient, columns) for gradient in used]
+        explained = all(weights is not None for weights in taken)
+        if explained and any(bool((weights[len(parts) :].abs() > WEIGHT / total).any()) for weights in taken):
+            found = [finding("gradient-carried-over")]
+        shares = [weights[: len(parts)] * total for weights in taken] if explained else shares
+        if alike(shares, one):
+            ruled_out = frozenset(name.partition("/")[0] for name in known)
+            return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=finding("wrong-gradient"))]
+    about = told(parts, shares) | {"items": items}
+    otherwise = "wrong-weights" if alike(shares, shares[0]) else "models-differ"
+    return [*found, diagnose("gradient", shares, one, known, lambda key: finding(key, **about), otherwise, alike)]
+
+
+def alike(shares: Sequence[Tensor], pattern: Pattern) -> bool:
+    """Whether the shares [parts], by rank, are those of a pattern."""
+    if callable(pattern):
+        return pattern(shares)
+    return all(torch.allclose(share, pattern, rtol=WEIGHT, atol=WEIGHT) for share in shares)
+
+
+def told(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
+    """What findings tell of the parts, and of how much of each is in the ranks' gradients."""
+    size, used = len(shares), (shares[0].abs() > WEIGHT).tolist()
+    by_rank = [sum(part.count for part in parts if part.rank == rank) for rank in range(size)]
+    first = used.index(True) if True in used else 0
+    count = len(parts) // size
+    return {
+        "size": size,
+        "rank": parts[first].rank,
+        "which": first % count + 1,
+        "count": count,
+        "by_rank": ", ".join(map(str, by_rank)),
+        "by_part": ", ".join(str(part.count) for part in parts),
+        "total": sum(by_rank),
+        "places": sum(part.places for part in parts),
+        "weights": ", ".join(f"{value:.3g}" for value in shares[0].tolist()),
+    }
+
+
+def mistakes(parts: Sequence[Part], size: int) -> dict[str, Pattern]:
+    """Known mistakes of `size` ranks with equally many micro-batches each: the share [parts] that each part has then in
+    every rank's gradient, where 1 is right, or whether the ranks' shares are such. A key may end in /form.
+    """
+    items = torch.tensor([part.count for part in parts], dtype=torch.float64)
+    places = torch.tensor([part.places for part in parts], dtype=torch.float64)
+    one, total, count = torch.ones_like(items), items.sum(), len(parts) // size
+    own, own_places = (each.reshape(size, -1).sum(1).repeat_interleave(count) for each in (items, places))
+
+    def ranks_in(share: Tensor) -> set[int]:
+        return {part.rank for part, value in zip(parts, share.tolist(), strict=True) if abs(value) > WEIGHT}
+
+    def own_only(shares: Sequence[Tensor]) -> bool:
+        return all(ranks_in(share) == {rank} for rank, share in enumerate(shares))
+
+    def one_ranks(shares: Sequence[Tensor]) -> bool:
+        return len(ranks_in(shares[0])) == 1 and all(ranks_in(share) == ranks_in(shares[0]) for share in shares)
+
+    def one_of_each(shares: Sequence[Tensor]) -> bool:
+        used = (shares[0].abs() > WEIGHT).reshape(size, -1)
+        return alike(shares, shares[0]) and bool((used == used[0]).all()) and int(used[0].sum()) == 1
+
+    known: dict[str, Pattern] = {}
+    if size > 1:
+        known |= {"own-gradient-only": own_only, "one-ranks-gradient": one_ranks}
+    if count > 1:
+        known |= {"one-micro-batch-only": one_of_each}
+    if size > 1:
+        known |= {
+            "world-size-lost": one / size,
+            "gradients-summed": size * one,
+            "mean-of-rank-means": total / (size * own),
+        }
+    known |= {"mean-of-micro-batch-means": total / (len(parts) * items)}
+    if bool(places.any()):
+        known |= {
+            "padding-counted": total * one / places.sum(),
+            "padding-counted/of a rank": total / (size * own_places),
+            "padding-counted/of a micro-batch": total / (len(parts) * places),
+            "padding-counted/world size lost": total * one / (size * places.sum()),
+        }
+    if size > 1:
+        known |= {"gradients-summed/means": total / own, "gradients-summed/means of means": total / (count * items)}
+    return known | {
+        "micro-batches-not-averaged": total / (size * items),
+        "micro-batches-not-averaged/summed": total / items,
+        "sum-not-mean": total * one / size,
+        "sum-not-mean/summed": total * one,
+        "sum-not-mean/mean of micro-batches": total * one / len(parts),
+        "sum-not-mean/of a rank": total * one / count,
+        "wrong-sign": -one,
+    }

@@ -1,0 +1,1 @@
+"""Batch runs: `sbatch run.sh`, torchrun, and the record that they leave."""

@@ -1,0 +1,96 @@
+"""Runs a notebook's training by torchrun, in a Slurm job:  python -m course.batch.torchrun NOTEBOOK
+
+This is what `LAUNCHER=torchrun sbatch run.sh` does. It does not run the cells as they are: each rank takes only the
+notebook's imports, functions and classes, and calls its function `batch_training` (see `course.batch.torchrun_rank`).
+Record and exit statuses are those of `course.batch.run`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from course.batch.record import Job, summary
+from course.batch.run import STOPPED, Batch, BatchError, Stopped, say, size_of
+from course.ports import free_port
+
+EPOCHS = 3
+# Variables meant for the job's ranks, which srun must not see when it starts one torchrun on each node.
+FOR_RANKS = ("SLURM_NTASKS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SRUN_CPUS_PER_TASK")
+
+
+def command(job: Job, notebook: Path, folder: Path) -> list[str]:
+    """The command that starts a job's ranks. folder: one that all its nodes see. Raises BatchError."""
+    nodes, ranks = len(job["nodes"]), job["ranks"]
+    if ranks % nodes:
+        more = f"--ntasks {(ranks // nodes + 1) * nodes}"
+        raise BatchError(
+            f"torchrun starts equally many ranks on each node: {ranks} on {nodes} nodes cannot be; sbatch {more}"
+        )
+    cores = ranks // nodes * int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
+    srun = [
+        "srun",
+        "--mpi=none",
+        "--overlap",
+        "--kill-on-bad-exit=1",
+        f"--nodes={nodes}",
+        f"--ntasks={nodes}",
+        "--ntasks-per-node=1",
+    ]
+    # The batch script, and so this process, is on the first node. Not the c10d rendezvous: it would end with the first
+    # node that is done, and the others would fail.
+    rendezvous = ["--rdzv-backend=static", f"--master-addr={socket.gethostname()}", f"--master-port={free_port()}"]
+    torchrun = ["-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={ranks // nodes}", *rendezvous]
+    rank = ["-m", "course.batch.torchrun_rank", str(notebook), str(folder), str(EPOCHS)]
+    numbered = ["bash", "-c", 'PET_NODE_RANK=$SLURM_NODEID exec "$@"', "torchrun"]
+    return [*srun, f"--cpus-per-task={cores}", *numbered, sys.executable, *torchrun, *rank]
+
+
+def run(batch: Batch, shared: Path) -> int:
+    """Train on all ranks of the job, and write the record. Returns the exit status. shared: folder all nodes see."""
+    batch.reports = shared / "reports.jsonl"
+    say(f"{batch.lab}: job {batch.job['id']}, {size_of(batch.job)}, by torchrun")
+    environment = {name: value for name, value in os.environ.items() if name not in FOR_RANKS}
+    environment.setdefault("OMP_NUM_THREADS", os.environ.get("SLURM_CPUS_PER_TASK", "1"))
+    ranks = subprocess.Popen(command(batch.job, batch.path.resolve(), shared), env=environment)
+    signal.signal(signal.SIGTERM, batch.stop)
+    try:
+        status = ranks.wait()
+    except Stopped:
+        ranks.terminate()
+        return STOPPED
+    if status:
+        batch.failed["torchrun"] = f"torchrun ended with status {status}; the log above says where"
+        say(batch.failed["torchrun"])
+    for report in batch.reported():
+        say("\n".join(summary(report)))
+    batch.write("failed" if status else "completed")
+    return 1 if status else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Run the notebook that the arguments name. Returns the exit status."""
+    if len(arguments) != 1:
+        raise SystemExit("usage: python -m course.batch.torchrun NOTEBOOK")
+    path = Path(arguments[0])
+    try:
+        with tempfile.TemporaryDirectory(prefix=".torchrun-", dir=path.resolve().parent) as shared:
+            batch = Batch(path, Path(shared), launcher="torchrun")
+            if batch.job is None:
+                raise BatchError("this is for a job of Slurm's: `LAUNCHER=torchrun sbatch run.sh`")
+            return run(batch, Path(shared))
+    except BatchError as error:
+        say(f"not run: {error}")
+        return 2
+    except OSError as error:
+        say(f"not written: {error}; is the disk full, or the folder another's?")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Safe submission: nbgrader's exchange with permissions that keep students apart."""

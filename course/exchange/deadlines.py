@@ -1,0 +1,94 @@
+"""Shows students their deadlines: releases them with the assignment, and shows them next to late submissions.
+
+An assignment's due date is in the gradebook, which students cannot read. So the exchange holds a copy, next to the
+assignment's folder: inside, it would be fetched, and be wrong once the date changes. Late penalties follow the
+gradebook. If its date changes later, `nbgrader release_assignment LAB --force` tells students.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.exchange.default import ExchangeList, ExchangeReleaseAssignment
+from nbgrader.utils import parse_utc
+
+from course.files import write_whole
+
+INBOUND = 0o3733  # anybody can add, nobody can list; only its owner or the grader can rename or delete an entry
+
+
+class PrivateRelease(ExchangeReleaseAssignment):
+    """nbgrader's release, extended by the deadline and by an inbound folder that keeps submissions apart."""
+
+    def init_dest(self) -> None:
+        """Make the course's folders if they are missing."""
+        super().init_dest()
+        Path(self.inbound_path).chmod(INBOUND)
+
+    def copy_files(self) -> None:
+        """Release the assignment, and its deadline if the gradebook has one."""
+        super().copy_files()
+        course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
+        path = deadline_file(self.root, course, assignment)
+        due = due_date(self.coursedir.db_url, course, assignment)
+        if due is None:
+            path.unlink(missing_ok=True)
+            return
+        write_whole(path, f"{due:%Y-%m-%d %H:%M:%S} UTC\n".encode())
+        path.chmod(0o644)
+        self.log.info("Deadline: %s UTC. If you change it, release again with --force: students are told this one", due)
+
+
+class DatedList(ExchangeList):
+    """nbgrader's list, extended by how late a submission was, so that the Assignment List shows it."""
+
+    def parse_assignments(self) -> list[dict]:
+        """nbgrader's list; `timestamp` of a late submission is like "2026-01-31 12:00:00.000000 UTC, 2 h late"."""
+        assignments = super().parse_assignments()
+        for assignment in assignments:
+            for submission in assignment.get("submissions", []):
+                deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"])
+                if late := how_late(submission["timestamp"], deadline):
+                    submission["timestamp"] += f", {late} late"
+        return assignments
+
+
+def due_date(gradebook: str, course: str, assignment: str) -> datetime | None:
+    """An assignment's due date in the gradebook (a URL), as naive UTC; None if there is none."""
+    with Gradebook(gradebook, course) as open_gradebook:
+        try:
+            return open_gradebook.find_assignment(assignment).duedate
+        except MissingEntry:
+            return None
+
+
+def deadline_file(root: Path | str, course: str, assignment: str) -> Path:
+    """The file with an assignment's deadline in the exchange at `root`. Neither `list` nor `fetch` looks there."""
+    return Path(root, course, "outbound", f".{assignment}.deadline")
+
+
+def read_deadline(root: Path | str, course: str, assignment: str) -> datetime | None:
+    """The deadline that was released with an assignment, as naive UTC; None if there is none."""
+    try:
+        return parse_utc(deadline_file(root, course, assignment).read_text().strip())
+    except (OSError, ValueError):
+        return None
+
+
+def how_late(timestamp: str, deadline: datetime | None) -> str:
+    """How late a time in nbgrader's format is, in words; empty if it is not late, or there is no deadline."""
+    if deadline is None:
+        return ""
+    late = parse_utc(timestamp) - deadline
+    return duration(late) if late > timedelta(0) else ""
+
+
+def duration(span: timedelta) -> str:
+    """A time span in its two largest units: "3 d 4 h", "12 min", "5 s"."""
+    seconds = int(span.total_seconds())
+    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    while len(parts) > 1 and not parts[0][0]:
+        parts.pop(0)
+    return " ".join(f"{number} {unit}" for number, unit in parts[:2] if number) or "less than 1 s"

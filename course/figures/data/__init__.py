@@ -1,0 +1,1 @@
+"""Pictures of data: which rank draws which samples, and how they are batched."""

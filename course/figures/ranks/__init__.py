@@ -1,0 +1,1 @@
+"""Pictures of ranks: what they do, and how long it takes them."""

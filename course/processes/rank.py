@@ -1,0 +1,253 @@
+"""What mpiexec or srun starts on each rank: it gives its place to the process of the rank proper, and stays.
+
+Where there is a fork server (see `course.processes.rank_server`), it forks that process; else this program does. How
+the process ended, by exit status or signal, is noted, and this program stays until the world replaces its ranks. So a
+rank that dies does not take the MPI job with it at once, and the world can still ask the others where they stand.
+Under srun, and without a fork server, that also needs `course.processes.shared_files`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NotRequired, TypedDict
+
+from course.files import write_whole
+from course.processes.fork_server import run, same_person, send
+from course.processes.shared_files import share_open_files
+
+FOLDER = "LOCKSTEP_FOLDER"
+FORK_SERVER = "LOCKSTEP_FORK_SERVER"  # its socket; for ranks on one machine
+NODE_SERVERS = "LOCKSTEP_NODE_SERVERS"  # what the files begin with that name the socket of each node's fork server
+WAIT = 120.0  # seconds that a rank waits for the fork server's imports, on a slow machine
+NODE_WAIT = 30.0  # seconds that Slurm may take to start a node's fork server; without it ranks start all the same
+STARTED, ASKED = b"s", b"?"  # what is told on the connection to a node's fork server
+POLL = 2.0  # seconds between two checks whether the world is there
+SIGNALS = {signal.SIGCHLD, signal.SIGUSR1}
+PR_SET_PDEATHSIG = 1
+# What ranks use, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second. The first
+# optimizer that a process makes imports torch._dynamo: on four ranks at once, on two cores, that takes 2.4 s.
+IMPORTED = (
+    "IPython.core.completerlib",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "ipykernel.debugger",
+    "ipykernel.ipkernel",
+    "ipyparallel.engine.app",
+    "numpy.random",
+    "torch._dynamo",
+    "torch.distributed",
+    "tornado.platform.asyncio",
+)
+
+
+class Status(TypedDict):
+    """What is recorded of a rank's process.
+
+    pid: its id. step: its Slurm job step. state: "started" or "ended". code: exit status, or minus the signal's number.
+    """
+
+    pid: int
+    state: str
+    step: NotRequired[str | None]
+    code: NotRequired[int]
+
+
+class ForkRequest(TypedDict):
+    """What the fork server must know to make a rank's process. directory: to run in. folder: of all these ranks."""
+
+    folder: str
+    rank: int
+    argv: list[str]
+    directory: str
+    environment: dict[str, str]
+
+
+def world_rank() -> int:
+    """This process's rank, from the environment that Open MPI, MPICH or Slurm gives."""
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
+        if name in os.environ:
+            return int(os.environ[name])
+    raise RuntimeError("No rank in the environment: start this program by mpiexec or srun.")
+
+
+def die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies; see prctl(2)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def become_engine(folder: str, rank: int) -> None:
+    """Turn this process into the rank's ipyparallel engine, which tells on SIGUSR1 where it stands."""
+    die_with_parent()
+    stack = open(f"{folder}/rank-{rank}.stack", "w")  # noqa: SIM115, stays open as long as the process lives
+    faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
+    import_libraries()  # before the rank counts as ready, so that no deadline pays for it
+    from ipyparallel.engine.app import main
+
+    place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
+    write_status(folder, rank, {**place, "state": "started"})
+    main()
+
+
+def import_libraries() -> None:
+    """Import what ranks use, but mpi4py.MPI, whose import starts MPI.
+
+    What is imported stays, so the garbage collector need not look through it again and again, which also would give
+    each fork a copy of it.
+    """
+    import importlib.util
+
+    gc.disable()
+    for name in IMPORTED:
+        importlib.import_module(name)
+    if importlib.util.find_spec("horovod"):  # labs without it work where it is not installed
+        importlib.import_module("horovod.torch")
+    gc.freeze()
+    gc.enable()
+
+
+def node_file(servers: str) -> str:
+    """The file that names the socket of this node's fork server. servers: what NODE_SERVERS says."""
+    return f"{servers}-{os.environ['SLURMD_NODENAME']}"
+
+
+def read_status(folder: str, rank: int) -> dict:
+    """What was noted of a rank's process. Raises FileNotFoundError."""
+    with open(f"{folder}/rank-{rank}.json") as file:
+        return json.load(file)
+
+
+def write_status(folder: str, rank: int, status: Status) -> None:
+    """Note the state of a rank's process."""
+    write_whole(f"{folder}/rank-{rank}.json", json.dumps(status).encode())
+
+
+def write_end(folder: str, rank: int, pid: int, status: int) -> None:
+    """Note how a rank's process ended. status: as os.waitpid gives it."""
+    code = os.waitstatus_to_exitcode(status)
+    with suppress(FileNotFoundError):  # the world replaced it, and does not ask any more
+        write_status(folder, rank, {"pid": pid, "state": "ended", "code": code})
+
+
+def request_fork(path: str, place: ForkRequest) -> None:
+    """Ask the fork server at `path` for a process in this one's place, which has this one's standard streams.
+
+    place: "folder", "rank", "argv", "environment" and "directory". Raises TimeoutError if there is no server.
+    """
+    end = time.monotonic() + WAIT
+    with socket.socket(socket.AF_UNIX) as line:
+        while True:
+            try:
+                line.connect(path)
+                break
+            except OSError:
+                if time.monotonic() > end:
+                    raise TimeoutError(f"the fork server did not answer within {WAIT:g} s") from None
+                time.sleep(0.02)
+        send(line, place, [0, 1, 2])
+        line.shutdown(socket.SHUT_WR)
+
+
+def request_fork_on_node(name: str, place: dict) -> socket.socket | None:
+    """Ask this node's fork server, whose socket is told in the file `name`, for a process in this one's place.
+
+    place: as for `request_fork`. Returns the connection, which the process is not to outlive; None: there is no server.
+    """
+    end = time.monotonic() + NODE_WAIT
+    while not os.path.exists(name):
+        if time.monotonic() > end:
+            return None
+        time.sleep(0.02)
+    line = socket.socket(socket.AF_UNIX)
+    with suppress(OSError), open(name, "rb") as file:
+        line.connect(file.read())
+        if same_person(line):
+            send(line, {**place, "affinity": sorted(os.sched_getaffinity(0))}, [0, 1, 2])
+            line.settimeout(WAIT)
+            if line.recv(1) == STARTED:
+                return line
+    line.close()
+    return None
+
+
+def start(folder: str, rank: int, begin: Callable[[], None] = lambda: None) -> int:
+    """Fork the rank's process, which calls `begin` first and keeps open what it has open also when it dies."""
+
+    def become(*_: Any) -> None:
+        begin()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        share_open_files(die_with_parent)
+        become_engine(folder, rank)
+
+    child = os.fork()
+    if child == 0:
+        run(become, {}, [])
+    return child
+
+
+def attend(folder: str, rank: int, line: socket.socket) -> None:
+    """Stay while a node's fork server keeps the rank's process: pass on that it is asked where it stands.
+
+    If the server dies, its processes die with it; that is noted here, as nobody else is left who could.
+    """
+
+    def ask(*_: Any) -> None:
+        with suppress(OSError):
+            line.send(ASKED)
+
+    signal.signal(signal.SIGUSR1, ask)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    line.settimeout(POLL)
+    while os.path.isdir(folder):
+        try:
+            if not line.recv(1):
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    with suppress(FileNotFoundError):
+        status = read_status(folder, rank)
+        if "code" not in status:
+            write_end(folder, rank, status.get("pid", 0), signal.SIGKILL)
+    stay(folder, rank, None)
+
+
+def stay(folder: str, rank: int, child: int | None) -> None:
+    """Wait until the ranks' folder is gone; meanwhile note how `child` ends, and pass it on where it is asked about."""
+    while os.path.isdir(folder):
+        came = signal.sigtimedwait(SIGNALS, POLL)
+        if child and came and came.si_signo == signal.SIGUSR1:
+            os.kill(child, signal.SIGUSR1)
+        if child and (ended := os.waitpid(child, os.WNOHANG))[0]:
+            write_end(folder, rank, *ended)
+            child = None
+
+
+def main() -> None:
+    """Have the rank's process made, and stay until the world ends or replaces it."""
+    die_with_parent()
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    folder, rank = os.environ[FOLDER], world_rank()
+    place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
+    place["environment"] = dict(os.environ)
+    if server := os.environ.get(FORK_SERVER):
+        request_fork(server, place)
+        stay(folder, rank, None)
+    elif (servers := os.environ.get(NODE_SERVERS)) and (line := request_fork_on_node(node_file(servers), place)):
+        attend(folder, rank, line)
+    else:
+        stay(folder, rank, start(folder, rank))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Records the ranks' calls of mpi4py, torch.distributed and Horovod."""

@@ -1,0 +1,243 @@
+"""The outcome of a run, rank by rank, and its report in words."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import re
+import signal
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypedDict
+
+from course.watch.events import PREFIX, Event, in_cell
+from course.world.meeting import MEETING, in_meeting, is_meeting
+
+FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
+
+PRINTED = 10_000  # characters of a rank's output that `Outcome.plain` keeps
+
+
+class ErrorReport(TypedDict):
+    """An exception on a rank. line, source: of the student's cell, None if the traceback does not lead through it."""
+
+    type: str
+    message: str
+    line: int | None
+    source: str | None
+    traceback: str
+
+
+class RankRecord(TypedDict):
+    """A `RankReport` as plain JSON data."""
+
+    rank: int
+    world_rank: int
+    state: str
+    result: Any
+    error: ErrorReport | None
+    call: str | None
+    line: int | None
+    source: str | None
+    code: int | None
+    loss: str | None
+    seconds: float | None
+    stdout: str
+    events: list[Event]
+
+
+class OutcomeRecord(TypedDict):
+    """An `Outcome` as plain JSON data."""
+
+    state: str
+    detail: str
+    report: str
+    seconds: float
+    ranks: list[RankRecord]
+
+
+@dataclass
+class RankReport:
+    """What one rank did in a run.
+
+    rank: its number among the ranks of the run; world_rank: in the world. state: "returned", "raised", "waiting" (in a
+    communication call), "running" (in anything else) or "died". call: the communication call it waits in. line, source:
+    where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what ended
+    all ranks, e.g. their job's time limit.
+    """
+
+    rank: int
+    world_rank: int
+    state: str
+    result: Any = None
+    error: ErrorReport | None = None
+    call: str | None = None
+    line: int | None = None
+    source: str | None = None
+    code: int | None = None
+    loss: str | None = None
+    seconds: float | None = None
+    stdout: str = ""
+    events: list[Event] = field(default_factory=list)
+
+    def stand_at(self, stack: str) -> None:
+        """Take from a faulthandler dump where this rank stands, and whether it waits for others."""
+        for match in FRAME.finditer(stack):  # innermost first
+            name, file, line = match["name"], match["file"], int(match["line"])
+            if "." in name and name.split(".")[0] in PREFIX.values():
+                self.call, self.state = name, "waiting"
+            if in_meeting(file, name):
+                self.call, self.state = MEETING, "waiting"
+                break
+            if in_cell(file):
+                self.line, self.source = line, linecache.getline(file, line).strip() or None
+                break
+
+    def refuse(self, reason: str) -> None:
+        """Discard what this rank returned, which cannot be read."""
+        self.state, self.result = "raised", None
+        self.error = {"type": "UnreadableResult", "message": reason, "line": None, "source": None, "traceback": reason}
+
+    def sentence(self, source: bool = True, plural: bool = False) -> str:
+        """What this rank did, in a few words. source: quote the cell's line. plural: for several ranks that agree."""
+        if self.state == "returned":
+            words = "returned" + self._calls()
+        elif self.state == "raised":
+            message = first_line(self.error["message"])
+            words = f"raised {self.error['type']}" + (f": {message}" if message else "")
+        elif self.state == "waiting" and self.call == MEETING:
+            words = f"returned{self._calls()}, and wait{'' if plural else 's'} for the others"
+        elif self.state == "waiting":
+            words = f"wait{'' if plural else 's'} in {self.call}"
+        elif self.state == "died":
+            words = f"died: {self.loss or ending(self.code)}" + (f", in {self.call}" if self.call else "")
+        else:
+            words = "still run" if plural else "still runs"
+        if self.line is not None:
+            words += f", cell line {self.line}" + (f":  {self.source}" if source and self.source else "")
+        return words
+
+    def _calls(self) -> str:
+        calls = [event for event in self.events if not is_meeting(event)]
+        counts = Counter(f"{PREFIX[event['library']]}.{event['op']}" for event in calls)
+        if not counts:
+            return " without communicating"
+        return f" after {enumerate_words([name if n == 1 else f'{n} x {name}' for name, n in counts.items()])}"
+
+
+@dataclass
+class Outcome:
+    """How one run ended.
+
+    state: "ok", "raised", "hang" (ranks wait for each other), "too-slow" (a rank still computes), "rank-died",
+    "interrupted", or one of REFINED's values, which tell kinds of "raised" apart, mostly for checks.
+    """
+
+    state: str
+    ranks: list[RankReport]
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rank returned."""
+        return self.state == "ok"
+
+    @property
+    def results(self) -> list[Any]:
+        """The results in rank order; None for a rank without one."""
+        return [rank.result for rank in self.ranks]
+
+    @property
+    def events(self) -> list[list[Event]]:
+        """Each rank's communication calls."""
+        return [rank.events for rank in self.ranks]
+
+    @property
+    def detail(self) -> str:
+        """One sentence: which ranks wait where, which raised what, which died how."""
+        first = self.ranks[0]
+        if self.state in REFINED.values() and first.error and first.error["message"]:
+            return first_line(first.error["message"])
+        groups: dict[str, list[RankReport]] = {}
+        for rank in self.ranks:
+            groups.setdefault(rank.sentence(source=False), []).append(rank)
+        # Causes come before consequences.
+        first = sorted(groups.values(), key=lambda group: group[0].rank)
+        ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), bool(group[0].loss)))
+        parts = [
+            f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(source=False, plural=len(group) > 1)}"
+            for group in ordered
+        ]
+        return "; ".join(parts) + "."
+
+    @property
+    def report(self) -> str:
+        """One line per rank."""
+        return "\n".join(f"rank {rank.rank}  {rank.sentence()}" for rank in self.ranks)
+
+    def plain(self) -> OutcomeRecord:
+        """As plain JSON data, with the end of each rank's output. A result that JSON cannot hold is a "bad-result"."""
+        ranks = [replace(rank, result=None, stdout=rank.stdout[-PRINTED:]) for rank in self.ranks]
+        ranks = [asdict(rank) for rank in ranks]  # without results: copying them could run the student's code
+        state, detail = self.state, self.detail
+        for entry, rank in zip(ranks, self.ranks, strict=True):
+            try:
+                entry["result"] = json.loads(json.dumps(rank.result))
+            except Exception:  # whatever is wrong with it, it is not plain data
+                state, detail = (
+                    "bad-result",
+                    f"rank {rank.rank} returned what is not plain data: {type(rank.result).__name__}",
+                )
+        return {"state": state, "detail": detail, "report": self.report, "seconds": self.seconds, "ranks": ranks}
+
+
+ORDER = ["died", "raised", "waiting", "running", "returned"]
+REFINED = {
+    "NotImplementedError": "not-done",
+    "NoSuchName": "no-such-name",
+    "CellFails": "cell-fails",
+    "TooMuchOutput": "too-much-output",
+    "UnreadableResult": "bad-result",
+}
+
+
+def judge_state(ranks: list[RankReport]) -> str:
+    """The state of a run, from those of its ranks: causes go before consequences."""
+    states = {rank.state for rank in ranks}
+    if "died" in states:
+        return "rank-died"
+    if "raised" in states:
+        kinds = {REFINED.get(rank.error["type"], "raised") for rank in ranks if rank.error}
+        return kinds.pop() if len(kinds) == 1 else "raised"
+    if "running" in states:
+        return "too-slow"
+    return "hang" if "waiting" in states else "ok"
+
+
+def ending(code: int | None) -> str:
+    """How a process ended, in words."""
+    if code is None:
+        return "unknown"
+    if code >= 0:
+        return f"its process exited with status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+
+def first_line(text: str) -> str:
+    """The first line of `text`, shortened."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= 160 else line[:157] + "..."
+
+
+def enumerate_words(words: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def name_ranks(ranks: list[int]) -> str:
+    """``rank 1``, ``ranks 0 and 2``."""
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {enumerate_words([str(rank) for rank in ranks])}"

@@ -1,0 +1,148 @@
+"""The check of `accumulate_gradient`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import Rank, RankCheck
+from autograde.contract.schema import array, boolean, numbers, optional, record, string
+from autograde.contract.trouble import trouble
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.numbered_net import SIZES, NumberedNet, NumberedSet
+from autograde.verdicts.judged import JudgedRun, Run
+from autograde.verdicts.judged import finding as judged
+from autograde.verdicts.one_process import finding as of_gradients
+from autograde.verdicts.one_process import gradient_mistakes, mean_over_samples, parts_of, row_of
+
+TRAINED = ("weight", "bias")
+PARAMETERS = (*TRAINED, "frozen", "unused")
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+finding = Findings("""
+frozen-has-gradient 1
+A frozen or unused parameter has a gradient now, or another `requires_grad`.
+
+no-gradient 4
+After the call `.grad` of {names} is None, or holds nothing of any micro-batch.
+
+parameters-moved 2
+The parameters changed: a step was made. That is for whoever calls this function.
+""")
+
+
+def draw_problem(rng: random.Random, sizes: list[int], loss: str, *, plain: bool) -> dict:
+    """Micro-batches of `sizes` samples. loss: "mse" or "cross_entropy". plain: an easy model, else one with frozen and
+    unused parameters, and with gradients left over.
+    """
+    seeds = {name: rng.randrange(2**31) for name in ("model", "data", "left_over")}
+    return {"sizes": sizes, "loss": loss, "plain": plain} | seeds
+
+
+def build_model(case: dict, record: Any = None) -> NumberedNet:
+    """The model of a case."""
+    return NumberedNet(case["model"], plain=case["plain"], norm=False, record=record)
+
+
+def loss_function(case: dict) -> torch.nn.Module:
+    """The loss of a case: the mean over its batch."""
+    return {"mse": torch.nn.MSELoss, "cross_entropy": torch.nn.CrossEntropyLoss}[case["loss"]]()
+
+
+def micro_batches(case: dict) -> list[Batch]:
+    """The micro-batches of a case, as pairs (inputs [B, 4], targets)."""
+    data = NumberedSet(sum(case["sizes"]), case["data"])
+    pairs = [data.batch(range(*ends)) for ends in pairwise([0, *accumulate(case["sizes"])])]
+    return [(x, x[:, 1:].double().flip(1) if case["loss"] == "mse" else labels) for x, labels in pairs]
+
+
+def left_over(case: dict) -> torch.Tensor:
+    """What lies in `.grad` of `weight` and `bias` before the call, in one row; nothing in the easy case."""
+    count = 0 if case["plain"] else sum(SIZES[name] for name in TRAINED)
+    return torch.randn(count, generator=torch.Generator().manual_seed(case["left_over"]), dtype=torch.float64)
+
+
+def everything(batches: list[Batch]) -> list:
+    """All numbers of some micro-batches."""
+    return [[values.tolist() for values in pair] for pair in batches]
+
+
+class AccumulateGradient(RankCheck, JudgedRun):
+    """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
+
+    todo, points, deadline = "accumulate_gradient", 4, 10.0
+    prices = MappingProxyType({"one-micro-batch-only": 3, "wrong-weights": 3})
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Two models and losses."""
+        cases = [
+            draw_problem(rng, [5, 2, 3], "mse", plain=True),
+            draw_problem(rng, [4, 1, 6, 2], "cross_entropy", plain=False),
+        ]
+        return cases
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> dict:
+        """One call, on a model that notes which samples it is shown."""
+        accumulate_gradient = subject.load()
+        owner = [number for number, size in enumerate(case["sizes"]) for _ in range(size)]
+        forwards: list[set[int]] = []
+        model = build_model(case, lambda net, ids: forwards.append({owner[each] for each in ids if each < len(owner)}))
+        left = left_over(case)
+        if len(left):
+            model.weight.grad, model.bias.grad = left[:12].reshape(4, 3).clone(), left[12:].clone()
+        before = {name: values.clone() for name, values in model.state_dict().items()}
+        trained = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+        batches = micro_batches(case)
+        accumulate_gradient(model, loss_function(case), batches)
+        same = everything(batches) == everything(micro_batches(case))
+        grads = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+        told = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
+        return {
+            "grads": {name: told.get(name) for name in PARAMETERS},
+            "moved": [name for name, values in model.state_dict().items() if not torch.equal(values, before[name])],
+            "changed": ["micro_batches"] * (not same) + ["model.training"] * (not model.training),
+            "thawed": trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()},
+            "together": any(len(numbers) > 1 for numbers in forwards),
+        }
+
+    def shape(self, case: dict) -> dict:
+        """All numbers of each parameter's gradient, or null."""
+        grads = {name: optional(numbers(SIZES[name])) for name in PARAMETERS}
+        names, flags = array(string()), {"thawed": boolean(), "together": boolean()}
+        return record(grads=record(**grads), moved=names, changed=names, **flags)
+
+    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
+        """An error on the awkward model alone costs half: the easy one tells of the rest."""
+        return trouble(vars(run), self.points / 2) if run.state == "raised" and not case["plain"] else ()
+
+    def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
+        """How much each micro-batch counted, beside the mean over all samples; and what else was changed."""
+        [seen], found = results, []
+        if seen["together"]:
+            found.append(of_gradients("all-at-once"))
+        found += [judged("argument-changed", which=name) for name in seen["changed"]]
+        if seen["thawed"] or any(any(seen["grads"][name] or []) for name in ("frozen", "unused")):
+            found.append(finding("frozen-has-gradient"))
+        empty = [name for name in TRAINED if not any(value != 0 for value in seen["grads"][name] or [])]
+        if empty:
+            return [*found, finding("no-gradient", names=" and ".join(empty))]
+        parts = parts_of(build_model(case), mean_over_samples(loss_function(case)), [micro_batches(case)], TRAINED)
+        left = left_over(case)
+        gradient = row_of(seen["grads"]["weight"] + seen["grads"]["bias"])
+        wrong = gradient_mistakes(parts, [gradient], [left] if len(left) else [])
+        if seen["moved"]:
+            also = any(isinstance(each, Finding) or each.otherwise for each in wrong)
+            return [*found, replace(finding("parameters-moved"), points=3.0 if also else 2.0)]
+        return [*found, *wrong]
+
+
+CHECK = AccumulateGradient()

@@ -1,0 +1,109 @@
+"""What the three TODOs of lab 03 share that add up pi on all ranks, each in one library."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Collection
+from typing import Any
+
+import numpy as np
+
+from autograde.contract.calls import described
+from autograde.contract.rank_check import CallCheck, Rank
+from autograde.contract.schema import array, boolean, described_value, integer, numbers
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.collectives import one_allreduce, wrong_group
+from autograde.verdicts.diagnosis import agree
+from autograde.verdicts.judged import Call, JudgedCalls
+from autograde.verdicts.numbers import on_all
+from course.models.midpoints import midpoint_sum, midpoints, recorded
+
+from .shares import finding, other_points, unfair_points, unfair_shares
+
+# Findings that leave a wrong result unexplained: it is looked at all the same.
+ALSO = {"unbalanced", "allreduce-in-the-loop", "other-communication", "other-library", "too-many-bytes"}
+
+
+def curve(x: Any) -> Any:
+    """What the lab integrates."""
+    return 4.0 / (1.0 + x * x)
+
+
+def stand_in(weights: list[float], record: dict, given: Callable) -> Callable:
+    """A `partial_sum` whose shares have sizes of the case's own: right together, and no model for an answer."""
+
+    def partial_sum(f: Callable, intervals: int, rank: int, size: int) -> float:
+        record["shares"].append([int(intervals), int(rank), int(size)])
+        whole = math.fsum((curve if f is given else f)(np.array(midpoints(intervals)))) / max(1, intervals)
+        known = size == len(weights) and 0 <= rank < size
+        return float(whole * (weights[rank] if known else 1 / size))
+
+    return partial_sum
+
+
+class ParallelPi(CallCheck, JudgedCalls):
+    """The same number on every rank by one reduction, each rank doing its share; in one of three libraries.
+
+    todo: name of the function. library: "mpi4py", "torch" or "horovod".
+    """
+
+    points = 3
+
+    def __init__(self, todo: str, library: str) -> None:
+        self.todo, self.library = todo, library
+        self.needs = None if library == "mpi4py" else library
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """All ranks; some in another order; called again, with fewer intervals than ranks; one rank."""
+
+        def case(ranks: list[int], *intervals: int) -> dict:
+            parts = [rng.uniform(0.5, 1.5) for _ in ranks]
+            weights = [part / math.fsum(parts) for part in parts]
+            calls = [{"library": self.library, "intervals": each} for each in intervals]
+            return {"ranks": ranks, "calls": calls, "weights": weights, "late": rng.randrange(len(ranks))}
+
+        some, n = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2], [2, 3, 0]]), rng.randint(10, 25)
+        cases = [case([0, 1, 2, 3], 4 * n + 2), case(some, 3 * n + 2, 3 * n, 2)]
+        cases += [case(some[:2], 2 * n + 1, 1), case(some[2:], n)]
+        return cases
+
+    @staticmethod
+    def given(rank: Rank, case: dict) -> dict[str, Callable]:
+        """The curve and shares of it, which keep a record."""
+        f = recorded(curve, rank.notes)
+        return {"f": f, "partial_sum": stand_in(case["weights"], rank.notes, f)}
+
+    @staticmethod
+    def call(function: Callable, rank: Rank, call: dict) -> dict:
+        """The result, and what it was made of."""
+        record = rank.notes
+        record.update(used=False, points=[], shares=[])
+        arguments = [rank.comm] if call["library"] == "mpi4py" else []
+        value = function(*arguments, call["intervals"])
+        return {"value": described(value), **{name: record[name] for name in ("used", "points", "shares")}}
+
+    def shape(self, case: dict, call: dict) -> dict[str, dict]:
+        """The result; points that f was given, and shares [intervals, rank, size] that were asked for."""
+        shares = array(array(integer(), 3))
+        return {"value": described_value(), "used": boolean(), "points": numbers(), "shares": shares}
+
+    def empty(self, case: dict, plan: dict) -> Collection[int]:
+        """Any, where there are fewer intervals than ranks."""
+        return range(len(case["ranks"])) if plan["intervals"] < len(case["ranks"]) else ()
+
+    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
+        """The work, what was communicated, and results that these do not explain."""
+        intervals, size, points, shares = call.plan["intervals"], call.size, call.of("points"), call.of("shares")
+        expected = midpoint_sum(curve, intervals)
+        if found := wrong_group(size, [[{"ranks": k} for _, _, k in own] for own in shares]):
+            return found
+        if size > 1 and all(len(log) == 1 and agree(log[0]["value"], expected) for log in call.events):
+            return [finding("everything-on-every-rank", size=size)]
+        found = other_points(intervals, points) or (unfair_points(intervals, points) if any(call.of("used")) else [])
+        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events)]
+        if any(isinstance(each, Diagnosis) or each.key not in ALSO for each in found):
+            return found
+        brought = [log[-1]["value"] if log else None for log in call.events]
+        candidates = {"own-part-only": brought, "average-for-sum": expected / size}
+        return found + on_all(call.of("value"), expected, candidates, empty=self.empty(case, call.plan))

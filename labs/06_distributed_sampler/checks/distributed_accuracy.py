@@ -1,0 +1,76 @@
+"""The check of `distributed_accuracy`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection
+
+from autograde.contract.calls import described
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import CallCheck, Rank
+from autograde.contract.schema import described_value
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.collectives import only, unequal_sizes
+from autograde.verdicts.diagnosis import ROUNDING, agree
+from autograde.verdicts.judged import Call, JudgedCalls
+from autograde.verdicts.means import mean_on_all
+
+from .counted_once import accuracy, counted_wrongly, draw_call, held_by_ranks
+
+finding = Findings("""
+cut-by-position 2
+{n} samples, on ranks that hold {counts}: what comes out is {actual:.6g}. It is what the first {n} of all entries give,
+as the ranks hold them. Which entries are copies is not to be seen from where they stand.
+""")
+
+
+class DistributedAccuracy(CallCheck, JudgedCalls):
+    """Each sample counted once by its index, and the same number on every rank."""
+
+    todo, points, needs = "distributed_accuracy", 4, "torch"
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Shards with copies; shards of unequal sizes, some of them empty; one sample; other ranks, in other orders."""
+
+        def case(ranks: list[int], *calls: tuple[int, list[int]]) -> dict:
+            drawn = []
+            for samples, held in calls:
+                held = rng.sample(held, len(held))
+                drawn.append(draw_call(rng, samples, held))
+            return {"ranks": ranks, "calls": drawn}
+
+        n, m = rng.randint(3, 8), rng.randint(3, 6)
+        cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4))]
+        cases += [case(rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]]), (m + 11, [m, 3, 8]), (n + 9, [0, n, 9]))]
+        cases += [case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (1, [1] * 4), (2, [1, 1, 0, 0]))]
+        return cases
+
+    @staticmethod
+    def call(distributed_accuracy: Callable, rank: Rank, call: dict) -> dict:
+        """The student's function on what this rank holds."""
+        correct = rank.argument("correct", rank.tensor(call["correct"][rank.rank], bool))
+        indices = rank.argument("indices", rank.tensor(call["indices"][rank.rank], int))
+        return {"value": described(distributed_accuracy(correct, indices, call["dataset_size"]))}
+
+    def shape(self, case: dict, call: dict) -> dict[str, dict]:
+        """What was returned."""
+        return {"value": described_value()}
+
+    def empty(self, case: dict, plan: dict) -> Collection[int]:
+        """Those that hold no samples."""
+        return [rank for rank, own in enumerate(plan["indices"]) if not own]
+
+    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
+        """What was communicated, and the numbers that came of it."""
+        results, expected, found = call.of("value"), accuracy(call.plan), only("torch", call.events)
+        if any(each.key == "not-waited-for" for each in found):
+            return found
+        right = all(agree(result["value"], expected) for result in results)
+        if not right and (unequal := unequal_sizes(call.events)):
+            return found + unequal
+        how = {"tolerance": ROUNDING, "empty": self.empty(case, call.plan)}
+        also, n = counted_wrongly(call.plan), call.plan["dataset_size"]
+        return found + mean_on_all(results, held_by_ranks(call.plan), "samples", expected, n, also, finding, **how)
+
+
+CHECK = DistributedAccuracy()

@@ -1,0 +1,221 @@
+"""The check of `samples_seen`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from operator import eq
+from typing import Any
+
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import Rank, RankCheck
+from autograde.contract.schema import array, record, string
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.judged import JudgedRun
+
+from .common import finding as form_finding
+from .common import listed, listed_value, not_ints
+
+Orders = Sequence[Sequence[Sequence[int]]]  # by epoch and rank, indices in the order in which they are drawn
+Ids = Sequence[int | None]  # None stands for an entry that is no whole number
+
+finding = Findings("""
+not-per-epoch 2
+What is returned has no list for each epoch.
+
+wrong-number-of-epochs 2
+{expected} epochs were asked for, and {n} come back.
+
+batches-not-flattened 1
+An epoch's list holds whole batches. It is to hold the ids, one after the other.
+
+no-set-epoch 2
+In every epoch the samples come in the order that the sampler had before the call. It never hears of an epoch.
+
+set-epoch-too-late 2
+The first epoch has the order that the sampler had before the call, and each later one that of the epoch before. When
+does the sampler hear of an epoch, and when does it put its samples in order?
+
+constant-epoch 2
+Every epoch has the order of epoch {epoch}.
+
+epochs-from-1 1
+The first epoch has the order of epoch 1, the second that of epoch 2. They are counted from 0.
+
+epoch-differs-by-rank 2
+In the same epoch, the ranks' samplers are set to different ones: {epochs}. Then they do not share out one and the same
+order.
+
+other-epochs 2
+The epochs have the orders of epochs {actual}, where {expected} are expected (None: that which the sampler had before).
+
+empty-epoch 2
+There are no samples in epoch {epoch}. What was gone through once may have nothing left.
+
+epochs-run-together 1
+The list of an epoch also holds samples of the epochs before it.
+
+indices-not-ids 2
+The list holds the positions of samples in the data set, not the ids that the loader yields.
+
+order-lost 1
+The ids are those that the loader yields, but not in its order.
+
+other-ranks-samples 1
+The list of a rank also holds samples of other ranks.
+
+wrong-ids 2
+In epoch {epoch}, the ids are not those that the loader yields.
+
+smaller-batch-dropped 1
+The last batch is missing, which is smaller than the others.
+""")
+
+
+class SamplesSeen(RankCheck, JudgedRun):
+    """The ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
+
+    todo, points = "samples_seen", 3
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Loaders with a last, smaller batch, used more than once; on 4 ranks and on 3."""
+
+        def case(size: int, own: int, batch_size: int, *epochs: int) -> dict:
+            samples = own * size - rng.randint(1, size - 1)
+
+            def order() -> list[list[int]]:
+                dealt = rng.sample(range(samples), samples)
+                dealt += dealt[: own * size - samples]
+                return [dealt[own * rank : own * (rank + 1)] for rank in range(size)]
+
+            orders = [order() for _ in range(max(epochs) + 2)]
+            ids = rng.sample(range(10**6, 10**12), samples)
+            plan = {"orders": orders, "before": order(), "epochs": epochs}
+            return {"size": size, "ids": ids, "batch_size": batch_size, **plan}
+
+        cases = [case(4, rng.choice([5, 7]), 2, 3, 2), case(3, rng.choice([5, 8]), 3, 4, 1)]
+        return cases
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
+        """The student's function on one loader, again and again."""
+        from torch.utils.data import DataLoader, Sampler
+
+        class GivenOrders(Sampler):
+            """Yields the order that the case has for the epoch, and one of its own for all others."""
+
+            epoch = None
+
+            def set_epoch(self, epoch: int) -> None:
+                self.epoch = epoch
+
+            def __iter__(self) -> Any:
+                orders = case["orders"]
+                known = any(self.epoch == epoch for epoch in range(len(orders)))
+                return iter(orders[int(self.epoch)][rank.rank] if known else case["before"][rank.rank])
+
+            def __len__(self) -> int:
+                return len(case["before"][rank.rank])
+
+        samples_seen, seen = subject.load(), []
+        loader = DataLoader(case["ids"], batch_size=case["batch_size"], sampler=GivenOrders())
+        most = len(case["orders"]) * len(case["ids"]) + 10
+        for epochs in case["epochs"]:
+            returned = samples_seen(loader, epochs)
+            outer = listed(returned, most=epochs + 10)
+            lists = returned if isinstance(returned, (list, tuple)) else []
+            seen.append({"type": outer["type"], "lists": [listed(each, most) for each in lists[: epochs + 10]]})
+        return seen
+
+    def shape(self, case: dict) -> dict:
+        """For each call, a list of ids for each epoch that came back."""
+        call = record(type=string(), lists=array(listed_value(), most=max(case["epochs"]) + 10))
+        return array(call, len(case["epochs"]))
+
+    def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
+        """The form of what came back, then the order of each epoch."""
+        for place, (epochs, *calls) in enumerate(zip(case["epochs"], *results, strict=True)):
+            before = case["epochs"][place - 1] - 1 if place else None
+            lists = [[each["ids"] for each in call["lists"]] for call in calls]
+            if found := form_mistakes(epochs, calls) or epoch_mistakes(case, before, lists):
+                return found  # the next call begins with another sampler than it would after a right answer
+        return []
+
+
+def form_mistakes(epochs: int, calls: list[dict]) -> list[Finding]:
+    """What keeps the values that the ranks returned from being read."""
+    for call in calls:
+        if call["type"] != "list":
+            return [form_finding("not-a-list", type=call["type"])]
+        if call["lists"] and all(each["type"] in ("int", "Tensor of torch.int64") for each in call["lists"]):
+            return [finding("not-per-epoch")]
+        if len(call["lists"]) != epochs:
+            return [finding("wrong-number-of-epochs", n=len(call["lists"]), expected=epochs)]
+        if any(None in each["ids"] for each in call["lists"]):
+            return [finding("batches-not-flattened")]
+    return not_ints([each for call in calls for each in call["lists"]])
+
+
+def epoch_mistakes(case: dict, before: int | None, lists: Sequence[Sequence[Ids]]) -> list[Finding | Diagnosis]:
+    """What is wrong with the ids that the ranks saw, [rank][epoch], where epochs 0, 1, 2, ... are expected.
+
+    case: `ids` of the samples by index; `orders` that a sampler yields once it is set to an epoch; `before`, that which
+    it yields before, by rank. before: the epoch that it was set to when the first of these began, None for none.
+    """
+    ids, orders = case["ids"], {None: case["before"], **dict(enumerate(case["orders"]))}
+    expected = [*range(len(lists[0]))]
+
+    def order_of(epoch: int | None, rank: int) -> list[int]:
+        return [ids[i] for i in orders[epoch][rank]]
+
+    def seen_by_all(epochs: Sequence[int | None]) -> list[list[list[int]]]:
+        return [[order_of(epoch, rank) for epoch in epochs] for rank in range(len(lists))]
+
+    rows = []
+    for rank, own in enumerate(lists):
+        known = {tuple(order_of(epoch, rank)): epoch for epoch in reversed(orders)}
+        if strange := [place for place, each in enumerate(own) if tuple(each) not in known]:
+            name = strange_list(ids, [*orders.values()], rank, own[strange[0]])
+            return [finding(name, epoch=strange[0])]
+        rows.append([known[tuple(each)] for each in own])
+    candidates = {"no-set-epoch": [before] * len(expected), "epochs-from-1": [epoch + 1 for epoch in expected]}
+    if len(expected) > 1:
+        candidates["set-epoch-too-late"] = [before, *expected[:-1]]
+        candidates |= {f"constant-epoch/{epoch}": [epoch] * len(expected) for epoch in orders}
+    about = {"epoch": rows[0][0], "actual": ", ".join(map(str, rows[0])), "expected": ", ".join(map(str, expected))}
+    if other := next((row for row in rows if row != rows[0]), None):
+        at = next(place for place in expected if other[place] != rows[0][place])
+        about["epochs"] = f"{rows[0][at]} and {other[at]}"
+
+    def known_mistake(key: str) -> Finding:
+        return finding(key, **about)
+
+    would_give = {key: seen_by_all(epochs) for key, epochs in candidates.items()}
+    generic = "epoch-differs-by-rank" if other else "other-epochs"
+    found = diagnose("epochs", lists, seen_by_all(expected), would_give, known_mistake, generic, eq)
+    return [found] if found.otherwise else []
+
+
+def strange_list(ids: Sequence[int], orders: Orders, rank: int, got: Ids) -> str:
+    """The name of the mistake in a list of ids that no epoch of this rank can give."""
+    own = [[ids[i] for i in order[rank]] for order in orders]
+    everyone = [{ids[i] for i in chain.from_iterable(order)} for order in orders]
+    length = len(own[0])
+    if not got:
+        return "empty-epoch"
+    if all(i < len(ids) for i in got):
+        return "indices-not-ids"
+    if len(got) < length and got in [order[: len(got)] for order in own]:
+        return "smaller-batch-dropped"
+    if sorted(got) in [sorted(order) for order in own]:
+        return "order-lost"
+    if len(got) > length and all([*got[start : start + length]] in own for start in range(0, len(got), length)):
+        return "epochs-run-together"
+    if any({*mine} < {*got} <= all_ for mine, all_ in zip(own, everyone, strict=True)):
+        return "other-ranks-samples"
+    return "wrong-ids"
+
+
+CHECK = SamplesSeen()

@@ -1,0 +1,84 @@
+"""The check of `make_loader`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import Rank
+from autograde.contract.schema import array, boolean, integer, record
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.numbered_net import NumberedSet, ids_of
+from autograde.probes.simulated_node import seeded_apart, simulated_node
+from autograde.verdicts.orders import MANY, SamplerOrders
+from autograde.verdicts.shards import loader_mistakes
+
+from .common import HorovodCheck, seeds
+
+finding = Findings("""
+no-sampler 3
+The loader's sampler has no `set_epoch`: it cannot deal out samples anew for each epoch.
+""")
+
+
+class MakeLoader(HorovodCheck):
+    """What the ranks draw, by the samples' numbers."""
+
+    todo, points = "make_loader", 3
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Samples that ranks do not divide, on nodes of two; fewer samples than ranks."""
+        cases = [self.draw(rng, 4, 4 * rng.randint(8, 9) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
+        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2)]
+        return cases
+
+    def draw(self, rng: random.Random, size: int, samples: int, batch_size: int, local_size: int) -> dict:
+        """One case. The first epoch comes again at the end, and the first seed too."""
+        first, second = rng.sample(range(1, 50), 2)
+        seed, other = rng.sample(range(1000), 2)
+        shape = {"size": size, "samples": samples, "batch_size": batch_size, "local_size": local_size}
+        return shape | {"epochs": [first, second, first], "seeds": [seed, seed, other]} | seeds(rng, "data")
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
+        """What the student's loaders draw in some epochs."""
+        seen = []
+        with seeded_apart(rank.rank), simulated_node(rank.rank % case["local_size"], case["local_size"]):
+            make_loader = subject.load()
+            for seed in case["seeds"]:
+                loader = make_loader(NumberedSet(case["samples"], case["data"]), case["batch_size"], seed)
+                set_epoch, epochs = getattr(loader.sampler, "set_epoch", None), []
+                for epoch in case["epochs"]:
+                    if set_epoch is not None:
+                        set_epoch(epoch)
+                    epochs.append([ids_of(inputs) for inputs, _ in loader])
+                seen.append({"set_epoch": set_epoch is not None, "epochs": epochs})
+        return seen
+
+    def shape(self, case: dict) -> dict:
+        """Batches of each epoch of each loader."""
+        epochs = array(array(array(integer(), least=1)), len(case["epochs"]))
+        return array(record(set_epoch=boolean(), epochs=epochs), len(case["seeds"]))
+
+    def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
+        """The shares first, then the orders where there are enough samples for them."""
+        samples, found = case["samples"], []
+        if not all(loader["set_epoch"] for own in results for loader in own):
+            found.append(finding("no-sampler"))
+        for loader in zip(*results, strict=True):
+            epochs = [*zip(*(own["epochs"] for own in loader), strict=True)]
+            if shares := loader_mistakes(samples, case["batch_size"], epochs, case["local_size"]):
+                return found + shares
+        if samples < MANY:
+            return found
+        samplers = [[samples, False, seed] for seed in case["seeds"]]
+        passes = [[which, epoch] for which in range(len(samplers)) for epoch in case["epochs"]]
+        drawn = [[[*chain(*epoch)] for loader in own for epoch in loader["epochs"]] for own in results]
+        orders = SamplerOrders(len(results), samplers, passes, drawn)
+        return found + (orders.changes() or orders.repeats())
+
+
+CHECK = MakeLoader()

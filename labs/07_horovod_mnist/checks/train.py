@@ -1,0 +1,122 @@
+"""The check of `train`: whole runs, with right functions for the earlier TODOs, which record what they are given."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import Any, ClassVar
+
+from autograde.contract.calls import described, meet
+from autograde.contract.rank_check import Rank
+from autograde.contract.schema import (
+    array,
+    boolean,
+    described_value,
+    integer,
+    number,
+    optional,
+    record,
+    string,
+    tuple_of,
+)
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
+from autograde.probes.checkpoint_files import read_checkpoint, recorded_saves
+from autograde.probes.simulated_node import seeded_apart, simulated_node
+from autograde.verdicts.checkpoints import FILE
+
+from .common import MOMENTUM, STATE, HorovodCheck, seeds
+from .stand_ins import TESTS, stand_ins
+from .training import KEYS, run_mistakes
+
+
+class Train(HorovodCheck):
+    """Three epochs: the history, the models at the end, and the checkpoints on the way."""
+
+    todo, points = "train", 4
+    prices: ClassVar = {
+        "not-a-float": 0.5,
+        "wrong-rank-writes": 1,
+        "nothing-written": 1.5,
+        "not-loadable": 1.5,
+        "not-a-dict": 1.5,
+        "model-missing": 1.5,
+    }
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Ranks on nodes of two, and on one."""
+        cases = [self.draw(rng, 4, 2)]
+        return cases
+
+    def draw(self, rng: random.Random, size: int, local_size: int) -> dict:
+        """One case, in which each rank draws five samples an epoch, three and two."""
+        samples = 5 * size - 1
+
+        def order() -> list[list[int]]:
+            ids = rng.sample(range(samples), samples)
+            return [[*ids, *ids][rank : 5 * size : size] for rank in range(size)]
+
+        case = {"size": size, "local_size": local_size, "samples": samples, "batch_size": 3, "tests": 2 * size + 1}
+        case |= {"epochs": 3, "momentum": MOMENTUM, "lr": round(rng.uniform(0.02, 0.04), 4)}
+        case |= {"models": rng.sample(range(2**31), size), "orders": [order() for _ in range(3)], "other": order()}
+        return case | {"losses": [rng.uniform(0, 2) for _ in range(3)]} | seeds(rng, "data", "test_data", "seed")
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> dict:
+        """The student's `train`."""
+        comm, path = rank.comm, os.path.join(rank.folder, "model.pt")
+        log: dict = {name: [] for name in ("forwards", "drawn", "loaders", "epochs", "saves")}
+        log |= {"begin": None, "evaluated": False}
+
+        def after() -> int:
+            """How many batches, or epochs of the stand-in, the model was trained on by now."""
+            return len(log["drawn"]) + sum(max(ids, default=0) < TESTS for ids, *_ in log["forwards"])
+
+        def shown(net: NumberedNet, ids: list[int]) -> None:
+            log["begin"] = log["begin"] or state_of(net)
+            log["forwards"].append([ids, net.training, after()])
+
+        model = NumberedNet(case["models"][comm.rank], follows=0.0, record=shown)
+        sets = NumberedSet(case["samples"], case["data"]), NumberedSet(case["tests"], case["test_data"], first=TESTS)
+        place = simulated_node(comm.rank % case["local_size"], case["local_size"])
+        with seeded_apart(comm.rank), place, recorded_saves(log["saves"], after):
+            train, began = subject.load(**stand_ins(case, comm, log)), time.perf_counter()
+            history = train(model, *sets, case["epochs"], case["batch_size"], case["lr"], case["seed"], path)
+            elapsed = time.perf_counter() - began
+            meet(comm)
+            file = read_checkpoint(path)
+        return {**log, "history": plain_history(history), "elapsed": elapsed, "file": file, "state": state_of(model)}
+
+    def shape(self, case: dict) -> dict:
+        """What was called, drawn, written and returned."""
+        entry = record(keys=array(string()), **dict.fromkeys(KEYS, described_value()))
+        return record(
+            begin=optional(STATE),
+            state=STATE,
+            forwards=array(tuple_of([array(integer()), boolean(), integer()])),
+            drawn=array(array(array(integer()))),
+            loaders=array(array(integer(), 3)),
+            epochs=array(integer()),
+            evaluated=boolean(),
+            history=optional(array(entry)),
+            elapsed=number(0),
+            saves=array(record(after=integer(), content={})),
+            file=FILE,
+        )
+
+    def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
+        """All there is to be said of a run."""
+        return run_mistakes(case, results)
+
+
+def plain_history(history: Any) -> list[dict] | None:
+    """On a rank: a history as plain data, each value as `described`; None where it is no list of dicts."""
+    if not isinstance(history, (list, tuple)) or not all(isinstance(entry, dict) for entry in history):
+        return None
+    return [
+        {"keys": [str(key) for key in entry], **{key: described(entry.get(key)) for key in KEYS}} for entry in history
+    ]
+
+
+CHECK = Train()

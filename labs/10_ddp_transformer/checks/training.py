@@ -1,0 +1,280 @@
+"""What is wrong with a training of a few epochs that is stopped and resumed: its epochs, its steps, what came of it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from functools import partial
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.verdicts.checkpoints import each_epoch
+from autograde.verdicts.checkpoints import finding as of_checkpoints
+from autograde.verdicts.diagnosis import diagnose
+
+from .training_plan import Step, everyones_batches, in_one_process, in_steps
+
+CLOSE = 1e-6  # relative: a loss may have gone through float32
+RESUMED = 1e-5  # how far weights may be off after a resume, on more than two ranks
+
+finding = Findings("""
+save-on-rank-0 4
+A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it decides by itself who
+writes, and lets nobody go before that is done.
+
+sampler-not-told 1
+The loader's sampler is never told the epoch, so each of {count} epochs has the same order.
+
+set-epoch-from-0 1
+After a resume the sampler is told the epochs {seen}; expected are {expected}. The first ones' order comes a second
+time.
+
+set-epoch-late 1
+The sampler is told an epoch when that has begun already: the orders are those of the epochs {seen}; expected are
+{expected}.
+
+epoch-shifted 1
+The sampler is told the epochs {seen}; expected are {expected}. They are counted from 0.
+
+not-resumed 2
+A checkpoint of epoch {last} is there, and training begins again with epoch 0: {seen}.
+
+epoch-repeated 1.5
+After a checkpoint of epoch {last} the epochs are {seen}. Epoch {last} was finished: it is trained twice.
+
+epoch-skipped 1.5
+The epochs are {seen}; expected are {expected}. One is left out.
+
+epochs-counted-anew 1.5
+Called with epochs={until} where {start} are done already, it runs {seen}: `epochs` counts from the very first run.
+
+trains-when-done 1.5
+All {until} epochs are done according to the checkpoint, and yet it runs {seen}.
+
+unexpected-epochs 1.5
+The epochs that it runs are {seen}; expected are {expected}.
+
+ranks-disagree 2
+The ranks run different epochs: {seen}.
+
+leftovers-dropped 1.5
+The last {left} of {places} micro-batches of an epoch, which do not fill a step of {most}, are left out.
+
+leftovers-carried 1.5
+What is left at the end of an epoch, {left} of {places} micro-batches, goes into the first step of the next one. A
+checkpoint between the two would lose it.
+
+not-accumulated 1.5
+Each micro-batch has a step of its own. Expected are {most} in a step.
+
+one-step-an-epoch 1.5
+All {places} micro-batches of an epoch go into one step. Expected are {most} in a step.
+
+state-not-loaded 2
+After a resume it goes on with a new model. What is in the checkpoint never comes to it.
+
+other-weights 2
+The weights at the end are not those of training on these epochs in steps of {most} micro-batches: off by {off:.2g}.
+
+no-losses 1
+What is returned is of type {kind}, not a list of floats.
+
+not-floats 0.5
+The list that is returned holds what is of type {kind}, not floats.
+
+last-epoch-only 1
+The losses that are returned are those of the last epoch alone. Expected are those of all steps made in this call.
+
+losses-per-epoch 1
+There is one number for each epoch in the list that is returned. Expected is what each step returned.
+
+wrong-losses 1
+The training is right, but the list that is returned is not what its steps returned, one after another: {count} numbers,
+and {expected} are expected.
+
+nothing-kept 2
+Rank {rank} was killed in the middle of epoch 1, and there is no checkpoint of epoch 0 to go on from: {seen}.
+
+never-stopped 2
+Rank {rank} was to be killed in the middle of epoch 1, and that never came.
+
+resumed-differs 2
+Killed and resumed, the training ends with other weights than without: off by {off:.2g}.
+""")
+
+
+def runs_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
+    """What is wrong with runs of `train` that came to their end; a call counts only where those before it were right.
+
+    case: `training`, see `draw_training`; `epochs`, up to which each call in a run is to train; `kill`; `fresh`.
+    """
+    found: list[Finding | Diagnosis] = []
+    for number, (start, until) in enumerate(zip([0, *case["epochs"]], case["epochs"], strict=False)):
+        calls = [result["whole"][number] for result in results]
+        found += call_mistakes(case["training"], start, until, calls, case["fresh"])
+        if settle([found]):
+            return found
+    if not case["kill"]:
+        return found
+    if any(result["resumed"] is None for result in results):
+        return [*found, finding("never-stopped", rank=case["kill"]["rank"])]
+    return found + kill_mistakes(case, results)
+
+
+def call_mistakes(
+    training: dict, start: int, until: int, calls: Sequence[dict], fresh: int
+) -> list[Finding | Diagnosis]:
+    """What is wrong with one call of `train` that begins after `start` epochs and is to end after `until`.
+
+    calls: of each rank, as the check's schema has them. fresh: seed of the model that it is given.
+    """
+    seen = calls[0]["epochs"]
+    if any(call["epochs"] != seen for call in calls):
+        return [finding("ranks-disagree", seen="; ".join(str(call["epochs"]) for call in calls))]
+    found: list[Finding | Diagnosis] = [epochs_run(seen, start, until)]
+    if settle([found]):
+        return found
+    places = [everyones_batches(training, epoch) for epoch in range(until)]
+    before = [step for each in places[:start] for step in in_steps(each, training["accumulate"])]
+    steps = [step for each in places[start:] for step in in_steps(each, training["accumulate"])]
+    losses, weights = in_one_process(training, before + steps)
+    if steps:
+        found.append(weights_after(training, before, places[start:], calls, weights, fresh if start else None))
+        if settle([found]):
+            return found
+        files = calls[0]["files"]
+        if len(files) != until - start + 1 or files[-1] is None:
+            found.append(of_checkpoints("nothing-written"))
+        else:
+            found.append(each_epoch(files, start))
+    return found + returned(calls, losses[len(before) :], until - start)
+
+
+def epochs_run(seen: Sequence[int], start: int, until: int) -> Diagnosis:
+    """What is wrong with the epochs that the sampler was told, where start, ..., until - 1 are expected."""
+    expected = [*range(start, until)]
+    candidates = {
+        "sampler-not-told": [0] * len(expected),
+        "sampler-not-told/once": [start] * len(expected),
+        "epoch-shifted": [epoch + 1 for epoch in expected],
+    }
+    if start or [*seen] in (expected[1:], expected[:-1]):  # who skips one after a resume need not do it at the start
+        candidates |= {"epoch-skipped": expected[1:], "epoch-skipped/last": expected[:-1]}
+    if start:
+        candidates |= {
+            "set-epoch-from-0": [*range(len(expected))],
+            "not-resumed": [*range(until)],
+            "epoch-repeated": [start - 1, *expected],
+            "epochs-counted-anew": [*range(start, start + until)],
+            "trains-when-done": expected or [start],
+        }
+    candidates["set-epoch-late"] = [0, *expected][: len(expected)]
+    about = {"seen": listed(seen), "expected": listed(expected), "count": len(seen)}
+    told = partial(finding, **about, last=start - 1, start=start, until=until)
+    return diagnose("epochs", [*seen], expected, candidates, told, "unexpected-epochs", operator.eq)
+
+
+def weights_after(
+    training: dict,
+    before: list[Step],
+    places: list[list[Step]],
+    calls: Sequence[dict],
+    expected: list[float],
+    fresh: int | None,
+) -> Diagnosis:
+    """What is wrong with the weights after the right epochs: how were their micro-batches put together?
+
+    before: the steps of the epochs before this call. places: of each epoch of it, the micro-batches by place. fresh:
+    seed of the model that came, where it was to be loaded.
+    """
+    rows = [call["weights"] for call in calls]
+    if all_close(rows, expected):  # each of the candidates below would take as long as all the rest
+        return Diagnosis("weights")
+    most, count = training["accumulate"], len(places[0])
+    left = count % most
+
+    def after(plan: Sequence[Step]) -> list[float]:
+        return in_one_process(training, [*before, *plan])[1]
+
+    def cut(most: int, until: int = count) -> list[Step]:
+        return [step for each in places for step in in_steps(each[:until], most)]
+
+    across = in_steps([place for each in places for place in each], most)
+    candidates = {
+        "leftovers-dropped": after(cut(most, count - left)),
+        "leftovers-carried": after(across),
+        "leftovers-carried/dropped": after([step for step in across if len(step) == len(across[0])]),
+        "not-accumulated": after(cut(1)),
+        "one-step-an-epoch": after(cut(count)),
+    }
+    if fresh is not None:
+        candidates["state-not-loaded"] = in_one_process(training, cut(most), fresh)[1]
+    off = max(distance(row, expected) for row in rows)
+    told = partial(finding, left=left, places=count, most=most, off=off)
+    return diagnose("weights", rows, expected, candidates, told, "other-weights", all_close)
+
+
+def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> list[Finding | Diagnosis]:
+    """What is wrong with the lists that the ranks returned. expected: the losses of the steps. epochs: how many ran."""
+    if others := [call["kind"] for call in calls if call["losses"] is None]:
+        return [finding("no-losses", kind=others[0])]
+    rows = [[each["value"] for each in call["losses"]] for call in calls]
+    steps = len(expected) // max(1, epochs)  # of an epoch
+    by_epoch = [expected[number * steps : number * steps + steps] for number in range(epochs)]
+    candidates = {
+        "last-epoch-only": by_epoch[-1] if by_epoch else [],
+        "losses-per-epoch": [sum(own) / steps for own in by_epoch],
+        "losses-per-epoch/summed": [sum(own) for own in by_epoch],
+        "losses-per-epoch/last": [own[-1] for own in by_epoch],
+    }
+    told = partial(finding, count=len(rows[0]), expected=len(expected))
+    found: list[Finding | Diagnosis] = [
+        diagnose("losses", rows, expected, candidates, told, "wrong-losses", all_near),
+    ]
+    kinds = [each["type"] for call in calls for each in call["losses"] if not each["float"]]
+    return found if settle([found]) or not kinds else [*found, finding("not-floats", kind=kinds[0])]
+
+
+def kill_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
+    """What is wrong with a training that was killed and resumed.
+
+    The weights must be those of the training that was not killed: on two ranks bit for bit, on more but for rounding,
+    as DistributedDataParallel sums the first step of a fresh process in another order.
+    """
+    kill, training, kept = case["kill"], case["training"], results[0]["found"]
+    if kept != kill["epoch"] - 1:
+        seen = "there is none" if kept is None else f"it says epoch {kept}" if kept >= 0 else "what is there is broken"
+        return [finding("nothing-kept", rank=kill["rank"], seen=seen)]
+    resumed = [result["resumed"][0] for result in results]
+    found = call_mistakes(training, kill["epoch"], case["epochs"][0], resumed, case["fresh"])
+    off = max(distance(result["resumed"][0]["weights"], result["whole"][0]["weights"]) for result in results)
+    if not settle([found]) and off > (0 if training["size"] == 2 else RESUMED):
+        found.append(finding("resumed-differs", off=off))
+    return found
+
+
+def all_close(rows: Sequence[Sequence[float | None]], expected: Sequence[float]) -> bool:
+    """Whether the weights of all ranks are these but for rounding."""
+    return all(distance(row, expected) <= CLOSE for row in rows)
+
+
+def all_near(rows: Sequence[Sequence[float | None]], expected: Sequence[float]) -> bool:
+    """Whether the losses of all ranks are these but for rounding."""
+
+    def near(value: float | None, loss: float) -> bool:
+        return value is not None and math.isclose(value, loss, rel_tol=CLOSE)
+
+    return all(len(row) == len(expected) and all(map(near, row, expected)) for row in rows)
+
+
+def distance(actual: Sequence[float | None], expected: Sequence[float | None]) -> float:
+    """The largest difference of two rows of numbers, relative to the largest expected; infinite for others."""
+    if len(actual) != len(expected) or None in actual or None in expected or not expected:
+        return math.inf
+    return max(abs(one - other) for one, other in zip(actual, expected, strict=True)) / max(map(abs, expected))
+
+
+def listed(epochs: Sequence[int]) -> str:
+    """``0, 1, 2``, or ``none``."""
+    return ", ".join(map(str, epochs)) or "none"

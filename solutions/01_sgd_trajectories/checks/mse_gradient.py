@@ -1,0 +1,93 @@
+"""The check of `mse_gradient`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import Rank, RankCheck
+from autograde.contract.schema import array, numbers, optional, record, string
+from autograde.contract.verdict import Finding
+from autograde.verdicts.judged import JudgedRun
+from autograde.verdicts.judged import finding as judged
+from autograde.verdicts.one_process import row_of
+
+from .line_fit import draw_line_problem, gradient_mistakes, mistake, tensors
+
+finding = Findings("""
+uses-backward 1
+Under torch.inference_mode() it raised {raised}. Elsewhere it ran: do without autograd.
+
+not-two-numbers 2
+Two numbers, dm and dn, are expected for a batch of {n}. You return {problem}.
+
+wrong-slope 2
+For a batch of {n} you return ({dm:.5g}, {dn:.5g}). A small step changes the loss by other amounts.
+""")
+
+
+class MseGradient(RankCheck, JudgedRun):
+    """The gradient of the mean squared error at random points, in both precisions."""
+
+    todo, points, deadline = "mse_gradient", 2, 10.0
+    prices = MappingProxyType({"sum-not-mean": 1, "wrong-sign": 1, "argument-changed": 0.5})
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Batches of several sizes."""
+        cases = [draw_line_problem(rng, 7), draw_line_problem(rng, 5, "float32")]
+        ### BEGIN HIDDEN CASES
+        cases += [draw_line_problem(rng, 1), draw_line_problem(rng, 9)]
+        ### END HIDDEN CASES
+        return cases
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> dict:
+        """A call where autograd is off; where that raises, also one where it is on."""
+        mse_gradient = subject.load()
+
+        def call(inference: bool) -> dict:
+            x, y = (rank.argument(name, values) for name, values in zip("xy", tensors(case), strict=True))
+            with torch.inference_mode(inference):
+                returned = mse_gradient(*case["start"], x, y)
+            seen = {"values": None, "problem": None, "raised": None, "changed": rank.changed()}
+            try:
+                values = [float(value.item() if hasattr(value, "item") else value) for value in returned]
+                return seen | ({"values": values} if len(values) == 2 else {"problem": f"{len(values)} numbers"})
+            except Exception as error:
+                return seen | {"problem": f"`{type(returned).__name__}` ({type(error).__name__}: {error})"}
+
+        try:
+            return call(inference=True)
+        except NotImplementedError:
+            raise
+        except Exception as error:
+            return call(inference=False) | {"raised": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+    def shape(self, case: dict) -> dict:
+        """Two numbers, or why there are not two."""
+        text = optional(string())
+        return record(values=optional(numbers(2)), problem=text, raised=text, changed=array(string()))
+
+    def judge(self, case: dict, results: list[dict]) -> Iterable[Finding]:
+        """Compare with autograd, and with what the known mistakes would give."""
+        [seen], n = results, len(case["x"])
+        if seen["raised"]:
+            yield finding("uses-backward", raised=seen["raised"])
+        for name in seen["changed"]:
+            yield judged("argument-changed", which=name)
+        if seen["values"] is None:
+            yield finding("not-two-numbers", n=n, problem=seen["problem"])
+            return
+        pair = row_of(seen["values"]).tolist()
+        mistakes = gradient_mistakes(case["x"], case["y"], case["start"], pair)
+        if mistakes is None:
+            yield finding("wrong-slope", n=n, dm=pair[0], dn=pair[1])
+        yield from map(mistake, mistakes or ())
+
+
+CHECK = MseGradient()

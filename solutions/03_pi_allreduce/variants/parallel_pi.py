@@ -1,0 +1,115 @@
+"""Right answers to `parallel_pi`, and mistakes that people make."""
+
+ANSWERS = """
+import numpy as np
+from mpi4py import MPI
+def parallel_pi(comm, intervals):
+    rank, size = comm.rank, comm.size
+== shares_the_other_way
+    return comm.allreduce(partial_sum(f, intervals, rank=size - 1 - rank, size=size))
+== buffers
+    mine, total = np.array([partial_sum(f, intervals, rank, size)]), np.zeros(1)
+    comm.Allreduce(mine, total, op=MPI.SUM)
+    return float(total[0])
+== in_place
+    total = np.array(partial_sum(f, intervals, rank, size))
+    comm.Allreduce(MPI.IN_PLACE, [total, MPI.DOUBLE])
+    return total.item()
+== request
+    mine, total = np.array([partial_sum(f, intervals, rank, size)]), np.empty(1)
+    request = comm.Iallreduce(mine, total)
+    request.Wait()
+    return total[0]
+== waitall
+    total = np.array([partial_sum(f, intervals, rank, size)])
+    MPI.Request.Waitall([comm.Iallreduce(MPI.IN_PLACE, total)])
+    return float(total[0])
+== own_way_to_add
+    return comm.allreduce(partial_sum(f, intervals, rank, size), op=lambda a, b: a + b)
+== average_undone
+    return size * comm.allreduce(partial_sum(f, intervals, rank, size) / size)
+== alone_without
+    return partial_sum(f, intervals, rank, size) if size == 1 else comm.allreduce(partial_sum(f, intervals, rank, size))
+== inline
+    return comm.allreduce(np.sum(f((np.arange(rank, intervals, size) + 0.5) / intervals))) / intervals
+== own_arithmetic
+    mine = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size))
+    return comm.allreduce(mine / intervals)
+== remainder_lost: remainder-lost, uneven
+    few = intervals // size
+    return comm.allreduce(np.sum(f((np.arange(rank * few, (rank + 1) * few) + 0.5) / intervals))) / intervals
+== last_takes_the_rest: unbalanced, last rank
+    few = intervals // size
+    i = np.arange(rank * few, intervals if rank == size - 1 else (rank + 1) * few)
+    return comm.allreduce(np.sum(f((i + 0.5) / intervals))) / intervals
+== shares_overlap: overlapping-shares, trapezoids
+    i = np.arange(rank * intervals // size, min((rank + 1) * intervals // size + 1, intervals))
+    return comm.allreduce(np.sum(f((i + 0.5) / intervals))) / intervals
+== same_share: overlapping-shares, pi exercise
+    return comm.allreduce(partial_sum(f, intervals, 0, size))
+== everything: everything-on-every-rank, pi exercise
+    return comm.allreduce(partial_sum(f, intervals, 0, 1)) / size
+== everything_summed: everything-on-every-rank, pi exercise
+    return comm.allreduce(np.sum(4 / (1 + ((np.arange(intervals) + 0.5) / intervals) ** 2)) / intervals)
+== everything_alone: everything-on-every-rank, pi exercise
+    return sum(partial_sum(f, intervals, r, size) for r in range(size))
+== no_reduction: no-reduction, pi exercise
+    return partial_sum(f, intervals, rank, size)
+== reduce: reduce-not-allreduce, reduce
+    return comm.reduce(partial_sum(f, intervals, rank, size))
+== reduce_into_zeros: reduce-not-allreduce, reduce
+    total = np.zeros(1)
+    comm.Reduce(np.array([partial_sum(f, intervals, rank, size)]), total, op=MPI.SUM, root=0)
+    return float(total[0])
+== reduce_then_broadcast: other-communication, allreduce
+    return comm.bcast(comm.reduce(partial_sum(f, intervals, rank, size)))
+== gather_and_add: other-communication, allreduce
+    return float(sum(comm.allgather(partial_sum(f, intervals, rank, size))))
+== average: average-for-sum, divided again
+    return comm.allreduce(partial_sum(f, intervals, rank, size)) / size
+== array_returned: not-a-float, allreduce
+    total = np.array([partial_sum(f, intervals, rank, size)])
+    comm.Allreduce(MPI.IN_PLACE, total)
+    return total
+== float32_buffers: float32, float32 < array_returned
+[partial_sum(f, intervals, rank, size)] >>> partial_sum(f, intervals, rank, size), dtype=np.float32
+return total >>> return float(total)
+== float32_result: float32, float32
+    return np.float32(comm.allreduce(partial_sum(f, intervals, rank, size)))
+== slots_for_all: too-many-bytes, allreduce
+    parts, total = np.zeros(size), np.zeros(size)
+    parts[rank] = partial_sum(f, intervals, rank, size)
+    comm.Allreduce(parts, total)
+    return float(total.sum())
+== only_rank_0: collective-skipped, subset of ranks
+    return comm.allreduce(partial_sum(f, intervals, rank, size)) if rank == 0 else partial_sum(f, intervals, rank, size)
+== all_but_rank_0: collective-skipped, subset of ranks
+    return partial_sum(f, intervals, rank, size) if rank == 0 else comm.allreduce(partial_sum(f, intervals, rank, size))
+== in_the_loop: uneven-collectives, allreduce
+    total = 0.0
+    for x in (np.arange(rank, intervals, size) + 0.5) / intervals:
+        total += comm.allreduce(float(f(np.array([x]))[0]) / intervals)
+    return total
+== in_the_loop_over_pieces: allreduce-in-the-loop, allreduce < in_the_loop
+(np.arange(rank, intervals, size) + 0.5) / intervals >>> np.array_split((np.arange(rank, intervals, size) + 0.5) / intervals, 10)
+float(f(np.array([x]))[0]) >>> np.sum(f(x))
+== local_h: local-h, trapezoids
+    return comm.allreduce(partial_sum(f, intervals // size, rank, size))
+== local_h_inline: local-h, trapezoids
+    n = len(range(rank, intervals, size))
+    return comm.allreduce(np.sum(f((np.arange(n) + 0.5) / n)) / n if n else 0.0)
+== world: world-not-comm, world
+    return MPI.COMM_WORLD.allreduce(partial_sum(f, intervals, rank, size))
+== world_shares: world-not-comm, not the world
+    return comm.allreduce(partial_sum(f, intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size))
+== not_waited_for: not-waited-for, request < buffers
+Allreduce(mine, total, op=MPI.SUM) >>> Iallreduce(mine, total)
+== result_dropped: own-part-only, not in place
+    total = partial_sum(f, intervals, rank, size)
+    comm.allreduce(total)
+    return total
+== ends_mpi: starts-or-ends, finalize
+    total = comm.allreduce(partial_sum(f, intervals, rank, size))
+    MPI.Finalize()
+    return total
+"""

@@ -1,0 +1,87 @@
+"""Right answers to `parallel_pi_torch`, and mistakes that people make."""
+
+ANSWERS = r"""
+import torch
+import torch.distributed as dist
+def parallel_pi_torch(intervals):
+    rank, size = dist.get_rank(), dist.get_world_size()
+== handle
+    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    dist.all_reduce(total, async_op=True).wait()
+    return total.item()
+== device_group_and_op
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    total = torch.zeros(1, dtype=torch.double, device=device)
+    total += partial_sum(f, intervals, rank, size)
+    dist.all_reduce(total, op=dist.ReduceOp.SUM, group=dist.group.WORLD)
+    return float(total)
+== own_arithmetic
+    x = (torch.arange(intervals, dtype=torch.float64)[rank::size] + 0.5) / intervals
+    total = ((4 / (1 + x * x)).sum() / intervals).to("cuda" if dist.get_backend() == "nccl" else "cpu")
+    dist.all_reduce(total)
+    return total.item()
+== empty_raises: empty-rank, uneven < own_arithmetic
+torch.arange(intervals, dtype=torch.float64)[rank::size] >>> torch.arange(rank, intervals, size, dtype=torch.float64)
+((4 / (1 + x * x)).sum() / intervals).to("cuda" if dist.get_backend() == "nccl" else "cpu") >>> (4 / (1 + x * x)).sum() / intervals
+== remainder_lost: remainder-lost, uneven
+    few = intervals // size
+    x = (torch.arange(rank * few, (rank + 1) * few, dtype=torch.float64) + 0.5) / intervals
+    total = torch.tensor([f(x.numpy()).sum() / intervals], dtype=torch.float64)
+    dist.all_reduce(total)
+    return total.item()
+== shares_overlap: overlapping-shares, trapezoids < remainder_lost
+few = intervals // size >>> few = -(-intervals // size)
+(rank * few, (rank + 1) * few, dtype=torch.float64) >>> (intervals, dtype=torch.float64)[rank * few : (rank + 1) * few + 1]
+== everything: everything-on-every-rank, pi exercise
+    total = torch.tensor(partial_sum(f, intervals, 0, 1), dtype=torch.float64)
+    dist.all_reduce(total)
+    return total.item() / size
+== average: average-for-sum, divided again < everything
+0, 1 >>> rank, size
+== float32_result: float32, numpy scalar < average
+total.item() / size >>> total.float().item()
+== tensor_returned: not-a-float, ordinary values < average
+total.item() / size >>> total
+== float32: float32, float32 < handle
+, dtype=torch.float64 >>>
+all_reduce(total, async_op=True).wait() >>> all_reduce(total)
+== local_h: local-h, trapezoids < handle
+intervals, rank >>> intervals // size, rank
+all_reduce(total, async_op=True).wait() >>> all_reduce(total)
+== world_shares: world-not-comm, not the world
+    from mpi4py import MPI
+    total = partial_sum(f, intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size)
+    total = torch.tensor(total, dtype=torch.float64)
+    dist.all_reduce(total)
+    return total.item()
+== no_reduction: no-reduction, pi exercise
+    return partial_sum(f, intervals, rank, size)
+== reduce: reduce-not-allreduce, reduce in gloo < handle
+all_reduce(total, async_op=True).wait() >>> reduce(total, dst=0)
+== only_rank_0: collective-skipped, subset of ranks < handle
+dist.all_reduce(total, async_op=True).wait() >>> if rank == 0:\n        dist.all_reduce(total)
+== not_waited_for: not-waited-for, wait < handle
+.wait() >>>
+== starts_a_group: starts-or-ends, init twice < handle
+total = >>> dist.init_process_group("gloo")\n    total =
+all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_process_group()
+== what_all_reduce_returns: no-number, wait
+    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    return dist.all_reduce(total)
+== gather_and_add: other-communication, allreduce
+    parts = [torch.zeros(1, dtype=torch.float64) for _ in range(size)]
+    dist.all_gather(parts, torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64))
+    return sum(part.item() for part in parts)
+== in_the_loop: allreduce-in-the-loop, allreduce
+    total = 0.0
+    for start in range(0, intervals, size):
+        i = [start + rank] if start + rank < intervals else []
+        x = (torch.tensor(i, dtype=torch.float64) + 0.5) / intervals
+        part = torch.tensor(f(x.numpy()).sum() / intervals, dtype=torch.float64)
+        dist.all_reduce(part)
+        total += part.item()
+    return total
+== by_mpi: world-not-comm, ordinary values
+    from mpi4py import MPI
+    return MPI.COMM_WORLD.allreduce(partial_sum(f, intervals, rank, size))
+"""

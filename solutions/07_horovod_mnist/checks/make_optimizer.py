@@ -1,0 +1,187 @@
+"""The check of `make_optimizer`: its learning rate, its options, and how it combines the ranks' gradients."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import Rank, RankCheck
+from autograde.contract.schema import array, number, optional, record, string
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.numbered_net import (
+    SIZES,
+    TRAINED,
+    NumberedNet,
+    NumberedSet,
+    leave_gradient,
+    state_of,
+    vector_of,
+)
+from autograde.probes.simulated_node import seeded_apart, simulated_node
+from autograde.verdicts import one_process
+from autograde.verdicts.judged import JudgedRun, Run
+from autograde.verdicts.replicas import Replicas, Rules, close, cut_into_batches, same_state
+
+from .common import MOMENTUM, STATE, deadlock, seeds
+
+OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")  # of SGD, that change its steps
+
+finding = Findings("""
+no-optimizer 3
+What comes back is of type {kind}; an optimizer is asked for.
+
+lr-not-scaled 1.5
+The learning rate is {lr:g} on {size} ranks, as for one. Their gradients are averaged, so a step for {size} batches
+is as long as one for a single batch.
+
+lr-scaled-by-local-size 1.5
+The learning rate is {times:g} times that of one process, on {size} ranks of which {local} are on a node.
+The batches of all ranks are in a step.
+
+lr-scaled-twice 1.5
+The learning rate is {times:g} times that of one process, on {size} ranks. It was scaled more than once.
+
+wrong-lr 1.5
+The learning rate is {times:g} times that of one process, on {size} ranks.
+
+momentum 1.5
+From the second step on, momentum counts: the optimizer's is {momentum:g}, and {due:g} is asked for.
+
+sgd-options 1
+The optimizer has {options}. That is not SGD's default.
+
+wrong-later-step 2
+The first step is right, and step {step} is not what SGD with this momentum makes of the averages.
+
+no-parameter-names 1
+Horovod does not know the model's names of the parameters: it calls one {name!r}. It matches the ranks'
+gradients by name.
+
+not-by-horovod 3
+The steps are right, but the optimizer is not Horovod's, which averages gradients while others are still computed.
+""")
+
+
+class MakeOptimizer(RankCheck, JudgedRun):
+    """Steps of the optimizer, beside those of the replay in one process."""
+
+    todo, points, needs, deadline = "make_optimizer", 3, "horovod", 20.0
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Ranks on nodes of two, and on one."""
+        cases = [self.draw(rng, 4, 2), self.draw(rng, 3, 3)]
+        ### BEGIN HIDDEN CASES
+        cases += [self.draw(rng, 2, 1), self.draw(rng, 1, 1)]
+        ### END HIDDEN CASES
+        return cases
+
+    def draw(self, rng: random.Random, size: int, local_size: int) -> dict:
+        """Batches for three steps."""
+        orders = [cut_into_batches(rng.sample(range(2 * size), 2 * size), 2) for _ in range(3)]
+        place = {"size": size, "local_size": local_size, "lr": round(rng.uniform(0.01, 0.03), 4)}
+        return {**place, "samples": 2 * size, "orders": orders} | seeds(rng, "model", "data")
+
+    @staticmethod
+    def run(rank: Rank, subject: Any, case: dict) -> dict:
+        """Some steps of the student's optimizer, on samples of this rank's own."""
+        model, data = NumberedNet(case["model"]), NumberedSet(case["samples"], case["data"])
+        with seeded_apart(rank.rank), simulated_node(rank.rank % case["local_size"], case["local_size"]):
+            optimizer = subject.load()(model, case["lr"])
+            seen = {**optimizer_told(optimizer, model), "states": []}
+            for order in case["orders"] if seen["options"] else ():
+                leave_gradient(model, data, order[rank.rank])
+                optimizer.step()
+                seen["states"].append(state_of(model))
+        return seen
+
+    def shape(self, case: dict) -> dict:
+        """Options, names, and the model after each step; nothing of it where there is no optimizer."""
+        options, states = record(**dict.fromkeys(OPTIONS, optional(number()))), array(STATE, most=len(case["orders"]))
+        return record(kind=string(), options=optional(options), names=optional(array(string())), states=states)
+
+    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
+        """What a deadlock says."""
+        return deadlock(run)
+
+    def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
+        """Rate and options; how gradients are combined in the first step; the later steps; names."""
+        for one in results:
+            if one["options"] is None or len(one["states"]) != len(case["orders"]):
+                return [finding("no-optimizer", kind=one["kind"])]
+        options, size = results[0]["options"], case["size"]
+        lr = options["lr"] or 0.0
+        others = option_mistakes(options, MOMENTUM)
+        combined = first_step_mistakes(case, [one["states"][0] for one in results], lr or 1.0)
+        if others:  # they may explain steps that nothing else does
+            combined = [each for each in combined if isinstance(each, Finding) or each.explained]
+        found = rate_mistakes(lr, case["lr"], size, case["local_size"]) + others + combined
+        if any(isinstance(each, Finding) or each.otherwise for each in found):
+            return found
+        expected = Replicas([NumberedNet(case["model"]) for _ in results], case["lr"] * size, Rules(momentum=MOMENTUM))
+        for step, order in enumerate(case["orders"]):
+            expected.epoch(NumberedSet(case["samples"], case["data"]), [[ids] for ids in order])
+            pairs = zip(results, expected.states(), strict=True)
+            if not all(same_state(one["states"][step], state, SIZES) for one, state in pairs):
+                return [finding("wrong-later-step", step=step + 1) if step else one_process.finding("wrong-gradient")]
+        for one in results if size > 1 else ():
+            if one["names"] is None:
+                return [finding("not-by-horovod")]
+            if wrong := [own for own, name in zip(one["names"], TRAINED, strict=False) if own != name]:
+                return [finding("no-parameter-names", name=wrong[0])]
+        return combined
+
+
+def optimizer_told(optimizer: Any, model: NumberedNet) -> dict:
+    """On a rank: the type of what was made, its OPTIONS, and what Horovod calls the model's TRAINED parameters.
+
+    Options and names are None where there are none.
+    """
+    told: dict[str, Any] = {"kind": type(optimizer).__name__, "options": None, "names": None}
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        return told
+    options = {name: optimizer.param_groups[0].get(name) for name in OPTIONS}
+    told["options"] = {name: None if value is None else float(value) for name, value in options.items()}
+    if (names := getattr(optimizer, "_parameter_names", None)) is not None:
+        parameters = dict(model.named_parameters())
+        told["names"] = [str(names.get(parameters[name])) for name in TRAINED]
+    return told
+
+
+def first_step_mistakes(case: dict, states: list[dict], lr: float) -> list[Finding | Diagnosis]:
+    """What is wrong with how much of each rank's gradient is in the ranks' first steps. states: after it, by rank."""
+    model, data = NumberedNet(case["model"]), NumberedSet(case["samples"], case["data"])
+    before = vector_of(state_of(model))
+    batches = [[data.batch(ids)] for ids in case["orders"][0]]
+    parts = one_process.parts_of(model.train(), one_process.mean_over_samples(cross_entropy), batches, TRAINED)
+    return one_process.gradient_mistakes(parts, [(before - vector_of(state)) / lr for state in states])
+
+
+def rate_mistakes(lr: float, alone: float, size: int, local_size: int) -> list[Finding]:
+    """What is wrong with a learning rate that is due to be `size` times that of one process, `alone`."""
+    times = lr / alone
+    if close(times, size):
+        return []
+    about = {"lr": lr, "size": size, "times": times, "local": local_size}
+    if close(times, 1):
+        return [finding("lr-not-scaled", **about)]
+    if close(times, local_size):
+        return [finding("lr-scaled-by-local-size", **about)]
+    return [finding("lr-scaled-twice" if close(times, size * size) else "wrong-lr", **about)]
+
+
+def option_mistakes(options: Mapping[str, float | None], momentum: float) -> list[Finding]:
+    """What is wrong with the options of SGD with `momentum`, which are else to be the defaults, that is 0."""
+    found = []
+    if not close(options["momentum"], momentum):
+        found.append(finding("momentum", momentum=options["momentum"] or 0.0, due=momentum))
+    if others := [f"{name} = {options[name]:g}" for name in OPTIONS[2:] if options[name]]:
+        found.append(finding("sgd-options", options=", ".join(others)))
+    return found
+
+
+CHECK = MakeOptimizer()

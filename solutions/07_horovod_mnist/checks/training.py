@@ -1,0 +1,300 @@
+"""What is wrong with a training run: how it began, what it drew, what its history says, and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
+from autograde.verdicts.checkpoints import content_mistakes, each_epoch, file_mistakes, who_writes
+from autograde.verdicts.checkpoints import finding as of_checkpoints
+from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.means import TOLERANCE, accuracy_on_all, loss_parts, mean_on_all
+from autograde.verdicts.numbers import on_all
+from autograde.verdicts.one_process import finding as of_gradients
+from autograde.verdicts.orders import finding as of_orders
+from autograde.verdicts.replicas import TOLERANCE as STEPS
+from autograde.verdicts.replicas import Replicas, Rules, close, hits_of, same_state
+from autograde.verdicts.shards import loader_mistakes
+from course.world.report import name_ranks
+
+from .make_optimizer import finding as of_optimizers
+from .stand_ins import TESTS, push, score
+from .synchronize_start import start_mistakes
+
+KEYS = ("epoch", "loss", "accuracy", "seconds")
+
+finding = Findings("""
+no-history 4
+What comes back on {who} is no list of {epochs} dicts.
+
+wrong-keys 1
+The dicts of the history have the keys {keys}; expected are {expected}.
+
+history-epochs 0.5
+The epochs in the history are {numbers}. They count from 0.
+
+wrong-seconds 0.5
+The seconds in the history are {seconds}; the whole call took {elapsed:.3g}. Each epoch has its own.
+
+not-trained-at-all 4
+On {who} the model is never trained: not by `train_epoch`, nor by the function itself.
+
+seed-not-passed 1
+The loader is made with seed {actual}; `seed` is {expected}.
+
+batch-size-not-passed 1
+The loader is made with batch size {actual}; `batch_size` is {expected}.
+
+uneven-steps 2
+Rank {rank} trains on {actual} batches in {epochs} epochs. No whole number of them makes an epoch.
+
+eval-while-training 2
+While it is trained, the model is in eval mode.
+
+train-while-evaluating 2
+While it is evaluated, the model is in train mode.
+
+epoch-numbers 1.5
+`train_epoch` is told the epochs {epochs}. They count from 0.
+
+other-loss 2
+The loss of epoch {epoch} is {actual:.6g} in the history. `train_epoch` returned {expected:.6g}.
+
+accuracy-before-epoch 1.5
+The accuracy of epoch {epoch} is that of the model before this epoch. Expected is that after it.
+
+accuracy-on-train-set 1.5
+The accuracy is that on the training set. Expected is that on `test_set`.
+
+other-accuracy 1.5
+The accuracy of epoch {epoch} is {actual:.6g} in the history. The model's on `test_set` is {expected:.6g}.
+
+other-model 2
+After the call, the model of {who} is not the one that this training gives.
+""")
+
+# Rules by which a model may have been trained instead.
+WRONG_RULES = {
+    "own-gradient-only": Rules("own"),
+    "gradients-summed": Rules("sum"),
+    "gradient-carried-over": Rules(zeroed=False),
+    "momentum": Rules(momentum=0.0),
+}
+
+
+def run_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
+    """What is wrong with a run of `train`; case and results as `TrainingRun` has them."""
+    found: list = history_mistakes([r["history"] for r in results], case["epochs"], [r["elapsed"] for r in results])
+    if found and found[0].key in ("no-history", "wrong-keys"):
+        return found
+    if idle := [rank for rank, result in enumerate(results) if result["begin"] is None]:
+        return [*found, finding("not-trained-at-all", who=name_ranks(idle))]
+    run = TrainingRun(case, results)
+    came = [state_of(NumberedNet(seed)) for seed in case["models"]]
+    begun, conduct = start_mistakes(came, [result["begin"] for result in results]), run.conduct()
+    unknown: list[dict] = [dict.fromkeys({**SIZES, **BUFFERS})] * case["epochs"]
+    outcome, states = ([], unknown) if begun or conduct else run.outcome()
+    return [*found, *begun, *conduct, *outcome, *run.checkpoints(states)]
+
+
+def history_mistakes(histories: Sequence[Any], epochs: int, elapsed: Sequence[float]) -> list[Finding]:
+    """What is wrong with the form of the ranks' histories: lists of dicts, their values as `described` gives them.
+
+    elapsed: seconds that the whole call took, by rank.
+    """
+    if wrong := [rank for rank, own in enumerate(histories) if own is None or len(own) != epochs]:
+        return [finding("no-history", who=name_ranks(wrong), epochs=epochs)]
+    for own, whole in zip(histories, elapsed, strict=True):
+        if any(sorted(entry["keys"]) != sorted(KEYS) for entry in own):
+            keys = sorted({key for entry in own for key in entry["keys"]})
+            return [finding("wrong-keys", keys=", ".join(keys) or "none", expected=", ".join(KEYS))]
+        numbers = [entry["epoch"]["value"] for entry in own]
+        if not all(map(close, numbers, range(epochs))):
+            return [finding("history-epochs", numbers=numbers)]
+        seconds = [entry["seconds"]["value"] for entry in own]
+        if any(each is None or each < 0 for each in seconds) or sum(seconds) > whole + 1e-3:
+            shown = ", ".join("none" if each is None else f"{each:.3g}" for each in seconds)
+            return [finding("wrong-seconds", seconds=shown, elapsed=whole)]
+    return []
+
+
+class Epoch(NamedTuple):
+    """What one process gives for an epoch: the ranks' states after it, its losses, and rank 0's model after it."""
+
+    states: list[dict]
+    losses: list[list[float]]
+    model: NumberedNet
+
+
+class TrainingRun:
+    """What the ranks did in a run of `train`, and what is wrong with it.
+
+    case: ``size``, ``local_size``, ``models`` (a seed for each rank), ``samples`` and ``data`` of the training set,
+    ``tests`` and ``test_data`` of the test set, ``epochs``, ``batch_size``, ``lr``, ``seed``, and ``losses`` that the
+    stand-in for `train_epoch` returns. results: by rank.
+    """
+
+    def __init__(self, case: dict, results: Sequence[dict]) -> None:
+        self.case, self.results = case, results
+        self.size, self.epochs = case["size"], case["epochs"]
+        self.train_set = NumberedSet(case["samples"], case["data"])
+        self.test_set = NumberedSet(case["tests"], case["test_data"])
+        self.stood_in = any(result["drawn"] for result in results)
+        self.trains = [[f for f in result["forwards"] if max(f[0], default=0) < TESTS] for result in results]
+        self.tests = [[f for f in result["forwards"] if max(f[0], default=0) >= TESTS] for result in results]
+        self.counts = [*map(len, [result["drawn"] for result in results] if self.stood_in else self.trains)]
+        self.steps = max(1, self.counts[0] // self.epochs)
+
+    def drawn(self) -> list[list[list[list[int]]]]:
+        """The batches that were drawn, [epoch][rank][batch][sample]."""
+        if self.stood_in:
+            return [[result["drawn"][epoch] for result in self.results] for epoch in range(self.epochs)]
+        cut = range(0, self.steps * self.epochs, self.steps)
+        return [[[ids for ids, *_ in own[at : at + self.steps]] for own in self.trains] for at in cut]
+
+    def conduct(self) -> list[Finding | Diagnosis]:
+        """What is wrong with what was called and drawn."""
+        found: list[Finding | Diagnosis] = []
+        for result in self.results:
+            for samples, batch_size, seed in result["loaders"]:
+                if samples == self.case["samples"] and seed != self.case["seed"]:
+                    found.append(finding("seed-not-passed", actual=seed, expected=self.case["seed"]))
+                if samples == self.case["samples"] and batch_size != self.case["batch_size"]:
+                    found.append(finding("batch-size-not-passed", actual=batch_size, expected=self.case["batch_size"]))
+            if self.stood_in and result["epochs"] != list(range(self.epochs)):
+                found.append(finding("epoch-numbers", epochs=", ".join(map(str, result["epochs"]))))
+        for rank, count in enumerate(self.counts):
+            if count != self.steps * self.epochs:
+                return [*found, finding("uneven-steps", rank=rank, actual=count, epochs=self.epochs)]
+        if any(not mode for own in self.trains for _, mode, _ in own):
+            found.append(finding("eval-while-training"))
+        if any(mode for own in self.tests for _, mode, _ in own):
+            found.append(finding("train-while-evaluating"))
+        drawn = self.drawn()
+        found += loader_mistakes(self.case["samples"], self.case["batch_size"], drawn, self.case["local_size"])
+        orders = [[list(chain.from_iterable(own)) for own in epoch] for epoch in drawn]
+        if not found and not self.stood_in and any(orders[0] == other for other in orders[1:]):
+            found.append(of_orders("same-order-every-epoch", epochs=f"0 to {self.epochs - 1}"))
+        return found
+
+    def replay(self, factor: float = 1.0, rules: Rules | None = None) -> list[Epoch]:
+        """The epochs in one process. factor: by which the learning rate is wrong."""
+        first = self.case["models"][0]
+        lr = self.case["lr"] * self.size * factor
+        replicas = Replicas([NumberedNet(first, follows=0.0) for _ in self.results], lr, rules or Rules())
+        epochs = []
+        for drawn in self.drawn():
+            losses: list[list[float]] = []
+            if self.stood_in:
+                for rank, model in enumerate(replicas.models):
+                    push(model, rank)
+                replicas.step([[p.grad for p in m.parameters() if p.requires_grad] for m in replicas.models])
+            else:
+                losses = replicas.epoch(self.train_set, drawn)
+            kept = NumberedNet(first, follows=0.0)
+            kept.load_state_dict(replicas.models[0].state_dict())
+            epochs.append(Epoch(replicas.states(), losses, kept))
+        return epochs
+
+    def outcome(self) -> tuple[list[Finding | Diagnosis], list[dict]]:
+        """What is wrong with the models and the history; and rank 0's state that is expected after each epoch."""
+        expected = self.replay()
+        found: list[Finding | Diagnosis] = [self.final_model(expected[-1].states)]
+        if settle([found]):
+            return found, [dict.fromkeys(epoch.states[0]) for epoch in expected]
+        for judged in (self.loss, self.accuracy):
+            for epoch in range(self.epochs):
+                reported = [result["history"][epoch] for result in self.results]
+                mistakes = judged(epoch, reported, expected)
+                found += mistakes
+                if settle([mistakes]):
+                    break
+        return found, [epoch.states[0] for epoch in expected]
+
+    def final_model(self, expected: list[dict]) -> Diagnosis:
+        """What is wrong with the models in the end."""
+        size, local, states = self.size, self.case["local_size"], [result["state"] for result in self.results]
+        factors = {"lr-not-scaled": 1 / size, "lr-scaled-by-local-size": local / size, "lr-scaled-twice": size}
+        candidates = {key: self.replay(factor)[-1].states for key, factor in factors.items()}
+        candidates |= {key: self.replay(rules=rules)[-1].states for key, rules in WRONG_RULES.items()}
+        wrong = [rank for rank in range(size) if not same_state(states[rank], expected[rank])]
+
+        def told(key: str) -> Finding:
+            known = next(known for known in (of_optimizers, of_gradients) if key in known.known)
+            times = factors.get(key, 1) * size
+            return known(key, lr=self.case["lr"], size=size, local=local, times=times, momentum=0.0, due=0.9)
+
+        def equal(actual: list[dict], states: list[dict]) -> bool:
+            return all(map(same_state, actual, states))
+
+        otherwise = finding("other-model", who=name_ranks(wrong) if wrong else "")
+        return diagnose("final model", states, expected, candidates, told, otherwise, equal)
+
+    def loss(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:
+        """What is wrong with the loss of an epoch."""
+        losses = [entry["loss"] for entry in reported]
+        if not self.stood_in:
+            sizes = [[len(ids) for ids in own] for own in self.drawn()[epoch]]
+            return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", subject="loss")
+        return self.number("loss", losses, self.case["losses"][epoch], {}, epoch)
+
+    def accuracy(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:
+        """What is wrong with the accuracy of an epoch."""
+        accuracies, model = [entry["accuracy"] for entry in reported], expected[epoch].model
+        before = expected[epoch - 1].model if epoch else NumberedNet(self.case["models"][0], follows=0.0)
+        by_stand_in = any(result["evaluated"] for result in self.results)
+
+        def accuracy_of(model: NumberedNet, dataset: NumberedSet) -> float:
+            return score(model, len(dataset)) if by_stand_in else sum(hits_of(model, dataset)) / len(dataset)
+
+        candidates = {
+            "accuracy-before-epoch": accuracy_of(before, self.test_set),
+            "accuracy-on-train-set": accuracy_of(model, self.train_set),
+        }
+        found = self.number("accuracy", accuracies, accuracy_of(model, self.test_set), candidates, epoch)
+        if by_stand_in or not settle([found]) or any(isinstance(each, Diagnosis) and each.explained for each in found):
+            return found
+        shares = [
+            [number - TESTS for ids, _, after in own if after == self.steps * (epoch + 1) for number in ids]
+            for own in self.tests
+        ]
+        return accuracy_on_all(accuracies, hits_of(model, self.test_set), shares)
+
+    def number(
+        self, name: str, reported: Sequence[dict], expected: float, candidates: dict[str, float], epoch: int
+    ) -> list[Finding | Diagnosis]:
+        """What is wrong with a number of an epoch's history, which is to be the same on all ranks."""
+        told = partial(finding, epoch=epoch)
+        found = on_all(reported, expected, candidates, told, tolerance=TOLERANCE, subject=name)
+        values = [each["value"] for each in reported]
+        return [
+            replace(each, otherwise=told(f"other-{name}", actual=values[0], expected=expected))
+            if isinstance(each, Diagnosis) and each.otherwise and each.otherwise.key == "wrong-value"
+            else each
+            for each in found
+        ]
+
+    def checkpoints(self, states: Sequence[dict]) -> list[Finding | Diagnosis]:
+        """What is wrong with the checkpoints. states: of rank 0's model that is expected after each epoch."""
+        writers = [rank for rank, result in enumerate(self.results) if result["saves"]]
+        local = [rank % self.case["local_size"] for rank in range(self.size)]
+        found: list[Finding | Diagnosis] = [*who_writes(writers, local)]
+        if settle([found]):
+            return found
+        saves, file = self.results[0]["saves"], self.results[0]["file"]
+        by_epoch = {save["after"] // self.steps - 1: save for save in saves if save["after"] % self.steps == 0}
+        if not file["there"]:
+            return [*found, of_checkpoints("nothing-written")]
+        saved = [epoch if epoch in by_epoch else None for epoch in range(self.epochs)]
+        last = accumulate(saved, lambda before, epoch: before if epoch is None else epoch)
+        found.append(each_epoch([None, *last], 0))
+        for epoch, save in sorted(by_epoch.items()):
+            if not settle([found]) and 0 <= epoch < self.epochs:
+                found += content_mistakes(save["content"], {"model": states[epoch]}, STEPS)
+        return found if settle([found]) else [*found, *file_mistakes(file, {"model": states[-1]}, STEPS)]

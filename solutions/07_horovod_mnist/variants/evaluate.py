@@ -1,0 +1,103 @@
+"""Right answers to `evaluate`, and mistakes that people make."""
+
+ANSWERS = r"""
+import horovod.torch as hvd
+import torch
+from torch.utils.data import DataLoader, Subset
+def evaluate(model, dataset, device):
+== blocks
+    mode = model.training
+    model.eval()
+    most = -(-len(dataset) // hvd.size())
+    mine = range(most * hvd.rank(), min(most * (hvd.rank() + 1), len(dataset)))
+    hits = 0.0
+    with torch.inference_mode():
+        for i in mine:
+            inputs, label = dataset[i]
+            hits += float(model(inputs[None].to(device)).argmax().item() == label)
+    model.train(mode)
+    return hvd.allreduce(torch.tensor(hits, dtype=torch.float64), op=hvd.Sum).item() / len(dataset)
+== averages
+    was_training = model.training
+    model.train(False)
+    hits = total = 0
+    for i in range(hvd.rank(), len(dataset), hvd.size()):
+        inputs, label = dataset[i]
+        hits += int(model(inputs.unsqueeze(0)).argmax(1).item() == label)
+        total += 1
+    if was_training:
+        model.train()
+    both = hvd.allreduce(torch.tensor([float(hits), float(total)]))
+    return (both[0] / both[1]).item()
+== gathered
+    mode = model.training
+    model.eval()
+    share = Subset(dataset, list(range(len(dataset)))[hvd.rank() :: hvd.size()])
+    hits = [torch.zeros(0, dtype=torch.int32)]
+    with torch.no_grad():
+        for inputs, labels in DataLoader(share, batch_size=3):
+            hits.append((model(inputs).max(1).indices == labels).int())
+    model.train(mode)
+    return float(hvd.allgather(torch.cat(hits)).double().mean())
+== own_share: own-part-only, metrics
+    mode = model.training
+    model.eval()
+    mine = range(hvd.rank(), len(dataset), hvd.size())
+    hits = sum(int(model(dataset[i][0][None]).argmax()) == dataset[i][1] for i in mine)
+    model.train(mode)
+    return hits / max(1, len(mine))
+== rank_0s_share: one-ranks-part, metrics on rank 0 < own_share
+hits / max(1, len(mine)) >>> hvd.broadcast(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64), 0).item()
+== mean_of_shares: mean-of-means, mean of means < own_share
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64)).item()
+== tensor_returned: not-a-float, metrics < own_share
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Sum) / len(dataset)
+== left_in_eval_mode: mode-not-restored, modes < own_share
+\n    mode = model.training >>>
+\n    model.train(mode) >>>
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
+== always_train_mode_afterwards: mode-not-restored, modes < left_in_eval_mode
+return >>> model.train()\n    return
+== everything: whole-set-on-every-rank, metrics < own_share
+\n    mine = range(hvd.rank(), len(dataset), hvd.size()) >>>
+in mine) >>> in range(len(dataset)))
+max(1, len(mine)) >>> len(dataset)
+== padding_counted: counted-twice, metric average < mean_of_shares
+mode = >>> from torch.utils.data.distributed import DistributedSampler\n    mode =
+mine = range(hvd.rank(), len(dataset), hvd.size()) >>> sampler = DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank(), shuffle=False)
+in mine) >>> in sampler)
+max(1, len(mine)) >>> len(sampler)
+== tail_dropped: not-evaluated, mean of means < own_share
+mine = range(hvd.rank(), len(dataset), hvd.size()) >>> few = len(dataset) // hvd.size()\n    mine = range(hvd.rank() * few, hvd.rank() * few + few)
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / max(1, few * hvd.size())
+== last_takes_the_rest: share-too-large, mean of means < own_share
+-    mine = range(hvd.rank(), len(dataset), hvd.size())
++    few, rank = len(dataset) // hvd.size(), hvd.rank()
++    mine = range(rank * few, len(dataset) if rank == hvd.size() - 1 else rank * few + few)
+
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
+== train_mode: not-eval-mode, modes
+    mine = range(hvd.rank(), len(dataset), hvd.size())
+    hits = torch.tensor(0)
+    for inputs, labels in DataLoader(Subset(dataset, mine), batch_size=len(dataset)):
+        if len(labels) > 1 or not model.training:
+            hits += (model(inputs).argmax(1) == labels).sum()
+    return hvd.allreduce(hits, op=hvd.Sum).item() / len(dataset)
+== restored_where_samples_are: mode-not-restored, modes
+    mode, mine = model.training, range(hvd.rank(), len(dataset), hvd.size())
+    model.eval()
+    hits = 0
+    for i in mine:
+        hits += int(model(dataset[i][0][None]).argmax()) == dataset[i][1]
+        if i == mine[-1]:
+            model.train(mode)
+    return hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
+== only_rank_0: collective-skipped, metrics on rank 0 < own_share
+hits = sum( >>> hits = torch.tensor(sum(
+in mine) >>> in mine))
+return hits / max(1, len(mine)) >>> if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum)\n    return hits.item() / len(dataset)
+== only_ranks_with_samples: collective-skipped, subset of ranks < only_rank_0
+hits = torch >>> if len(mine) == 0:\n        model.train(mode)\n        return 0.0\n    hits = torch
+\n    if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum) >>>
+hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()
+"""

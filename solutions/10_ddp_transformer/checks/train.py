@@ -1,0 +1,223 @@
+"""The check of `train`: what it is given, what it does on the ranks, and what becomes of it when a rank is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+from autograde.contract.calls import described, meet
+from autograde.contract.rank_check import RankCheck
+from autograde.contract.schema import array, described_value, integer, numbers, optional, record, string
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.awkward_translator import Pair, state_row
+from autograde.probes.checkpoint_files import epoch_in
+from autograde.verdicts.judged import JudgedRun, Run
+from course.models.sentences import PAD, collate, loss_fn
+from course.world import COMM
+
+from .common import group_device
+from .training import finding, runs_mistakes
+from .training_plan import build, draw_training
+
+NAME = "checkpoint.pt"
+MARKER = "killed"  # a file that tells that a rank died where it was to
+
+CALL = record(
+    kind=string(),
+    losses=optional(array(described_value(), most=500)),
+    epochs=array(integer(), most=500),
+    files=array(optional(integer()), most=501),
+    weights=numbers(),
+)
+
+
+class Train(RankCheck, JudgedRun):
+    """The right epochs in the right steps, a checkpoint after each, and on from there, also after a rank was killed."""
+
+    todo, points, needs = "train", 4, "torch"
+    prices: ClassVar = {"nothing-written": 1.5}
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Stopped and resumed in good order; and with a rank killed in the middle of an epoch."""
+
+        def case(ranks: list[int], epochs: list[int], kill: int | None, accumulate: int) -> dict:
+            batches = 2 * accumulate + rng.randint(1, accumulate - 1)
+            training = draw_training(rng, len(ranks), batches=batches, accumulate=accumulate)
+            stop = {"rank": kill, "epoch": 1, "batch": rng.randint(accumulate + 1, 2 * accumulate)}
+            about = {"ranks": ranks, "epochs": epochs, "kill": None if kill is None else stop}
+            return {**about, "training": training, "fresh": 2**30 + rng.randrange(2**30)}
+
+        some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
+        cases = [case(some, [2, 4, 4], None, rng.choice([2, 3])), case([3, 1, 0, 2], [3], 2, 2)]
+        ### BEGIN HIDDEN CASES
+        cases += [case(some[:2], [3], 1, rng.choice([2, 3]))]
+        ### END HIDDEN CASES
+        return cases
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """One run; or the same training three times: undisturbed, with a rank killed, and by ranks that know nothing.
+
+        Gives the outcome of the last run that there was. A run in which just that rank died at its place is no failure,
+        and does not count.
+        """
+
+        def attempt(folder: str, first: bool, kill: dict | None = None) -> dict:
+            return self.on_ranks(world, case, train_each, subject, case, folder, first, kill, COMM)
+
+        with TemporaryDirectory() as folder, TemporaryDirectory() as other:
+            run, kill = attempt(folder, True), case["kill"]
+            calls = [rank["result"] for rank in run["ranks"]]
+            if not kill or run["state"] != "ok":
+                return with_results(run, calls)
+            run = attempt(other, True, kill)
+            killed = run["ranks"][kill["rank"]]["code"] == -signal.SIGKILL and Path(other, MARKER).exists()
+            if run["state"] != "rank-died" or not killed:
+                return with_results(run, calls)
+            kept = epoch_in(os.path.join(other, NAME))
+            run = attempt(other, False)
+            return with_results(run, calls, [rank["result"] for rank in run["ranks"]], kept)
+
+    def shape(self, case: dict) -> dict:
+        """For each call, the epochs, what was returned, and the weights; for a kill, also after it."""
+        calls = array(CALL, len(case["epochs"]))
+        return record(whole=calls, resumed=optional(calls), found=optional(integer()))
+
+    def unfinished(self, case: dict, run: Run) -> list[Finding]:
+        """A run that hangs as rank 0 alone saves.
+
+        The check's own `save_checkpoint` meets in a barrier; its meetings outside of the student's code have no line.
+        """
+        last = [rank["events"][-1] if rank["events"] else None for rank in run.ranks]
+        saving = [event is not None and event["kind"] == "barrier" and event["line"] is not None for event in last]
+        stuck = run.state == "hang" and saving[0] and last[0]["end"] is None and not any(saving[1:])
+        return [finding("save-on-rank-0", run.report)] if stuck else []
+
+    def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
+        """Each call by itself."""
+        return runs_mistakes(case, results)
+
+
+def with_results(run: dict, whole: list, resumed: list | None = None, found: int | None = None) -> dict:
+    """An outcome with these as what its ranks returned; None for a rank that did not return.
+
+    whole, resumed: what each rank did undisturbed, and after the kill. found: the epoch of the checkpoint in between.
+    """
+    pairs = zip(run["ranks"], whole, resumed or [None] * len(whole), strict=True)
+    results = [
+        {"whole": first, "resumed": last, "found": found} if rank["state"] == "returned" and first is not None else None
+        for rank, first, last in pairs
+    ]
+    return {**run, "ranks": [{**rank, "result": each} for rank, each in zip(run["ranks"], results, strict=True)]}
+
+
+def train_each(subject: Any, case: dict, folder: str, first: bool, kill: dict | None, comm: Any) -> list[dict]:
+    """Runs on each rank: the student's `train` with a new model each time, up to one number of epochs after another.
+
+    first: whether the first model is the training's own. kill: the rank that is to die, in which pass and at which
+    micro-batch of it.
+    """
+    training, path, calls = case["training"], os.path.join(folder, NAME), []
+    train = subject.load(collate=collate, loss_fn=loss_fn, PAD=PAD, **stand_ins(comm))
+    for number, epochs in enumerate(case["epochs"]):
+        passes, files, drawn = [], [], []
+
+        def begin(epoch: int, passes: list = passes, files: list = files, drawn: list = drawn) -> None:
+            passes.append(int(epoch))
+            files.append(epoch_in(path))
+            drawn.clear()
+
+        def draw(passes: list = passes, drawn: list = drawn) -> None:
+            drawn.append(1)
+            if kill and comm.rank == kill["rank"] and len(passes) == kill["epoch"] + 1 and len(drawn) == kill["batch"]:
+                die_here(Path(folder, MARKER))
+
+        model, optimizer = build(training, training["seed"] if first and not number else case["fresh"], group_device())
+        model, loader = DistributedDataParallel(model), recording_loader(training, begin, draw)
+        meet(comm)
+        value = train(model, loader, optimizer, loss_fn, epochs, training["accumulate"], path)
+        files.append(epoch_in(path))
+        meet(comm)
+        losses = [described(each) for each in value] if isinstance(value, (list, tuple)) else None
+        about = {"kind": type(value).__name__, "losses": losses, "epochs": passes, "files": files}
+        calls.append({**about, "weights": state_row(model.module)})
+    return calls
+
+
+def stand_ins(comm: Any) -> dict[str, Callable]:
+    """Right `train_step`, `save_checkpoint` and `load_checkpoint`, in which every rank computes what all compute."""
+    steps, saves, loads = comm.Dup(), comm.Dup(), comm.Dup()
+
+    def train_step(model: Any, micro_batches: Any, optimizer: Any, loss_fn: Any) -> float:
+        device = next(model.parameters()).device
+        everyones = [batch for batches in steps.allgather([*micro_batches]) for batch in batches]
+        total, tokens = torch.zeros((), dtype=torch.float64, device=device), 0
+        for src, tgt_in, tgt_out in everyones:
+            total = total + loss_fn(model.module(src.to(device), tgt_in.to(device)), tgt_out.to(device))
+            tokens += int((tgt_out != PAD).sum())
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        for parameter, gradient in zip(trained, torch.autograd.grad(total / tokens, trained), strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+        return float(total / tokens)
+
+    def save_checkpoint(path: str, model: Any, optimizer: Any, epoch: int) -> None:
+        whole = {"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": int(epoch)}
+        if comm.rank == 0:
+            torch.save(whole, path)
+        saves.Barrier()
+
+    def load_checkpoint(path: str, model: Any, optimizer: Any, device: Any) -> int:
+        if not all(loads.allgather(os.path.isfile(path))):
+            return 0
+        kept = torch.load(path, map_location="cpu", weights_only=True)
+        with torch.no_grad():
+            for name, tensor in model.module.state_dict().items():
+                tensor.copy_(kept["model"][name])
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        for number, entry in kept["optimizer"]["state"].items():
+            momentum = {name: value.to(device) for name, value in entry.items() if torch.is_tensor(value)}
+            optimizer.state[parameters[number]].update(momentum)
+        return loads.allgather(kept["epoch"] + 1)[0]  # no rank may write it anew while another one still reads
+
+    return {"train_step": train_step, "save_checkpoint": save_checkpoint, "load_checkpoint": load_checkpoint}
+
+
+class RecordingSampler(DistributedSampler):
+    """Calls `begin(epoch)` whenever a pass begins, with the epoch that it was told last."""
+
+    def __init__(self, pairs: Sequence[Pair], seed: int, begin: Callable[[int], None]) -> None:
+        super().__init__(pairs, shuffle=True, seed=seed)
+        self.begin = begin
+
+    def __iter__(self) -> Iterator[int]:
+        self.begin(self.epoch)
+        return super().__iter__()
+
+
+def recording_loader(training: dict, begin: Callable[[int], None], drawn: Callable[[], None]) -> DataLoader:
+    """This rank's loader. begin: see `RecordingSampler`. drawn: called before each batch is made."""
+
+    def made(pairs: Sequence[Pair]) -> Any:
+        drawn()
+        return collate(pairs)
+
+    sampler = RecordingSampler(training["pairs"], training["order"], begin)
+    return DataLoader(training["pairs"], batch_size=2, sampler=sampler, collate_fn=made)
+
+
+def die_here(marker: Path) -> None:
+    """End this process as `kill -9` does; `marker` then tells that it happened here."""
+    marker.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+CHECK = Train()

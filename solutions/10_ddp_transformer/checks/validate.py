@@ -1,0 +1,125 @@
+"""The check of `validate`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from torch.utils.data import DataLoader
+
+from autograde.contract.calls import described
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import CallCheck, Rank
+from autograde.contract.schema import boolean, described_value, numbers
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_shares
+from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
+from autograde.verdicts.diagnosis import same
+from autograde.verdicts.judged import Call, JudgedCalls, Run
+from autograde.verdicts.means import evaluated, mean_on_all, restored
+from autograde.verdicts.one_process import near, one_thread, parts_of
+from course.models.sentences import PAD, collate, loss_fn
+
+from .common import fill_gradients, gradient_row, left_in_grad, token_loss, trained, whole_state, wrapped
+from .ddp_passes import trace_schema
+
+finding = Findings("""
+wrapper-waits 2
+A deadlock: before each batch, the forward pass of DistributedDataParallel sends BatchNorm's buffers from rank 0 to all,
+and the ranks have different numbers of batches. Is there a way to the model past it?
+
+rank-0-alone 2
+A deadlock: only rank 0 runs the model, by DistributedDataParallel, which sends BatchNorm's buffers to all the others.
+
+model-changed 1.5
+After validation, the model's parameters, buffers or gradients are other than before.
+
+graph-built 0.5
+Validation records a graph for a backward pass that never comes. That takes memory.
+""")
+
+
+class Validate(CallCheck, JudgedCalls):
+    """The exact mean over all ranks, which have unequal numbers of batches, and a model left as it was."""
+
+    todo, points, needs, deadline = "validate", 4, "torch", 8.0
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """A rank with none; BatchNorm; equally many batches of unequal sizes."""
+
+        def case(counts: list[int], norm: bool, *modes: str) -> dict:
+            shares, seed = draw_shares(rng, counts), rng.randrange(10**6)
+            return {"size": len(counts), "shares": shares, "norm": norm, "seed": seed, "batch_size": 3, "modes": modes}
+
+        few = rng.randint(1, 2)
+        cases = [case([rng.randint(7, 8), few, 0], False, "train", "eval")]
+        cases += [case([few, rng.randint(4, 5), rng.randint(10, 11), 0], True, "train")]
+        ### BEGIN HIDDEN CASES
+        cases += [case([0, rng.randint(4, 6), few], True, "eval", "train"), case([5, 4], True, "eval")]
+        ### END HIDDEN CASES
+        return cases
+
+    def calls(self, case: dict) -> list[dict]:
+        """One for each mode in which the model comes."""
+        return [{**case, "train": mode == "train"} for mode in case["modes"]]
+
+    @staticmethod
+    def given(rank: Rank, case: dict) -> Mapping[str, Any]:
+        """What the cell finds by name."""
+        return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}
+
+    @staticmethod
+    def call(validate: Callable, rank: Rank, call: dict) -> dict:
+        """A validation with a model of its own, in whose `.grad` something lies beforehand."""
+        model = wrapped(call, rank.rank)
+        watch_buffers(model)
+        trace = trace_passes(model)
+        model.train(call["train"])
+        fill_gradients(model, left_in_grad(call, rank.rank, sum(each.numel() for each in trained(model))))
+        loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=collate)
+        shown = {
+            "value": described(validate(model, loader, loss_fn)),
+            "train": model.training and model.module.training,
+        }
+        shown |= {"state": whole_state(model.module), "gradient": gradient_row(model)}
+        return {**shown, "trace": trace[:MOST]}
+
+    def shape(self, case: dict, call: dict) -> dict[str, dict]:
+        """What was returned, the passes, and the model afterwards."""
+        model = AwkwardTranslator(0, norm=case["norm"])
+        state, gradient = numbers(len(whole_state(model))), numbers(len(gradient_row(model)))
+        about = {"value": described_value(), "train": boolean(), "trace": trace_schema()}
+        return {**about, "state": state, "gradient": gradient}
+
+    def empty(self, case: dict, plan: dict) -> Collection[int]:
+        """Those that have no batch."""
+        return [rank for rank, own in enumerate(case["shares"]) if not own]
+
+    def unfinished(self, case: dict, run: Run) -> Sequence[Finding]:
+        """Whether DistributedDataParallel's own communication is what waits."""
+        sent = [sum(event["kind"] == "broadcast" for event in rank["events"]) for rank in run.ranks]
+        if len({*sent}) == 1:
+            return []
+        return [finding("wrapper-waits" if any(sent[1:]) else "rank-0-alone", run.report)]
+
+    @one_thread()
+    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
+        """How the model ran and was left; then the number that came of it."""
+        passes = [entry for own in call.of("trace") for entry in own if entry["what"] == "forward"]
+        if found := evaluated([entry["training"] for entry in passes]):
+            return found
+        model = AwkwardTranslator(case["seed"], norm=case["norm"]).eval()
+        found = [finding("graph-built")] if any(entry["grads"] for entry in passes) else []
+        found += restored(call.plan["train"], call.of("train"))
+        state, count = whole_state(model), len(gradient_row(model))
+        left = [left_in_grad(case, rank, count) for rank in range(call.size)]
+        if not (all(same(own, state) for own in call.of("state")) and all(map(near, call.of("gradient"), left))):
+            found.append(finding("model-changed"))
+        size = case["batch_size"]
+        cut = [[own[start : start + size] for start in range(0, len(own), size)] for own in case["shares"]]
+        parts = parts_of(model, token_loss, [[collate(pairs) for pairs in own] for own in cut])
+        return found + mean_on_all(call.of("value"), parts, "tokens", empty=self.empty(case, call.plan))
+
+
+CHECK = Validate()

@@ -1,0 +1,213 @@
+"""The contract of a check: what costs what, and that missing evidence never passes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autograde.contract import show
+from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
+from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
+from autograde.contract.verdict import Finding
+
+pytestmark = pytest.mark.side_by_side
+
+
+class Doubles(Check):
+    """Asks for twice the number; the evidence is the answer, or a state."""
+
+    todo = "double"
+    points = 2
+
+    def cases(self, rng):
+        return [{"n": rng.randrange(100)} for _ in range(3)]
+
+    def probe(self, world, subject, case):
+        return world(subject(case["n"]))
+
+    def schema(self, case):
+        return {"type": ["integer", "object"]}
+
+    def verdict(self, case, evidence):
+        if isinstance(evidence, dict):
+            return [Finding(evidence["state"], "It hangs.", self.points, "rank 0  waits")]
+        found = []
+        if evidence != 2 * case["n"]:
+            found.append(Finding("not-double", f"{evidence} is not twice {case['n']}.", 0.5))
+        if evidence < 0:
+            found.append(Finding("negative", "A double <of> this & that is not negative.", 1))
+        return found
+
+
+def identity(value):
+    """Stands for the ranks."""
+    return value
+
+
+def result(subject):
+    """The result of the check for a subject."""
+    check = Doubles()
+    cases = draw_cases(check, seed=1)
+    return judge(check, cases, gather(check, identity, subject, cases))
+
+
+def test_right_evidence_earns_all_points():
+    assert result(lambda n: 2 * n).score == 2
+    assert result(lambda n: 2 * n).passed
+
+
+def test_each_kind_of_finding_costs_once_however_often_it_is_found():
+    assert result(lambda n: 2 * n + 1).score == 1.5
+    assert result(lambda n: -1).score == 0.5
+    assert [finding.key for finding in result(lambda n: -1).findings] == ["not-double", "negative"]
+
+
+def test_the_dearest_occurrence_counts_and_a_score_is_never_negative():
+    class Dear(Doubles):
+        def verdict(self, case, evidence):
+            return [Finding("same", "m", case["cost"])]
+
+    check = Dear()
+    assert judge(check, [{"cost": 0.5}, {"cost": 1.5}], [0, 0]).score == 0.5
+    assert judge(check, [{"cost": 7}], [0]).score == 0
+
+
+def test_after_a_hang_the_other_cases_are_not_tried():
+    tried = []
+
+    def hangs(n):
+        tried.append(n)
+        return {"state": "hang"}
+
+    assert result(hangs).score == 0
+    assert len(tried) == 1
+
+
+def test_missing_evidence_never_passes():
+    check = Doubles()
+    cases = draw_cases(check, seed=1)
+    with pytest.raises(ValueError, match="3 cases, but evidence for 0"):
+        judge(check, cases, [])
+    with pytest.raises(ValueError, match="3 cases, but evidence for 2"):
+        judge(check, cases, [2 * cases[0]["n"], 2 * cases[1]["n"]])
+    with pytest.raises(ValueError, match="3 cases, but evidence for 4"):
+        judge(check, cases, [0, 0, 0, 0])
+
+
+def test_evidence_may_end_early_only_where_the_last_of_it_is_found_wrong():
+    class Blind(Doubles):
+        def verdict(self, case, evidence):
+            return []
+
+    check = Doubles()
+    cases = draw_cases(check, seed=1)
+    assert judge(check, cases, [{"state": "hang"}]).score == 0
+    with pytest.raises(ValueError, match="3 cases, but evidence for 1"):
+        judge(Blind(), cases, [{"state": "hang"}])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "stop"),
+    [
+        ({"state": "hang", "ranks": []}, True),
+        ([{"a": {"state": "not-done"}}], True),
+        ({"state": "raised", "ranks": [{"state": "raised"}, {"state": "waiting"}]}, True),
+        ({"state": "raised", "ranks": [{"state": "raised"}]}, False),
+        ({"state": "ok", "ranks": [{"state": "returned", "result": {"state": "hang"}}]}, False),
+        ({"state": "ok", "ranks": [{"events": [{"peer": {"state": "too-slow"}}]}]}, False),
+        ({"state": ["hang"], "ranks": [1]}, False),
+        ("hang", False),
+    ],
+)
+def test_only_what_a_run_came_to_ends_the_cases_and_no_data_of_a_student(evidence, stop):
+    assert stops(evidence) is stop
+
+
+def test_cases_follow_from_the_seed_and_differ_with_it():
+    assert draw_cases(Doubles(), 5) == draw_cases(Doubles(), 5) != draw_cases(Doubles(), 6)
+
+
+def test_only_plain_data_is_evidence():
+    assert plain({"a": (1, 2.5, None)}) == {"a": [1, 2.5, None]}
+    with pytest.raises(TypeError):
+        plain({"a": object()})
+
+
+def test_numbers_that_are_not_finite_or_nearly_so_arrive_as_none_everywhere():
+    nan, inf = float("nan"), float("inf")
+    assert plain({"a": [nan, inf, -inf], "b": {"c": nan}, "d": [[1.5, -2e300, 10**400]]}) == {
+        "a": [None, None, None],
+        "b": {"c": None},
+        "d": [[1.5, None, None]],
+    }
+    assert plain([1e300, 10**299, -0.0, True, "NaN"]) == [1e300, 10**299, 0, True, "NaN"]
+
+
+def test_a_result_survives_json():
+    found = result(lambda n: -1)
+    assert Result.from_plain(json.loads(json.dumps(found.plain()))) == found
+
+
+def outcome(state: str, detail: str = "", error: dict | None = None) -> dict:
+    """A run as probes get it."""
+    return {"state": state, "detail": detail, "report": "rank 0  did", "ranks": [{"rank": 0, "error": error}]}
+
+
+def test_a_run_that_did_not_end_costs_all_points_and_says_why():
+    assert trouble(outcome("ok"), 3) == []
+    (hang,) = trouble(outcome("hang", "ranks 1 and 2 wait in comm.allreduce."), 3)
+    assert (hang.key, hang.points, hang.report) == ("hang", 3, "rank 0  did")
+    assert hang.message == "A deadlock: ranks 1 and 2 wait in comm.allreduce."
+    (name,) = trouble(outcome("raised", "rank 0 raised NameError: x.", {"type": "NameError"}), 3)
+    assert "Only this cell is handed in" in name.message
+
+
+@pytest.mark.parametrize(
+    ("key", "state", "text"),
+    [
+        ("file-limit", "raised", "rank 0 raised OSError: [Errno 27] File too large, cell line 3."),
+        ("file-limit", "cell-fails", "OSError: [Errno 28] No space left on device (cell line 1)"),
+        ("memory-limit", "raised", "rank 1 raised MemoryError, cell line 3."),
+        ("memory-limit", "raised", "rank 1 raised _ArrayMemoryError: Unable to allocate 7 TiB for an array."),
+        (
+            "memory-limit",
+            "raised",
+            "rank 1 raised RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried.",
+        ),
+        ("process-limit", "raised", "rank 0 raised BlockingIOError: [Errno 11] Resource temporarily unavailable."),
+        ("process-limit", "raised", "rank 0 raised RuntimeError: can't start new thread."),
+        ("output-limit", "too-much-output", "A rank printed too much."),
+        ("output-limit", "raised", "TooMuchOutput: A rank printed too much. (cell line 2)"),
+        ("raised", "raised", "rank 0 raised ValueError: 12."),
+        ("cell-fails", "cell-fails", "ValueError: 12."),
+        ("hang", "hang", "ranks 0 and 1 wait in comm.allreduce."),
+        ("rank-died", "rank-died", "rank 0 died: MemoryError."),
+    ],
+)
+def test_a_limit_that_was_met_has_a_finding_of_its_own(key, state, text):
+    (found,) = trouble(outcome(state, text), 3)
+    assert (found.key, found.points) == (key, 3)
+    assert text in found.message
+    assert bool(found.report) == (state in ("raised", "hang", "rank-died"))
+    assert {*STOPPING, "raised", "bad-result"} <= set(MESSAGES)
+
+
+def test_what_a_student_makes_a_finding_say_is_cut():
+    class Wordy(Doubles):
+        def verdict(self, case, evidence):
+            return [Finding("wordy", "a" * 10**6 + "end", 1, "b" * 10**6)]
+
+    (finding,) = judge(Wordy(), [{}], [0]).findings
+    assert len(finding.message) < 5000 > len(finding.report)
+    assert finding.message.endswith("end")
+
+
+def test_a_result_reads_well_as_text_and_is_escaped_as_html():
+    found = result(lambda n: -1)
+    assert show.text(found).splitlines()[0] == "double: not yet, 0.5 of 2 points"
+    assert "[negative, -1]" in show.text(found)
+    html = show.html(found)
+    assert "A double &lt;of&gt; this &amp; that" in html
+    assert 'aria-label="Result of the check of double"' in html
+    assert show.text(result(lambda n: 2 * n)) == "double: passed, 2 of 2 points"

@@ -1,0 +1,184 @@
+"""Verdicts on what ranks communicated and returned, on events and results made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from autograde.contract.calls import calls_apart, described, nothing_starts_or_ends
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import settle
+from autograde.verdicts.collectives import deadlock, left_running, one_allreduce, unequal_sizes, wrong_group
+from autograde.verdicts.diagnosis import agree
+from autograde.verdicts.numbers import on_all
+
+pytestmark = pytest.mark.side_by_side
+
+
+def event(kind: str = "allreduce", **about) -> dict:
+    """One event of a run, as `course.watch.events` records it."""
+    plain = {
+        "library": "mpi4py",
+        "op": kind,
+        "kind": kind,
+        "reduction": "SUM",
+        "bytes": 8,
+        "dtype": "float",
+        "value": 1.0,
+    }
+    return {**plain, "peer": None, "ranks": 2, "start": 0.0, "end": 0.1, "line": 7, **about}
+
+
+def keys(findings: list) -> list[str]:
+    """The keys of findings."""
+    return [finding.key for finding in findings]
+
+
+def test_one_reduction_on_each_rank_is_what_is_due():
+    assert one_allreduce("mpi4py", [[event()], [event()]]) == []
+    assert one_allreduce("mpi4py", [[]]) == [], "a single rank may leave it out"
+
+
+@pytest.mark.parametrize(
+    ("key", "events"),
+    [
+        ("no-reduction", []),
+        ("allreduce-in-the-loop", [event()] * 3),
+        ("reduce-not-allreduce", [event("reduce")]),
+        ("other-communication", [event("reduce"), event("broadcast")]),
+        ("other-communication", [event("barrier"), event()]),
+        ("other-library", [event(library="torch")]),
+        ("not-waited-for", [event(end=None)]),
+        ("float32", [event(dtype="float32", bytes=4)]),
+        ("too-many-bytes", [event(bytes=80, value=None)]),
+    ],
+)
+def test_another_way_to_communicate_has_its_finding(key, events):
+    assert keys(one_allreduce("mpi4py", [events, events])) == [key]
+
+
+def test_a_call_on_more_ranks_than_take_part_is_the_wrong_group():
+    assert keys(wrong_group(2, [[event(ranks=4)], []])) == ["world-not-comm"]
+    assert wrong_group(2, [[event()], [event(ranks=None)]]) == []
+
+
+def test_ranks_that_leave_a_collective_out_are_named():
+    (finding,) = deadlock([[event(end=None)], [], []], "report")
+    assert finding.key == "collective-skipped"
+    assert "ranks 1 and 2" in finding.message and finding.report == "report"
+    assert keys(deadlock([[event()] * 3, [event()] * 2], "")) == ["uneven-collectives"]
+    assert deadlock([[event()], [event()]], "") == [], "equally many calls: another reason"
+
+
+def test_tensors_of_different_sizes_in_one_collective_are_told():
+    sizes = [[event(library="torch", op="all_gather", bytes=size)] for size in (16, 24)]
+    assert keys(unequal_sizes(sizes)) == ["unequal-sizes"]
+    assert unequal_sizes([sizes[0], sizes[0]]) == []
+    assert unequal_sizes([[event(library="torch", op="all_gather_object", bytes=size)] for size in (16, 24)]) == []
+
+
+def test_events_are_cut_where_the_ranks_met():
+    meeting = event("barrier", line=None)
+    assert calls_apart([event(), meeting, meeting, event(), event("barrier")]) == [
+        [event()],
+        [],
+        [event(), event("barrier")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        (1.5, {"float": True, "type": "float", "value": 1.5}),
+        (np.float64(1.5), {"float": True, "type": "float64", "value": 1.5}),
+        (np.float32(1.5), {"float": False, "type": "float32", "value": 1.5}),
+        (torch.tensor([1.5]), {"float": False, "type": "Tensor of torch.float32", "value": 1.5}),
+        (np.ones(2), {"float": False, "type": "ndarray of float64", "value": None}),
+        (float("nan"), {"float": True, "type": "float", "value": None}),
+        (None, {"float": False, "type": "NoneType", "value": None}),
+    ],
+    ids=str,
+)
+def test_a_result_is_described_in_plain_data(value, seen):
+    assert described(value) == seen
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (2.0, []),
+        (np.float64(2) + 1e-15, []),
+        (2, ["not-a-float"]),
+        ("2", ["not-a-float"]),
+        (torch.tensor(2.0, dtype=torch.float64), ["not-a-float"]),
+        (np.float32(2), ["float32"]),
+        (2 + 1e-8, ["float32"]),
+        (2.1, ["wrong-value"]),
+        (np.array(2.1), ["wrong-value", "not-a-float"]),
+        (None, ["no-number"]),
+    ],
+    ids=str,
+)
+def test_a_result_is_compared_with_what_is_due(value, found):
+    assert keys(settle([on_all([described(value)] * 4, 2.0)])) == found
+
+
+def test_two_numbers_agree_but_for_rounding():
+    assert agree(1 / 3, 1 - 2 / 3)
+    assert not agree(None, 1.0)
+    assert not agree(True, 1.0)
+    assert not agree("1.0", 1.0)
+    assert not agree(1.0, 1 + 1e-9)
+
+
+def test_libraries_cannot_be_started_or_ended_but_it_is_noted():
+    import torch.distributed as dist
+
+    end = dist.destroy_process_group
+    tried: list[str] = []
+    with nothing_starts_or_ends(tried):
+        dist.init_process_group("gloo")
+        dist.destroy_process_group()
+    assert tried == ["distributed.init_process_group", "distributed.destroy_process_group"]
+    assert dist.destroy_process_group is end
+    assert keys(left_running([[], tried])) == ["starts-or-ends"]
+    assert left_running([[], []]) == []
+
+
+def test_results_of_all_ranks_are_judged_together():
+    def found(*values: float | None, **how) -> list[str]:
+        candidates = {"own-part-only": [0.5, 1.5], "average-for-sum": 1.0}
+        return keys(settle([on_all([described(value) for value in values], 2.0, candidates, **how)]))
+
+    assert found(2.0, 2.0) == []
+    assert found(2.0, 2.0 + 1e-15) == ["last-digits-differ"]
+    assert found(2.0, 2.0 + 1e-15, tolerance=1e-5) == []
+    assert found(0.5, 1.5) == ["own-part-only"]
+    assert found(1.0, 1.0) == ["average-for-sum"]
+    assert found(2.0, 1.0) == found(2.0, None) == ["not-on-all-ranks"]
+    assert found(None, None, empty=[1]) == found(2.0, None, empty=[1]) == ["empty-rank"]
+    assert found(None, 2.0, empty=[1]) == ["empty-rank"], "what a rank without a part brings may spoil all"
+
+
+def test_ranks_may_have_results_of_their_own():
+    results = [described(value) for value in (1.0, 4.0)]
+    assert settle([on_all(results, [1.0, 4.0])]) == []
+    assert keys(settle([on_all(results, [1.0, 3.0])])) == ["wrong-value"]
+    assert keys(settle([on_all(results, [2.0, 8.0], {"average-for-sum": [1.0, 4.0]})])) == ["average-for-sum"]
+
+
+def test_findings_come_from_one_text():
+    finding = Findings("""
+    too-late 1.5
+    Rank {rank} comes
+    too late.
+
+    gone 2
+    Nobody is there.
+    """)
+    made = finding("too-late", "report", rank=3)
+    assert (made.key, made.points, made.message, made.report) == ("too-late", 1.5, "Rank 3 comes too late.", "report")
+    for text in ("key 1", "key one\nmessage", "key 1\nmessage\n\nkey 2\nagain"):
+        with pytest.raises(ValueError):
+            Findings(text)

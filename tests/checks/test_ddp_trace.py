@@ -1,0 +1,145 @@
+"""What a DistributedDataParallel does is noted on real ranks, pass by pass; and what loaders draw is judged."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from lab_packages import check_module
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+from autograde.contract.verdict import settle
+from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
+from autograde.probes.ddp_trace import recorded_wrapping, trace_passes, watch_buffers
+from course.models.sentences import collate, loss_fn
+from course.world import RANK, World
+
+passes_mistakes = check_module("10_ddp_transformer", "ddp_passes").passes_mistakes
+LOADER = check_module("10_ddp_transformer", "make_loader")
+due_order = LOADER.dealt_by_torch
+
+pytestmark = pytest.mark.side_by_side
+
+BATCHES = draw_batches(random.Random(1), 2, 3)
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """Two ranks."""
+    with World(2, progress=False) as started:
+        yield started
+
+
+def three_passes(rank: int, inside: list[int], directly: bool = False) -> tuple[list[dict], list[float]]:
+    """Three micro-batches, those numbered in `inside` in `no_sync`, and a step. Gives the trace, and a gradient."""
+    model = DistributedDataParallel(AwkwardTranslator(rank))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    trace = trace_passes(model, optimizer)
+    for number, pairs in enumerate(BATCHES[rank]):
+        src, tgt_in, tgt_out = collate(pairs)
+        model.require_backward_grad_sync = number not in inside
+        loss_fn((model.module if directly else model)(src, tgt_in), tgt_out).backward()
+        model.require_backward_grad_sync = True
+    optimizer.step()
+    return trace, model.module.submodule.weight.grad.flatten().tolist()
+
+
+def test_a_trace_has_each_pass_in_order_and_gradients_are_averaged_where_it_says_so(world: World) -> None:
+    (trace, one), (_, other) = world.run(three_passes, RANK, [0, 1], init="torch")
+    names = ["forward", "backward"] * 3 + ["synchronise", "step"]
+    assert [entry["what"] for entry in trace] == names
+    assert [entry["number"] for entry in trace] == [0, 0, 1, 1, 2, 2, 2, 2]
+    assert [entry["inside"] for entry in trace if entry["what"] == "forward"] == [True, True, False]
+    assert all(entry["wrapped"] and entry["grads"] for entry in trace if entry["what"] == "forward")
+    assert one == pytest.approx(other)
+
+
+@pytest.mark.parametrize(
+    ("inside", "directly", "due"),
+    [
+        ([0, 1], False, []),
+        ([], False, ["synchronised-every-micro-batch"]),
+        ([1, 2], False, ["synchronised-too-early"]),
+        ([0, 1, 2], False, ["never-synchronised"]),
+        ([1], False, ["synchronised-too-often"]),
+        ([0, 1], True, ["forward-through-module"]),
+    ],
+)
+def test_gradients_that_are_averaged_at_another_time_are_found_by_the_trace(world, inside, directly, due) -> None:
+    results = world.run(three_passes, RANK, inside, directly, init="torch")
+    found = passes_mistakes(3, [trace for trace, _ in results], world.events)
+    assert [each.key for each in found] == due
+
+
+def unequal_forwards(rank: int) -> None:
+    """Forward passes of a wrapper with BatchNorm: one more on rank 1."""
+    model = DistributedDataParallel(AwkwardTranslator(rank, norm=True)).eval()
+    watch_buffers(model)
+    src, tgt_in, _ = collate(BATCHES[0][0])
+    for _ in range(1 + rank):
+        model(src, tgt_in)
+
+
+def test_a_wrapper_that_waits_for_buffers_is_found_as_a_deadlock_and_not_only_by_the_deadline(world: World) -> None:
+    outcome = world.attempt(unequal_forwards, RANK, init="torch", deadline=60)
+    counts = [sum(event["kind"] == "broadcast" for event in events) for events in outcome.events]
+    assert counts[0] < counts[1]
+    assert outcome.state != "too-slow"
+
+
+def wrapped_for_a_gpu() -> tuple[list[dict], Any]:
+    """The calls of code for a GPU that is not there."""
+    calls: list[dict] = []
+    with recorded_wrapping(calls, simulated=1):
+        model = AwkwardTranslator(0).to(torch.device("cuda", 1))
+        made = DistributedDataParallel(model, device_ids=[1], bucket_cap_mb=3)
+    return calls, (isinstance(made, DistributedDataParallel), made.module is model)
+
+
+def test_wrapping_for_a_gpu_that_is_not_there_is_noted_and_moves_nothing() -> None:
+    calls, kinds = wrapped_for_a_gpu()
+    assert [(call["what"], call["device"], call["device_ids"], call["options"]) for call in calls] == [
+        ("to", "cuda:1", None, []),
+        ("wrap", None, ["cuda:1"], ["bucket_cap_mb"]),
+    ]
+    assert kinds == (True, True)
+
+
+def drawn(case: dict, orders: list[list[list[int]]], batch_size: int | None = None) -> list[list[list]]:
+    """What ranks tell whose loaders draw `orders`, [epoch][rank]."""
+    pairs = case["pairs"]
+    return [
+        [
+            [
+                [tensor.tolist() for tensor in batch]
+                for batch in DataLoader(pairs, batch_size or case["batch_size"], sampler=own[rank], collate_fn=collate)
+            ]
+            for own in orders
+        ]
+        for rank in range(case["size"])
+    ]
+
+
+def test_loaders_are_judged_by_the_sentences_that_they_draw() -> None:
+    rng = random.Random(3)
+    case = LOADER.CHECK.draw(rng, size=4, count=14, batch_size=3)
+    count, seed, epochs = 14, case["seed"], case["epochs"]
+
+    def keys(orders: list[list[list[int]]], batch_size: int | None = None) -> list[str]:
+        results = [{"epochs": epochs, "problem": None} for epochs in drawn(case, orders, batch_size)]
+        return [each.key for each in settle([LOADER.CHECK.judge(case, results)])]
+
+    right = [due_order(count, 4, seed, epoch) for epoch in epochs]
+    assert keys(right) == []
+    assert keys(right, batch_size=2) == ["wrong-batches"]
+    assert keys([right[0], right[0]]) == ["same-order-every-epoch"]
+    assert keys([due_order(count, 4, 0, epoch) for epoch in epochs]) == ["seed-ignored"]
+    assert keys([due_order(count, 4, seed, 0, shuffle=False)] * 2) == ["not-shuffled"]
+    assert keys([[[*range(count)]] * 4] * 2) == ["whole-set-on-every-rank"]
+    assert keys([[own[:3] for own in epoch] for epoch in right]) == ["last-batch-dropped"]
+    assert keys([[epoch[0], epoch[0], *epoch[2:]] for epoch in right]) == ["overlapping-shards"]
+    assert keys([epoch[::-1] for epoch in right]) == ["wrong-order"]

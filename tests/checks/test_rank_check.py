@@ -1,0 +1,81 @@
+"""The base of checks on ranks: meetings between calls, what they leave in reports, arguments, one rank late."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograde.contract.calls import described
+from autograde.contract.check import draw_cases, gather, judge
+from autograde.contract.rank_check import CallCheck
+from autograde.contract.schema import described_value
+from autograde.contract.subject import Subject
+from autograde.contract.verdict import Finding
+from autograde.sandbox.untrusted import problem
+from autograde.verdicts.judged import JudgedCalls
+
+pytestmark = pytest.mark.side_by_side
+
+
+class Total(CallCheck, JudgedCalls):
+    """The sum of a vector over all ranks, in two calls."""
+
+    todo, points, needs = "total", 3, "torch"
+
+    def cases(self, rng):
+        return [{"ranks": [2, 0, 1], "late": 1, "calls": [{"x": 1}, {"x": 2}]}]
+
+    @staticmethod
+    def call(total, rank, call):
+        vector = rank.argument("vector", rank.tensor([float(call["x"] + rank.rank)]))
+        return {"value": described(total(rank.comm, vector))}
+
+    def shape(self, case, call):
+        return {"value": described_value()}
+
+    def judge(self, case, call):
+        expected = sum(call.plan["x"] + rank for rank in range(call.size))
+        if {each["value"] for each in call.of("value")} != {expected}:
+            yield Finding("wrong-total", "It is not the sum.", 3)
+
+
+def checked(world, source):
+    """What the check finds, and the evidence that it is found in."""
+    check = Total()
+    cases = draw_cases(check, 1)
+    gathered = gather(check, world, Subject("total", source), cases)
+    assert problem(check.schema(cases[0]), gathered[0]) is None
+    return judge(check, cases, gathered).findings, gathered[0]
+
+
+def test_a_right_answer_passes_and_each_call_has_a_communicator_of_its_own(world):
+    found, evidence = checked(world, "def total(comm, vector):\n    return comm.allreduce(vector.item())")
+    assert found == []
+    assert [len(rank["result"]["calls"]) for rank in evidence["ranks"]] == [2, 2, 2]
+
+
+def test_a_rank_that_returned_does_not_wait_in_a_call_that_the_student_never_wrote(world):
+    source = "def total(comm, vector):\n    return comm.recv(source=1) if comm.rank == 0 else vector.item()"
+    (found,), evidence = checked(world, source)
+    assert (found.key, evidence["state"]) == ("hang", "hang")
+    assert "Barrier" not in found.message + found.report
+    assert found.report.splitlines()[1] == "rank 1  returned without communicating, and waits for the others"
+    assert "rank 0 waits in comm.recv, cell line 2" in found.message
+
+
+def test_a_collective_that_a_rank_leaves_out_is_told_by_its_call(world):
+    (found,), _ = checked(world, "def total(comm, vector):\n    return comm.allreduce(1) if comm.rank else 0")
+    assert found.key == "collective-skipped" and "rank 0 never made the call" in found.message
+    assert "Barrier" not in found.message + found.report
+
+
+def test_an_argument_that_is_changed_and_what_would_end_a_library_are_found(world):
+    source = """
+import torch.distributed as dist
+def total(comm, vector):
+    dist.all_reduce(vector)
+    dist.destroy_process_group()
+    return vector.item()
+"""
+    found, _ = checked(world, source)
+    assert [each.key for each in found] == ["argument-changed", "starts-or-ends"]
+    assert "`vector`" in found[0].message

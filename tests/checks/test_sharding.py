@@ -1,0 +1,232 @@
+"""Shards and sampler orders as ranks have them: what is wrong with who draws which sample has a name."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from lab_packages import check_module
+from torch.utils.data import DistributedSampler
+
+from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.verdicts.means import mean_candidates
+from autograde.verdicts.orders import SamplerOrders
+from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
+
+counted_once = check_module("06_distributed_sampler", "counted_once")
+epoch_mistakes = check_module("06_distributed_sampler", "samples_seen").epoch_mistakes
+generators_after = check_module("06_distributed_sampler", "ShuffledSampler").generators_after
+passes_of = check_module("06_distributed_sampler", "ShuffledSampler").passes_of
+listed = check_module("06_distributed_sampler", "common").listed
+
+pytestmark = pytest.mark.side_by_side
+
+
+def keys(verdict: list[Finding | Diagnosis]) -> list[str]:
+    """What comes of a verdict."""
+    return [each.key for each in settle([verdict])]
+
+
+def shards_of(samples: int, size: int, shuffle: bool = False) -> list[list[int]]:
+    """What torch's own sampler deals out."""
+    return [list(DistributedSampler(range(samples), size, rank, shuffle=shuffle)) for rank in range(size)]
+
+
+@pytest.mark.parametrize(("samples", "size"), [(10, 4), (9, 4), (12, 4), (10, 3), (5, 1), (1, 4), (2, 7), (3, 8)])
+def test_what_torchs_own_sampler_deals_out_is_right(samples, size):
+    shards = shards_of(samples, size)
+    assert dealing_mistakes(range(samples), shards) == []
+    assert turns(shards)[:samples] == [*range(samples)]
+
+
+@pytest.mark.parametrize(
+    ("names", "samples", "shards"),
+    [
+        (["unknown-samples"], 4, [[0, 2], [1, 4]]),
+        (["unknown-samples"], 4, [[0, 2], [1, None]]),
+        (["whole-set-on-every-rank"], 4, [[0, 1, 2, 3], [3, 2, 1, 0]]),
+        (["contiguous-shards"], 10, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]]),
+        (["contiguous-shards", "no-padding"], 10, [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]),
+        (["tail-dropped"], 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
+        (["no-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]),
+        (["padding-not-repeated"], 1, [[0], [0], [], []]),
+        (["wrong-number"], 4, [[0, 2, 0], [1, 3, 1]]),
+        (["wrong-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
+        (["overlapping-shards"], 10, [[0, 4, 8], [1, 5, 9], [0, 4, 8], [1, 5, 9]]),
+        (["wrong-order"], 4, [[1, 3], [0, 2]]),
+    ],
+)
+def test_a_mistake_in_sharing_out_is_named(names, samples, shards):
+    assert sorted(keys(dealing_mistakes(range(samples), shards))) == sorted(names)
+
+
+def test_a_list_of_ids_is_read_as_plain_data():
+    assert listed(iter([1, 2]), most=5) == {"type": "list_iterator", "ids": [1, 2], "kinds": []}
+    assert listed([np.int64(3), True], most=5) == {"type": "list", "ids": [3, 1], "kinds": ["int64", "bool"]}
+    tensor = listed(torch.tensor([4, 5]), most=1)
+    assert tensor == {"type": "Tensor of torch.int64", "ids": [4], "kinds": ["Tensor of torch.int64"]}
+    assert listed([[1], "x", 1.0], most=5)["ids"] == [None, None, None]
+    assert listed(None, most=5)["ids"] == []
+
+
+class Wrapped(DistributedSampler):
+    """torch's own sampler with the signature of the lab's."""
+
+    def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
+        super().__init__(range(dataset_size), size, rank, seed=seed)
+
+
+class OwnShard(Wrapped):
+    """Shuffles its own shard only."""
+
+    def __iter__(self):
+        own = list(range(self.rank, len(self.dataset), self.num_replicas))
+        return iter(random.Random(1000 * self.seed + self.epoch).sample(own, len(own)))
+
+
+class Counting(Wrapped):
+    """Goes to the next epoch by itself."""
+
+    def __iter__(self):
+        self.epoch += 1
+        return super().__iter__()
+
+
+class Sticky(Wrapped):
+    """Knows one epoch only."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Do nothing."""
+
+
+class ByRank(Wrapped):
+    """Has another seed on each rank."""
+
+    def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
+        super().__init__(dataset_size, rank, size, seed + 100 * rank)
+
+
+class Global(Wrapped):
+    """Seeds torch's global generator."""
+
+    def __iter__(self):
+        torch.manual_seed(self.seed + self.epoch)
+        return super().__iter__()
+
+
+PLAN = {
+    "size": 3,
+    "samplers": [[12, False, 5], [12, False, 8], [12, True, 5], [12, True, 8]],
+    "passes": [
+        [0, None],
+        [0, None],
+        [0, 0],
+        [0, 4],
+        [0, 9],
+        [0, 4],
+        [1, None],
+        [1, 4],
+        [2, None],
+        [2, 4],
+        [2, 9],
+        [3, None],
+        [3, 4],
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("sampler", "changes", "others"),
+    [
+        (Wrapped, [], []),
+        (Counting, ["another-pass-differs"], None),
+        (Sticky, [], ["same-order-every-epoch"]),
+        (OwnShard, [], ["same-samples-each-epoch"]),
+        (ByRank, [], ["orders-differ-by-rank"]),
+    ],
+)
+def test_orders_that_do_not_repeat_change_or_fit_together_are_named(sampler, changes, others):
+    used = [passes_of(sampler, PLAN, rank, luck=rank)["passes"] for rank in range(3)]
+    orders = SamplerOrders(3, PLAN["samplers"], PLAN["passes"], [[each["ids"] for each in own] for own in used])
+    assert keys(orders.changes()) == changes
+    if others is not None:
+        assert sorted(keys([*orders.repeats(), *orders.shares()])) == others
+
+
+def test_a_sampler_that_touches_a_global_generator_is_told_from_one_that_does_not():
+    assert passes_of(Wrapped, PLAN, 0, luck=3)["drawn"] == pytest.approx([*generators_after(3).values()], abs=0)
+    drawn, left = passes_of(Global, PLAN, 0, luck=3)["drawn"], [*generators_after(3).values()]
+    assert [one == other for one, other in zip(drawn, left, strict=True)] == [False, True, True]
+
+
+IDS = [50, 51, 52, 53]
+ORDERS = [[[0, 1], [2, 3]], [[2, 0], [3, 1]], [[3, 2], [1, 0]], [[1, 2], [0, 3]]]
+EARLIER = [[0, 3], [1, 2]]
+
+
+def epochs(*rows: int | None) -> list[list[list[int]]]:
+    """What the ranks see where their samplers are set to these epochs; None for none."""
+    orders = [EARLIER if row is None else ORDERS[row] for row in rows]
+    return [[[IDS[i] for i in order[rank]] for order in orders] for rank in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "lists"),
+    [
+        (None, epochs(0, 1, 2)),
+        ("no-set-epoch", epochs(None, None, None)),
+        ("set-epoch-too-late", epochs(None, 0, 1)),
+        ("constant-epoch", epochs(2, 2, 2)),
+        ("epochs-from-1", epochs(1, 2, 3)),
+        ("epoch-differs-by-rank", [epochs(0, 1, 2)[0], epochs(1, 2, 3)[1]]),
+        ("other-epochs", epochs(0, 2, 1)),
+        ("empty-epoch", [[[50, 51], []], [[52, 53], []]]),
+        ("indices-not-ids", [[[0, 1]], [[2, 3]]]),
+        ("smaller-batch-dropped", [[[50]], [[52]]]),
+        ("order-lost", [[[51, 50]], [[52, 53]]]),
+        ("epochs-run-together", [[[50, 51], [50, 51, 52, 50]], [[52, 53], [52, 53, 53, 51]]]),
+        ("other-ranks-samples", [[[50, 51, 52]], [[52, 53, 50]]]),
+        ("wrong-ids", [[[50, 99]], [[52, 53]]]),
+    ],
+)
+def test_epochs_in_which_a_loader_had_another_order_are_named(name, lists):
+    case = {"ids": IDS, "orders": ORDERS, "before": EARLIER}
+    assert keys(epoch_mistakes(case, None, lists)) == ([name] if name else [])
+
+
+def test_ten_samples_on_four_ranks_are_counted_once_by_their_index():
+    right = {0: 1, 1: 1, 2: 0, 3: 1, 4: 1, 5: 0, 6: 1, 7: 0, 8: 1, 9: 1}
+    indices = shards_of(10, 4)
+    call = {"dataset_size": 10, "indices": indices, "correct": [[right[i] for i in own] for own in indices]}
+    assert counted_once.accuracy(call) == 0.7
+    wrong = mean_candidates(counted_once.held_by_ranks(call), 4, 10)
+    assert wrong["counted-twice"] == 9 / 12, "counted as twelve"
+    assert wrong["counted-twice/of all"] == 9 / 10
+    assert wrong["own-part-only"] == [3 / 3, 2 / 3, 2 / 3, 2 / 3]
+
+
+HELD = [(11, [7] * 2), (14, [4] * 4), (13, [4] * 4), (20, [0, 9, 11]), (1, [1] * 4), (11, [13])]
+
+
+@pytest.mark.parametrize(("samples", "held"), HELD)
+def test_predictions_are_drawn_so_that_mistakes_can_be_told_apart(samples, held):
+    for seed in range(50):
+        call = counted_once.draw_call(random.Random(seed), samples, held)
+        assert [len(own) for own in call["indices"]] == held
+        assert {i for own in call["indices"] for i in own} == {*range(samples)}
+        wrong = counted_once.counted_wrongly(call)
+        if samples > 9:
+            assert all(abs(value - counted_once.accuracy(call)) > 1e-4 for value in wrong.values())
+
+
+def test_where_mistakes_cannot_be_told_apart_nothing_is_drawn():
+    with pytest.raises(ValueError, match="11 samples, held"):
+        counted_once.draw_call(random.Random(0), 11, [6, 6])
+
+
+def test_splits_with_few_samples_a_rank_count_where_the_others_show_nothing():
+    few, many = Finding("few", "", 1), Finding("many", "", 1)
+    assert of_large_shards([(0, [few]), (2, [many]), (5, [])]) == [many]
+    assert of_large_shards([(0, [few]), (2, [])]) == [few]

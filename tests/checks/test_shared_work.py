@@ -1,0 +1,154 @@
+"""Verdicts on what ranks drew, which devices they chose, and which means they returned."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+import torch
+from lab_packages import check_module
+
+from autograde.contract.verdict import settle
+from autograde.probes.simulated_node import described_device, seeded_apart, simulated_node
+from autograde.verdicts import means
+from autograde.verdicts.devices import device_mistakes
+from autograde.verdicts.shards import loader_mistakes
+
+evaluate = check_module("07_horovod_mnist", "evaluate")
+
+pytestmark = pytest.mark.side_by_side
+
+
+def keys(found: list) -> list[str]:
+    return [each.key for each in found]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "due"),
+    [
+        ([[[0, 1], [2]], [[3, 4], [0]]], []),
+        ([[[0, 1], [2, 3], [4]]] * 2, ["whole-set-on-every-rank"]),
+        ([[[0, 1]], [[2, 3]]], ["last-batch-dropped"]),
+        ([[[0, 1], [2]], [[3, 4]]], ["no-padding"]),
+        ([[[0, 1], [2]], [[3, 2], [0]]], ["overlapping-shards"]),
+        ([[[0, 1], [2]], [[3, 4], [9]]], ["unknown-samples"]),
+        ([[[0], [1], [2]], [[3], [4], [0]]], ["batch-size-divided"]),
+        ([[[0, 1, 2]], [[3, 4, 0]]], ["wrong-batches"]),
+        ([[[0, 1], [2, 0]], [[3, 4], [1, 2]]], ["wrong-number"]),
+    ],
+)
+def test_what_two_ranks_draw_of_five_samples_is_judged_by_the_samples(ranks, due):
+    assert keys(settle([loader_mistakes(5, 2, [ranks])])) == due
+
+
+def test_ranks_that_draw_as_if_their_node_were_alone_are_told_so():
+    on_node = [[[0, 2, 4]], [[1, 3, 5]]]
+    assert keys(settle([loader_mistakes(6, 3, [on_node * 2], local_size=2)])) == ["dealt-on-one-node"]
+
+
+def told(value: float) -> dict:
+    return {"float": True, "type": "float", "value": value}
+
+
+LOSSES, SIZES = [[1.0, 4.0], [2.0, 8.05]], [[3, 1], [3, 2]]  # means of batches, and how many samples they hold
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([29.1 / 9] * 2, []),
+        ([2.5, 5.025], ["own-part-only"]),
+        ([7 / 4, 22.1 / 5], ["own-part-only"]),
+        ([7 / 4] * 2, ["one-ranks-part"]),
+        ([(7 / 4 + 22.1 / 5) / 2] * 2, ["mean-of-means"]),
+        ([3.7625] * 2, ["mean-of-means"]),
+        ([29.1] * 2, ["sum-for-mean"]),
+        ([29.1 / 12] * 2, ["wrong-divisor"]),
+        ([29.1 / 9, 3.0], ["not-on-all-ranks"]),
+        ([3.1] * 2, ["wrong-value"]),
+        ([None, 29.1 / 9], ["no-number"]),
+    ],
+)
+def test_a_mean_loss_is_known_by_the_mistake_that_made_it(values, expected):
+    parts = means.loss_parts(LOSSES, SIZES)
+    assert keys(settle([means.mean_on_all([told(value) for value in values], parts, "samples")])) == expected
+
+
+def test_a_mistake_is_told_only_where_it_explains_all_that_was_returned():
+    parts, others = means.loss_parts(LOSSES, SIZES), means.loss_parts([[1.0, 5.0], [2.0, 9.0]], SIZES)
+    judged = [
+        means.mean_on_all([told(3.7625)] * 2, parts, "samples"),
+        means.mean_on_all([told(3.0)] * 2, others, "samples"),
+    ]
+    assert keys(settle(judged)) == ["wrong-value"]
+
+
+def test_the_right_accuracy_of_samples_that_no_rank_was_shown_is_no_right_answer():
+    hits = [True, False, True, True]
+
+    def judged(value: float, *shares: list[int]) -> list[str]:
+        return keys(settle([means.accuracy_on_all([told(value)] * 2, hits, shares)]))
+
+    assert judged(0.75, [0, 1], [2, 3]) == []
+    assert judged(0.75, [0], [2]) == ["not-evaluated"]
+    assert judged(1.0, [0], [2]) == ["not-evaluated"]
+    assert judged(0.8, [0, 1, 2], [3, 0]) == ["counted-twice"]
+
+
+def test_in_a_drawn_evaluation_parts_of_the_set_have_other_accuracies():
+    for seed in range(20):
+        case = evaluate.draw_evaluation(random.Random(seed), 3, 10)
+        assert case == evaluate.draw_evaluation(random.Random(seed), 3, 10)
+    assert not evaluate.distinct([True, False] * 5, 2) or not evaluate.distinct([True] * 10, 2)
+    assert not evaluate.distinct([True] * 10, 3)
+
+
+@pytest.mark.parametrize(
+    ("device", "current", "gpus", "key"),
+    [
+        ("cuda:{local}", "{local}", 2, None),
+        ("cpu", None, 1, None),
+        ("cuda:{rank}", "{rank}", 2, "rank-for-local-rank"),
+        ("cuda:0", 0, 2, "one-gpu-for-all"),
+        ("cuda:{other}", "{other}", 2, "wrong-gpu"),
+        ("cuda:{local}", None, 2, "not-current"),
+        ("cuda:{local}", "{local}", 1, "gpu-for-cpu"),
+        ("cpu", "{local}", 0, "no-such-gpu"),
+        ("cpu", "{local}", 2, "cpu-for-gpu"),
+    ],
+)
+def test_a_device_is_that_of_the_rank_on_its_node(device, current, gpus, key):
+    chosen, local = [], [(rank % 2, 2) for rank in range(4)]
+    for rank, (number, _) in enumerate(local):
+        about = {"rank": rank, "local": number, "other": 1 - number}
+        own = described_device(torch.device(device.format(**about)))
+        chosen.append(own | {"current": None if current is None else int(str(current).format(**about))})
+    assert keys(settle([device_mistakes(local, gpus, chosen)])) == ([key] if key else [])
+
+
+def test_a_simulated_node_ends_with_its_block():
+    import horovod.torch as hvd
+
+    before = (
+        hvd.local_rank,
+        torch.cuda.device_count,
+        os.environ.get("LOCAL_RANK"),
+        torch.rand(1, generator=None).shape,
+    )
+    with simulated_node(1, 2, 3) as noted, seeded_apart(1):
+        assert (hvd.local_rank(), hvd.local_size(), os.environ["LOCAL_RANK"]) == (1, 2, "1")
+        torch.cuda.set_device("cuda:2")
+        assert (noted["current"], torch.cuda.current_device(), torch.cuda.device_count()) == (2, 2, 3)
+    assert before[:3] == (hvd.local_rank, torch.cuda.device_count, os.environ.get("LOCAL_RANK"))
+
+
+def test_ranks_are_seeded_apart_and_get_their_random_state_back():
+    torch.manual_seed(3)
+    state = torch.random.get_rng_state()
+    with seeded_apart(0):
+        one = torch.rand(3).tolist()
+    with seeded_apart(1):
+        other = torch.rand(3).tolist()
+    assert one != other
+    assert torch.equal(torch.random.get_rng_state(), state)

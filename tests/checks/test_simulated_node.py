@@ -1,0 +1,137 @@
+"""On a simulated node, code finds the GPUs that it is to find, and its process group works on any machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+import torch.distributed as dist
+from lab_packages import check_module
+
+from autograde.contract.verdict import settle
+from autograde.probes.simulated_node import simulated_node
+from course.ports import free_port
+
+SETUP = check_module("10_ddp_transformer", "setup").CHECK
+
+pytestmark = pytest.mark.side_by_side
+
+RIGHT = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
+
+
+@pytest.fixture(autouse=True)
+def one_rank(monkeypatch) -> Iterator[None]:
+    """The environment of the only rank of a run."""
+    for name, value in {**RIGHT, "MASTER_PORT": str(free_port()), "GLOO_SOCKET_IFNAME": "lo"}.items():
+        monkeypatch.setenv(name, value)
+    yield
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def test_the_simulated_gpus_are_there_and_are_gone_afterwards():
+    before = torch.cuda.device_count()
+    with simulated_node(1, 2, 4) as noted:
+        assert (torch.cuda.is_available(), torch.cuda.device_count()) == (True, 4)
+        assert torch.accelerator.current_accelerator().type == "cuda"
+        assert os.environ["LOCAL_RANK"] == "1" and os.environ["LOCAL_WORLD_SIZE"] == "2"
+        torch.cuda.set_device("cuda:3")
+        assert torch.cuda.current_device() == 3
+    assert noted["current"] == 3
+    assert torch.cuda.device_count() == before and os.environ["LOCAL_RANK"] == "0"
+
+
+def test_without_simulated_gpus_there_are_none():
+    with simulated_node(0, 1, 0):
+        assert not torch.cuda.is_available() and torch.accelerator.current_accelerator() is None
+
+
+def test_a_group_asked_for_with_nccl_works_and_says_nccl():
+    with simulated_node(0, 1, 1) as noted:
+        dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
+        dist.barrier(device_ids=[0])
+        assert dist.get_backend() == "nccl"
+        total = torch.ones(1)
+        dist.all_reduce(total)
+    assert noted["starts"] == [{"backend": "nccl", "rank": 0, "size": 1, "in_place": True}]
+    assert dist.get_backend() == "gloo"
+
+
+@pytest.mark.parametrize(
+    ("method", "in_place"),
+    [(None, True), ("env://", True), ("tcp://{MASTER_ADDR}:{MASTER_PORT}", True), ("tcp://127.0.0.1:29500", False)],
+)
+def test_where_a_group_meets_is_noted(method, in_place):
+    with simulated_node(0, 1, 0) as noted:
+        dist.init_process_group("gloo", method and method.format(**os.environ), rank=0, world_size=1)
+    assert noted["starts"][0]["in_place"] == in_place
+
+
+def test_wrong_numbers_are_noted_and_the_group_starts_all_the_same(monkeypatch):
+    with simulated_node(0, 1, 0) as noted:
+        os.environ["MASTER_ADDR"] = "nowhere.invalid"
+        dist.init_process_group("gloo", rank=3, world_size=9)
+    assert noted["starts"] == [{"backend": "gloo", "rank": 3, "size": 9, "in_place": False}]
+    assert dist.get_world_size() == 1
+
+
+def honest(gpus: int = 2) -> tuple[dict, list[dict]]:
+    """Two nodes of two ranks, and what right code does there."""
+    case = {"ranks": [0, 1, 2, 3], "nodes": [2, 2], "gpus": gpus}
+    on_gpu = gpus >= 2
+    return case, [
+        {
+            "kind": "device",
+            "device": {"type": "cuda", "index": rank % 2} if on_gpu else {"type": "cpu", "index": None},
+            "current": rank % 2 if on_gpu else None,
+            "starts": [{"backend": "nccl" if on_gpu else "gloo", "rank": rank, "size": 4, "in_place": True}],
+            "group": [0, 1, 2, 3],
+        }
+        for rank in range(4)
+    ]
+
+
+def gpu(index: int) -> dict:
+    return {"type": "cuda", "index": index}
+
+
+def setup_mistakes(case: dict, seen: list[dict]) -> list[str]:
+    return [each.key for each in settle([SETUP.judge(case, seen)])]
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 2, 8])
+def test_a_right_setup_has_no_mistakes(gpus):
+    assert setup_mistakes(*honest(gpus)) == []
+
+
+@pytest.mark.parametrize(
+    ("gpus", "changes", "key"),
+    [
+        (
+            2,
+            {2: {"device": gpu(2)}, 3: {"device": gpu(3)}},
+            "rank-for-local-rank",
+        ),
+        (
+            2,
+            {1: {"device": gpu(0)}, 3: {"device": gpu(0)}},
+            "one-gpu-for-all",
+        ),
+        (2, {0: {"device": gpu(1)}}, "wrong-gpu"),
+        (2, {1: {"current": None}}, "not-current"),
+        (2, {1: {"device": {"type": "cpu", "index": None}}}, "always-gloo"),
+        (1, {1: {"device": gpu(0)}}, "gpu-for-cpu"),
+        (0, {1: {"group": [0, 1, 3, 2]}}, "wrong-numbers"),
+        (0, {1: {"group": None}}, "no-group"),
+        (0, {1: {"device": None, "kind": "str"}}, "not-a-device"),
+    ],
+)
+def test_ranks_that_do_something_else_are_found(gpus, changes, key):
+    case, seen = honest(gpus)
+    for rank, change in changes.items():
+        seen[rank] |= change
+    if key == "always-gloo":
+        seen[1]["starts"][0]["backend"] = "gloo"
+    assert setup_mistakes(case, seen) == [key]

@@ -1,0 +1,188 @@
+"""The figures of lab 07: what is drawn is what was given, and every word of it can be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from legibility import assert_sharp_on_light_ground, assert_words_are_readable
+from matplotlib.colors import to_hex
+
+from course.data import digits
+from course.figures.data.digit_samples import digits_picture
+from course.figures.ranks.horovod_steps import arrivals, horovod_picture
+from course.figures.style import COLOURS
+from course.figures.training.learning import learning_picture
+from course.watch.horovod_trace import fused, read_trace, traceable
+from course.world import COMM, RANK, World
+
+pytestmark = pytest.mark.side_by_side
+
+IMAGES = torch.arange(64 * 64).reshape(64, 1, 8, 8) / 4096
+RANKS = [f"rank {rank}" for rank in range(4)]
+RUN = [{"epoch": epoch, "loss": 2.0 * 0.4**epoch, "accuracy": 1 - 0.7 * 0.5**epoch} for epoch in range(8)]
+
+
+def trace(late: float = 0.02, groups: tuple[int, ...] = (2, 6)) -> list[dict]:
+    """As `read_trace` gives it, of gradients that are reduced in groups of so many."""
+    names = ["9.bias", "9.weight", "7.bias", "7.weight", "3.weight", "3.bias", "0.weight", "encoder.layers.0.bias"]
+    entries, now = [], late
+    for count in groups:
+        for name in names[:count]:
+            times = {"negotiate": (0.0, now), "copy together": (now, now + 1e-5), "all-reduce": (now, now + 0.004)}
+            times["copy apart"] = (now + 0.004, now + 0.00401)
+            ranks = {0: 0.0, 3: 1e-4, 1: 2e-4, 2: late}
+            entries += [
+                {
+                    "tensor": name,
+                    "phase": phase,
+                    "start": start,
+                    "end": end,
+                    "ranks": ranks if phase == "negotiate" else {},
+                }
+                for phase, (start, end) in times.items()
+            ]
+        names, now = names[count:], now + 0.005
+    return sorted(entries, key=lambda entry: entry["start"])
+
+
+FIGURES = {
+    "a batch by rank": lambda: digits_picture(IMAGES, [i % 10 for i in range(64)], "64 images", 16, RANKS),
+    "predictions": lambda: digits_picture(
+        IMAGES[:25], ["3"] * 20 + ["9, is 4"] * 5, "5 of 25 are wrong", wrong=range(20, 25)
+    ),
+    "one image": lambda: digits_picture(IMAGES[:1], [7], "one image"),
+    "learning": lambda: learning_picture({"1 rank, 64 images": RUN, "4 ranks, 16 images each": RUN}, goal=0.95),
+    "one epoch": lambda: learning_picture({"4 ranks": RUN[:1]}),
+    "no loss left": lambda: learning_picture({"4 ranks": [*RUN, {"epoch": 8, "loss": 0.0, "accuracy": 1.0}]}),
+    "Horovod, fused": lambda: horovod_picture(trace(), "8 gradients"),
+    "Horovod, one by one": lambda: horovod_picture(trace(groups=(1,) * 8), "8 gradients"),
+    "Horovod, nobody late": lambda: horovod_picture(trace(1e-5, (8,)), "8 gradients", until=0.06),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
+    assert_words_are_readable(FIGURES[name]())
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
+    assert_sharp_on_light_ground(FIGURES[name]())
+
+
+def test_each_image_is_drawn_with_its_caption_below_and_its_rank_beside() -> None:
+    axes = FIGURES["a batch by rank"]().axes[0]
+    assert len(axes.images) == 64
+    for index, drawn in enumerate(axes.images):
+        assert torch.equal(torch.as_tensor(drawn.get_array()), IMAGES[index, 0])
+        left, right, bottom, _ = drawn.get_extent()
+        below = [text for text in axes.texts if left < text.get_position()[0] < right]
+        caption = min(
+            (text for text in below if text.get_position()[1] > bottom), key=lambda text: text.get_position()[1]
+        )
+        assert caption.get_text() == str(index % 10)
+    names = [text for text in axes.texts if text.get_text() in RANKS]
+    assert [text.get_text() for text in names] == RANKS and [text.get_color() for text in names] == list(COLOURS[:4])
+
+
+def test_wrong_predictions_are_framed_and_no_others() -> None:
+    axes = FIGURES["predictions"]().axes[0]
+    assert len(axes.lines) == 5
+    assert [text.get_color() == COLOURS[1] for text in axes.texts] == [False] * 20 + [True] * 5
+
+
+def test_loss_and_accuracy_are_drawn_over_epochs_from_1_on() -> None:
+    loss, accuracy = FIGURES["learning"]().axes
+    for axes, key in ((loss, "loss"), (accuracy, "accuracy")):
+        for line in axes.lines[:2]:
+            assert list(line.get_xdata()) == list(range(1, 9)) and list(line.get_ydata()) == [
+                entry[key] for entry in RUN
+            ]
+    assert [text.get_text() for text in accuracy.get_legend().get_texts()] == [
+        "1 rank, 64 images",
+        "4 ranks, 16 images each",
+    ]
+
+
+def test_a_bar_of_the_horovod_picture_is_where_and_as_long_as_what_it_stands_for() -> None:
+    axes = FIGURES["Horovod, fused"]().axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()][:2] == ["9.bias", "9.weight"]
+    waits = [bar for bar in axes.patches if bar.get_width() > 15]
+    assert sorted(bar.get_width() for bar in waits) == pytest.approx([20, 20, 25, 25, 25, 25, 25, 25])
+    reduces = [bar for bar in axes.patches if to_hex(bar.get_facecolor()) == COLOURS[0].lower()]
+    assert [bar.get_width() for bar in reduces] == pytest.approx([4] * 8)
+    assert [bar.get_x() for bar in reduces] == pytest.approx([20] * 2 + [25] * 6)
+    assert [bar.get_y() + bar.get_height() / 2 for bar in reduces] == pytest.approx(range(8))
+    assert [text.get_text().split() for text in axes.texts[:2]] == [["0", "1", "3"], ["2"]]
+
+
+def test_ranks_that_come_at_nearly_the_same_time_are_told_together() -> None:
+    assert arrivals({0: 0.0, 2: 0.03, 1: 0.001, 3: 0.002}, near=0.01) == [(0.0, [0, 1, 3]), (0.03, [2])]
+
+
+def test_gradients_whose_reductions_overlap_were_reduced_as_one() -> None:
+    assert [len(group) for group in fused(trace())] == [2, 6]
+    assert fused(trace())[0] == ["9.bias", "9.weight"]
+
+
+def test_a_trace_that_was_not_ended_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    lines = [
+        {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "allreduce.a.weight"}},
+        {"name": "process_name", "ph": "M", "pid": 2, "args": {"name": "barrier.noname"}},
+        {"ph": "B", "name": "NEGOTIATE_BARRIER", "ts": 0, "pid": 2},
+        {"ph": "E", "ts": 90, "pid": 2},
+        {"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": 100, "pid": 1},
+        {"ph": "X", "name": "2", "ts": 300, "pid": 1, "dur": 0},
+        {"ph": "E", "ts": 400, "pid": 1},
+        {"ph": "B", "name": "ALLREDUCE", "ts": 410, "pid": 1},
+        {"ph": "B", "name": "MPI_ALLREDUCE", "ts": 420, "pid": 1},
+    ]
+    (tmp_path / "trace.json").write_text("[\n" + ",\n".join(map(json.dumps, lines)) + ",\n")
+    (entry,) = read_trace(tmp_path / "trace.json")
+    assert (entry["tensor"], entry["phase"]) == ("a.weight", "negotiate")
+    assert (entry["start"], entry["end"], entry["ranks"][2]) == pytest.approx((0.0, 3e-4, 2e-4))
+
+
+def traced(comm, rank: int, path: str, fusion: bool) -> None:
+    """A step of a small model, written down by Horovod itself; rank 2 is late."""
+    import horovod.torch as hvd
+
+    with traceable(fusion):
+        hvd.init()
+    model = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.ReLU(), torch.nn.Linear(8, 10))
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), 0.1), model.named_parameters())
+    if rank == 0:
+        hvd.start_timeline(path)
+    comm.Barrier()
+    time.sleep(1 if rank == 2 else 0)
+    model(digits()[0].images[:8].flatten(1)).sum().backward()
+    optimizer.step()
+    comm.Barrier()
+    if rank == 0:
+        hvd.stop_timeline()
+    assert not [name for name in os.environ if name.startswith("HOROVOD_")]
+
+
+def test_horovods_own_trace_shows_fusion_and_who_was_late(world: World, tmp_path: Path) -> None:
+    for fusion in (True, False):
+        # On a busy machine each gradient of the late rank may come in a millisecond of its own: then nothing is fused.
+        for attempt in range(5):
+            path = tmp_path / f"{fusion}-{attempt}.json"
+            world.run(traced, COMM, RANK, str(path), fusion)
+            entries = read_trace(path)
+            groups = fused(entries)
+            if not fusion or len(groups) < 4:
+                break
+        assert sorted(name for group in groups for name in group) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+        assert len(groups) < 4 if fusion else len(groups) == 4
+        waits = [entry for entry in entries if entry["phase"] == "negotiate"]
+        assert len(waits) == 4
+        assert all(entry["ranks"].keys() == {0, 1, 2, 3} for entry in waits)
+        # Others may be late too, on a busy machine, but not by a second.
+        assert all(entry["end"] - entry["start"] > 0.5 < entry["ranks"][2] - entry["ranks"][0] for entry in waits)
+        horovod_picture(entries, "A step").png()

@@ -1,0 +1,78 @@
+"""The figures of lab 06: what is drawn is what was given, and every word of it can be read."""
+
+from __future__ import annotations
+
+import pytest
+from legibility import assert_sharp_on_light_ground, assert_words_are_readable
+from matplotlib.colors import to_rgba
+from torch.utils.data import DistributedSampler
+
+from course.figures.data.batches import batches_picture, new_batches
+from course.figures.data.counting import counting_picture
+from course.figures.data.draws import draws_picture, owners_of
+from course.figures.style import COLOURS
+
+pytestmark = pytest.mark.side_by_side
+
+
+def drawn(samples: int, size: int, epochs: int, deaf: bool = False) -> list[list[list[int]]]:
+    """By epoch and rank, what torch's own sampler draws. deaf: whether it hears of no epoch."""
+    samplers = [DistributedSampler(range(samples), size, rank) for rank in range(size)]
+    rows = []
+    for epoch in range(epochs):
+        for sampler in samplers:
+            sampler.set_epoch(0 if deaf else epoch)
+        rows.append([list(sampler) for sampler in samplers])
+    return rows
+
+
+# Samples 0 and 1 are drawn by two ranks, 4 to 7 by nobody.
+WRONG = [[[0, 1], [0, 1], [2], [3]]] * 2
+FIGURES = {
+    "draws": lambda: draws_picture(drawn(14, 4, 5), 14, "14 samples"),
+    "draws of many": lambda: draws_picture(drawn(200, 4, 8), 200, "200 samples"),
+    "draws of one": lambda: draws_picture(drawn(1, 4, 1), 1, "one sample"),
+    "wrong draws": lambda: draws_picture(WRONG, 8, "8 samples"),
+    "batches": lambda: batches_picture(drawn(14, 4, 3, deaf=True), drawn(14, 4, 3), 2, ["without", "with"]),
+    "batches of three digits": lambda: batches_picture(
+        *[[[[100 + i for i in own] for own in shards] for shards in drawn(14, 4, 3)]] * 2, 3, ["without", "with"]
+    ),
+    "counting": lambda: counting_picture([0.8, 0.81, 0.79, 0.83], {1: 0.8, 2: 0.8}, 50),
+    "counting that never differs": lambda: counting_picture([1.0] * 40, {size: 1.0 for size in (1, 2, 3, 4)}, 50),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
+    assert_words_are_readable(FIGURES[name]())
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
+    assert_sharp_on_light_ground(FIGURES[name]())
+
+
+def test_a_sample_has_the_colours_of_the_ranks_that_draw_it_and_a_later_one_is_hatched() -> None:
+    patches = FIGURES["wrong draws"]().axes[0].patches
+    first = [patch for patch in patches if patch.get_x() < 0.5 and patch.get_y() < 0.5]
+    assert [patch.get_facecolor() for patch in first] == [to_rgba(COLOURS[0]), to_rgba(COLOURS[1]), (0, 0, 0, 0)]
+    assert [bool(patch.get_hatch()) for patch in first] == [False, False, True]
+    legend = [text.get_text() for text in FIGURES["wrong draws"]().axes[0].get_legend().get_texts()]
+    assert legend == ["rank 0", "rank 1", "rank 2", "rank 3", "again: 4", "nobody: 8"]
+
+
+def test_who_draws_a_sample_first_is_who_has_it_in_an_earlier_turn() -> None:
+    assert owners_of([[3, 0], [1, 2], [2, 3]], 5) == [[0], [1], [2, 1], [0, 2], []]
+
+
+def test_a_batch_counts_as_new_if_no_epoch_before_had_it_on_any_rank() -> None:
+    assert new_batches([[[0, 1], [2, 3]], [[3, 2], [0, 1]], [[0, 2], [1, 3]]], 2) == (4, 6)
+    assert new_batches(drawn(14, 4, 3, deaf=True), 2) == (8, 24)
+
+
+def test_the_batches_of_both_ways_are_there_and_those_that_came_before_are_pale() -> None:
+    left, right = FIGURES["batches"]().axes
+    assert left.get_title(loc="left").endswith("8 of 24 batches are new")
+    coloured = {to_rgba(colour) for colour in COLOURS}
+    assert sum(patch.get_facecolor() in coloured for patch in left.patches) == 8
+    assert [len(panel.texts) for panel in (left, right)] == [48, 48]

@@ -1,0 +1,52 @@
+"""Settings of an admin's own: what course/jupyterhub/README.md gives lines for."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import requests
+from hub_client import Session
+from running_hub import running_hub
+from unix_accounts import with_accounts
+
+pytestmark = [pytest.mark.timeout(300), *with_accounts]
+CONFIG = """
+import os
+import sys
+from pathlib import Path
+
+c = get_config()
+c.JupyterHub.bind_url = f"https://127.0.0.1:{os.environ['LOCKSTEP_HUB_PORT']}"
+c.JupyterHub.ssl_key = KEY
+c.JupyterHub.ssl_cert = CERTIFICATE
+server = str(Path(sys.executable).parent / "jupyterhub-singleuser")
+c.Spawner.cmd = ["sh", "-c", 'umask 077; exec prlimit --nproc=321 "$0" "$@"', server]
+"""
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate for this machine, which nobody else trusts; its key is beside it."""
+    path = tmp_path / "hub.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=hub"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path.with_suffix(".key")), "-out", str(path)]
+    subprocess.run(made, check=True, capture_output=True)
+    return path
+
+
+def test_a_hub_is_encrypted_and_limits_what_its_people_run(tmp_path: Path, certificate: Path):
+    config = tmp_path / "own.py"
+    text = CONFIG.replace("KEY", repr(str(certificate.with_suffix(".key"))))
+    config.write_text(text.replace("CERTIFICATE", repr(str(certificate))))
+    with running_hub({"hpc": (["iris"], ["ada"])}, "--config", str(config), certificate=certificate) as hub:
+        ada = Session(hub, hub.name("ada"))
+        ada.web.trust_env, ada.web.verify = False, str(certificate)  # not the certificates that this machine trusts
+        ada.log_in(hub.password("ada")).raise_for_status()
+        ada.start_server()
+        (pid,) = hub.running("jupyterhub-singleuser", uid=hub.home("ada").stat().st_uid)
+        limits = Path(f"/proc/{pid}/limits").read_text()
+        assert [line.split()[2] for line in limits.splitlines() if line.startswith("Max processes")] == ["321"]
+        with pytest.raises(requests.RequestException):
+            requests.get(hub.url.replace("https", "http"), timeout=10)

@@ -1,0 +1,166 @@
+"""`./lockstep doctor`: it tries each thing, and tells what to do about what does not work."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autograde import doctor
+from autograde.doctor import Probe
+from course.processes.mpi import MissingMPI
+
+pytestmark = pytest.mark.side_by_side
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch) -> Path:
+    """A folder that is all of PATH, for stand-ins of programs."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def add(programs: Path, name: str, script: str) -> str:
+    """Put a shell script on PATH, and return its path."""
+    path = programs / name
+    path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_what_the_labs_need_works_here():
+    lines = []
+    found = list(doctor.probes())
+    assert doctor.report(found, lines.append) == 0, "\n".join(lines)
+    works = {probe.name: probe.works for probe in found}
+    for name in ("Python", "MPI", "ranks", "torch", "Horovod", "ipyparallel", "JupyterLab"):
+        assert works[name] == "yes"
+    assert works.keys() >= {"GPUs", "NCCL", "nbgrader", "bubblewrap", "Slurm", "hub"}
+    assert all(probe.mend for probe in found if probe.works != "yes")
+
+
+def test_the_exit_status_tells_of_what_the_labs_need_only():
+    lines = []
+    optional, needed = Probe("Slurm", "no", "no sinfo", "install it"), Probe("MPI", "no", "none", "set up", needed=True)
+    assert doctor.report([optional], lines.append) == 0
+    assert doctor.report([optional, needed], lines.append) == 1
+    assert lines[-1].endswith("The labs do not run here: MPI.")
+    assert any(line.strip() == "-> set up" for line in lines)
+
+
+def test_an_mpiexec_of_another_mpi_than_mpi4pys_is_found_out(programs, monkeypatch):
+    # What two MPIs that do not know each other do: each process is a world of its own.
+    twice = add(programs, "mpiexec", 'shift 2; "$@"; "$@"')
+    monkeypatch.setattr(doctor, "mpiexec", lambda: twice)
+    probe = doctor.probe_ranks()
+    assert probe.works == "no"
+    assert "different MPI libraries" in probe.seen
+
+
+def test_ranks_that_fail_to_start_are_told_with_mpis_last_word(programs, monkeypatch):
+    fails = add(programs, "mpiexec", "echo There are not enough slots available >&2; exit 1")
+    monkeypatch.setattr(doctor, "mpiexec", lambda: fails)
+    for probe in (doctor.probe_ranks(), doctor.probe_horovod()):
+        assert (probe.works, probe.needed) == ("no", True)
+        assert "not enough slots" in probe.seen
+
+
+def test_without_mpi_it_says_how_to_get_one(monkeypatch):
+    def missing():
+        raise MissingMPI("No mpiexec here.")
+
+    monkeypatch.setattr(doctor, "mpiexec", missing)
+    for probe in (doctor.probe_mpi(), doctor.probe_ranks(), doctor.probe_horovod()):
+        assert (probe.works, probe.mend) == ("no", "./lockstep setup")
+
+
+def test_what_hangs_is_ended_with_its_children(programs):
+    marker = "86399"
+    command = add(programs, "hangs", f"sleep {marker} & sleep {marker}")
+    begin = time.monotonic()
+    assert doctor.ask([command], deadline=1).problem == "no answer in 1 s"
+    assert time.monotonic() - begin < 10
+    time.sleep(0.1)
+    assert not [process for process in psutil.process_iter(["cmdline"]) if marker in (process.info["cmdline"] or [])]
+
+
+def test_a_torch_that_does_not_load_is_told_once_and_not_taken_for_a_missing_gpu(monkeypatch):
+    monkeypatch.setattr(doctor, "TORCH_FACTS", "raise OSError('libtorch.so: cannot open shared object file')")
+    torch, gpus, nccl = doctor.probe_torch()
+    assert torch.works == gpus.works == nccl.works == "no"
+    assert "libtorch.so" in torch.seen
+    assert gpus.seen == "torch does not load"
+
+
+@pytest.mark.parametrize(
+    ("facts", "driver", "gpus", "nccl"),
+    [
+        ({"cuda": None, "gpus": [], "nccl": None}, "exit 9", ("no", "none here"), ("no", "built without")),
+        ({"cuda": None, "gpus": [], "nccl": None}, "exit 0", ("no", "built for the CPU"), ("no", "built without")),
+        ({"cuda": "13.0", "gpus": [], "nccl": "2.28"}, "exit 0", ("no", "does not see them"), ("partly", "no GPU")),
+        ({"cuda": "13.0", "gpus": ["H200"] * 2, "nccl": "2.28"}, "exit 0", ("yes", "2: H200"), ("yes", "2.28")),
+    ],
+)
+def test_gpus_and_nccl_are_judged_by_what_torch_and_the_driver_see(programs, facts, driver, gpus, nccl):
+    add(programs, "nvidia-smi", driver)
+    for probe, (works, seen) in ((doctor.judge_gpus(facts), gpus), (doctor.judge_nccl(facts), nccl)):
+        assert probe.works == works
+        assert seen in probe.seen
+
+
+@pytest.mark.parametrize(
+    ("printed", "works", "seen"),
+    [
+        ("2 3 True True False", "yes", "with MPI, gloo;"),
+        ("2 3 True False True", "yes", "with MPI, NCCL;"),
+        ("2 3 False True False", "no", "built without MPI"),
+        ("1 1 True True False", "no", "1 ranks in its world"),
+    ],
+)
+def test_horovod_is_judged_by_two_ranks(programs, monkeypatch, printed, works, seen):
+    says = add(programs, "mpiexec", f"echo {printed}")
+    monkeypatch.setattr(doctor, "mpiexec", lambda: says)
+    probe = doctor.probe_horovod()
+    assert probe.works == works
+    assert seen in probe.seen
+
+
+def test_a_program_that_a_library_shells_out_to_must_be_on_path(programs):
+    assert doctor.probe_library("nbgrader", "nbgrader", ["alembic"], needed=False).works == "partly"
+    add(programs, "alembic", "")
+    assert doctor.probe_library("nbgrader", "nbgrader", ["alembic"], needed=False).works == "yes"
+    assert doctor.probe_library("it", "no_such_module", [], needed=True).works == "no"
+
+
+def test_bubblewrap_must_make_a_sandbox_and_not_only_be_there(programs):
+    assert doctor.probe_bubblewrap().mend == "sudo apt install bubblewrap"
+    add(programs, "bwrap", "echo bwrap: No permissions to create new namespace >&2; exit 1")
+    refused = doctor.probe_bubblewrap()
+    assert refused.works == "no"
+    assert "No permissions" in refused.seen
+    add(programs, "bwrap", "echo bubblewrap 0.8.0")
+    assert doctor.probe_bubblewrap() == Probe("bubblewrap", "yes", "bubblewrap 0.8.0")
+
+
+def test_slurm_must_answer_and_not_only_be_there(programs):
+    assert doctor.probe_slurm().works == "no"
+    add(programs, "sinfo", "echo Unable to contact slurm controller >&2; exit 1")
+    assert doctor.probe_slurm().works == "partly"
+    add(programs, "sinfo", "echo node1 idle; echo node1 idle; echo node2 idle")
+    assert doctor.probe_slurm() == Probe("Slurm", "yes", "2 nodes")
+
+
+def test_the_hub_needs_its_proxy_too(programs, monkeypatch):
+    before = doctor.probe_hub()
+    assert "npm install -g configurable-http-proxy" in before.mend
+    add(programs, "configurable-http-proxy", "")
+    after = doctor.probe_hub()
+    assert "npm" not in after.mend
+    assert {"no": "partly", "partly": "yes"}[before.works] == after.works
+
+
+def test_it_says_which_python_runs_it():
+    assert sys.executable in doctor.probe_python().seen

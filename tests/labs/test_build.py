@@ -1,0 +1,173 @@
+"""What `lockstep build` makes: what students get, and what they must not get."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from labs_under_test import LABS
+from nbgrader.converters import GenerateAssignment
+from nbgrader.coursedir import CourseDirectory
+from small_course import LAB, LAB_PY, make_course
+from traitlets.config import Config
+
+from autograde.build import Built, build, write
+from autograde.classroom.configuration import configure
+from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package
+from autograde.contract.subject import python_source
+
+pytestmark = pytest.mark.side_by_side
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+SECRET = 25  # characters from which on a line of an answer is nobody else's by chance
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Content of all files below a folder that git would see, by path."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {name: path.read_bytes() for name, path in names.items() if not re.search(r"(^|/)(\.|__pycache__)", name)}
+
+
+def build_all(root: Path) -> list[Built]:
+    """Build all labs of the repository into `root`."""
+    builts = [build(lab) for lab in LABS]
+    for built in builts:
+        write(built, root)
+    return builts
+
+
+def answers(lab: Lab) -> set[str]:
+    """The lines of the lab's answers, right and wrong, that are long enough to be known again."""
+    source = lab.source.read_text()
+    regions = re.findall(r"BEGIN SOLUTION(.*?)### END SOLUTION", source, re.DOTALL)
+    if lab.variants.exists():
+        right, wrong = load_variants(lab.variants)
+        regions += [text for variants in right.values() for text in variants.values()]
+        regions += [variant.source for variants in wrong.values() for variant in variants.values()]
+    lines = {line.strip() for region in regions for line in region.splitlines()}
+    return {line for line in lines if len(line) >= SECRET}
+
+
+def released_source(lab: Lab) -> str:
+    """All of `lab.py` that students get."""
+    return re.sub(r"BEGIN SOLUTION.*?### END SOLUTION", "", lab.source.read_text(), flags=re.DOTALL)
+
+
+def test_labs_is_what_build_makes_of_solutions(tmp_path):
+    build_all(tmp_path)
+    assert files(REPOSITORY / "labs") == files(tmp_path / "labs")
+
+
+def test_building_again_gives_the_same_bytes(tmp_path):
+    build_all(tmp_path / "one")
+    command = [sys.executable, "-m", "autograde", "build"]
+    shutil.copytree(REPOSITORY / "solutions", tmp_path / "two" / "solutions")
+    subprocess.run(command, check=True, cwd=REPOSITORY, env={**os.environ, "LOCKSTEP_COURSE": str(tmp_path / "two")})
+    assert files(tmp_path / "one" / "labs") == files(tmp_path / "two" / "labs")
+    assert files(tmp_path / "one" / "build") == files(tmp_path / "two" / "build")
+
+
+@each_lab
+def test_no_answer_reaches_students(lab, tmp_path):
+    write(build(lab), tmp_path)
+    given = released_source(lab) + "".join(read_package(lab.checks).values())
+    secrets = {line for line in answers(lab) if line not in given}
+    assert secrets
+    for name, content in files(tmp_path / "labs").items():
+        text = content.decode(errors="replace").replace('\\"', '"')
+        assert [line for line in secrets if line in text] == [], name
+
+
+@each_lab
+def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
+    write(build(lab), tmp_path)
+    machine = [str(REPOSITORY), str(Path.home()), *site.getsitepackages(), str(tmp_path)]
+    for name, content in files(tmp_path / "labs").items():
+        text = content.decode(errors="replace")
+        assert not name.endswith("lab.py") and "variants" not in name
+        for word in ("HIDDEN CASES", "SOLUTION", "jupytext", "lines_to_next_cell", "variants", *machine):
+            assert word not in text, (name, word)
+
+
+@each_lab
+def test_hidden_cases_stay_here(lab, tmp_path):
+    write(build(lab), tmp_path)
+    here, given = read_package(lab.checks), tmp_path / "labs" / lab.name / "checks"
+    region = re.compile(r"### BEGIN HIDDEN CASES\n(.*?)\s*### END HIDDEN CASES", re.DOTALL)
+    hidden = [(name, each) for name, text in here.items() for each in region.findall(text)]
+    student = read_package(given)
+    assert len(hidden) >= 2 and [each for name, each in hidden if each in student[name]] == []
+    assert {check.todo for check in load_checks(given)} == {check.todo for check in load_checks(lab.checks)}
+
+
+@each_lab
+def test_each_cell_compiles_and_each_todo_has_a_check(lab, tmp_path):
+    write(build(lab), tmp_path)
+    notebook = nbformat.read(tmp_path / "labs" / lab.name / lab.notebook, as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            ast.parse(python_source(cell.source), f"{lab.name}: {cell.id}")
+            assert (cell.outputs, cell.execution_count) == ([], None)
+    tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
+    points = {name: tag.points for name, tag in tags.items() if tag.get("grade")}
+    assert points == {f"{check.todo}-check": check.points for check in load_checks(lab.checks)}
+    todos = [name for name, tag in tags.items() if tag.get("solution")]
+    assert todos == [name.removesuffix("-check") for name in points]
+    assert all("raise NotImplementedError()" in cell.source for cell in notebook.cells if cell.id in todos)
+
+
+@each_lab
+def test_each_lab_has_the_job_that_runs_it(lab):
+    for files in (build(lab).student, build(lab).instructor):
+        text = files["run.sh"].content.decode()
+        assert files["run.sh"].executable
+        assert f"#SBATCH --output={lab.name}.out.%j\n" in text
+        assert f"-m $module {lab.name}.ipynb" in text
+        assert "@LAB@" not in text
+
+
+def test_nbgrader_itself_releases_the_same_notebook(course):
+    built = build(find_lab(course, LAB))
+    write(built, course)
+    config = Config()
+    configure(config, course)
+    config.CourseDirectory.release_directory = "by_nbgrader"
+    directory = CourseDirectory(config=config, assignment_id=LAB)
+    GenerateAssignment(coursedir=directory, config=config).start()
+    assert files(course / "by_nbgrader" / LAB) == files(course / "labs" / LAB)
+
+
+def test_students_get_the_other_files_too(course):
+    write(build(find_lab(course, LAB)), course)
+    folder = course / "labs" / LAB
+    assert sorted(path.name for path in folder.iterdir()) == [f"{LAB}.ipynb", "checks", "data.txt", "run.sh"]
+    assert folder.joinpath("run.sh").stat().st_mode & 0o111
+    notebook = nbformat.read(folder / f"{LAB}.ipynb", as_version=4)
+    assert [cell.metadata.get("tags") for cell in notebook.cells if "tags" in cell.metadata] == [["aside"]]
+    assert "drawn.append" not in (folder / "checks" / "double.py").read_text()
+
+
+def test_a_cell_keeps_its_id_when_another_part_of_the_lab_grows(course):
+    before = [cell.id for cell in read_student(course).cells]
+    grown = LAB_PY.replace("# # A small lab", "# # A small lab\n\n# %% [markdown]\n# More to read.")
+    after = [cell.id for cell in read_student(make_course(course, grown)).cells]
+    assert [name for name in before if not name.startswith("start")] == [
+        name for name in after if not name.startswith("start")
+    ]
+
+
+def read_student(course: Path) -> nbformat.NotebookNode:
+    """Build the small lab, and read what students get."""
+    built = build(find_lab(course, LAB))
+    return nbformat.reads(built.student[f"{LAB}.ipynb"].content.decode(), as_version=4)

@@ -1,0 +1,80 @@
+"""Every lab's notebook, top to bottom in a real kernel: with its solution, and blank as students get it."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
+import pytest
+from labs_under_test import LABS
+from nbclient import NotebookClient
+
+from autograde.build import File, build
+from autograde.contract.labs import Lab, load_checks
+
+pytestmark = pytest.mark.side_by_side
+
+LIMIT = 60  # seconds that a lab may take on 2 cores; a test on a busy machine gets three times that
+
+
+def executed(lab: Lab, files: dict[str, File], folder: Path) -> nbformat.NotebookNode:
+    """The lab's notebook, run in `folder` as "Restart and run all" would. Raises CellExecutionError."""
+    for name, file in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(file.content)
+    notebook = nbformat.read(folder / lab.notebook, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=LIMIT, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    )
+    began = time.monotonic()
+    client.execute()
+    assert time.monotonic() - began < 3 * LIMIT
+    return notebook
+
+
+def figures(notebook: nbformat.NotebookNode) -> list[bytes]:
+    """All pictures that the notebook shows."""
+    return [
+        base64.b64decode(output.data["image/png"])
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+
+
+def shown(notebook: nbformat.NotebookNode, todo: str) -> str:
+    """What the check of a TODO shows."""
+    cell = next(cell for cell in notebook.cells if cell.id == f"{todo}-check")
+    return "\n".join(output.data["text/plain"] for output in cell.outputs if output.output_type == "display_data")
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_with_its_solution_a_lab_runs_top_to_bottom_and_all_checks_pass(lab, tmp_path):
+    notebook = executed(lab, build(lab).instructor, tmp_path)
+    for check in load_checks(lab.checks):
+        assert f"{check.todo}: passed, {check.points:g} of {check.points:g} points" in shown(notebook, check.todo)
+    pictures = figures(notebook)
+    assert len(pictures) >= 3
+    assert all(len(picture) > 5_000 for picture in pictures), "no picture is empty"
+    errors = [o.text for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
+    assert errors == [], "nothing is written to stderr"
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_lab_has_one_title_and_no_level_of_headings_is_left_out(lab):
+    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", prose, re.MULTILINE)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in pairwise(levels))
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_blank_lab_runs_top_to_bottom_and_says_what_to_do(lab, tmp_path):
+    notebook = executed(lab, build(lab).student, tmp_path)
+    for check in load_checks(lab.checks):
+        assert "not done yet" in shown(notebook, check.todo)

@@ -1,0 +1,187 @@
+"""Every lab by its variants: right answers pass, known mistakes get their finding, a blank TODO costs itself only."""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+from labs_under_test import LABS
+
+from autograde.build import instructor_notebook, release
+from autograde.contract import check as contract
+from autograde.contract import show
+from autograde.contract.check import Check, Result
+from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.sandbox.untrusted import problem
+from autograde.contract.subject import Subject
+from autograde.sandbox.examine import Answers, examine
+from autograde.sandbox.limits import Limits
+from autograde.sandbox.pool import Sandboxes
+from course.world import World
+
+pytestmark = pytest.mark.side_by_side
+
+
+# Fresh cases for each session, as in a grading; a failure prints the seed.
+SEED = secrets.randbits(32)
+
+
+def checks_of(lab: Lab) -> dict[str, Check]:
+    """The lab's checks by TODO, hidden cases included."""
+    return {check.todo: check for check in load_checks(lab.checks)}
+
+
+@cache
+def cells_of(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
+    """The source of each TODO's cell: with the solution, and blank as students get it."""
+    solved = instructor_notebook(lab)
+    return tuple(
+        {cell.id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")}
+        for notebook in (solved, release(solved))
+    )
+
+
+def variants(kind: int) -> list:
+    """(lab, todo, variant) for all RIGHT (0) or WRONG (1) of all labs."""
+    return [
+        pytest.param(lab, todo, variant, id=f"{lab.name}-{todo}-{name}")
+        for lab in LABS
+        for todo, entries in load_variants(lab.variants)[kind].items()
+        for name, variant in entries.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[dict[int, World]]:
+    """Worlds by number of ranks, started when first asked for."""
+    started: dict[int, World] = {}
+    yield started
+    for world in started.values():
+        world.stop()
+
+
+@pytest.fixture(scope="module")
+def sandboxes() -> Iterator[dict[str, Sandboxes]]:
+    """Sandboxes by the lab's name."""
+    with ExitStack() as stack:
+        yield {lab.name: stack.enter_context(Sandboxes(lab, Limits(), expected=0)) for lab in LABS}
+
+
+def world_of(worlds: dict[int, World], lab: Lab) -> World:
+    """A world of as many ranks as the lab asks for."""
+    ranks = load_ranks(lab.checks)
+    if ranks not in worlds:
+        worlds[ranks] = World(ranks, progress=False)
+    return worlds[ranks]
+
+
+def gathered(world: World, check: Check, source: str, cases: list[dict]) -> list:
+    """The evidence on one cell by these cases. It must fit the schema, as any that is honest."""
+    seen = contract.gather(check, world, Subject(check.todo, source), cases)
+    misfits = [problem(check.schema(case), evidence) for case, evidence in zip(cases, seen, strict=False)]
+    assert not any(misfits), f"seed {SEED}: {misfits}"
+    return seen
+
+
+def checked(world: World, check: Check, source: str, cases: list[dict]) -> Result:
+    """Check one cell by these cases."""
+    return contract.judge(check, cases, gathered(world, check, source, cases), SEED)
+
+
+def result_of(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Result:
+    """Check one cell."""
+    check = checks_of(lab)[todo]
+    return checked(world_of(worlds, lab), check, source, contract.draw_cases(check, SEED))
+
+
+def results_by_case(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Iterator[Result]:
+    """Check one cell by its first case, then by its first two, and so on."""
+    check, seen = checks_of(lab)[todo], []
+    cases = contract.draw_cases(check, SEED)
+    for number, case in enumerate(cases, 1):
+        seen += gathered(world_of(worlds, lab), check, source, [case])
+        yield contract.judge(check, cases[:number], seen, SEED)
+
+
+TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for todo in checks_of(lab)]
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_the_solution_earns_all_points(worlds, lab, todo):
+    result = result_of(worlds, lab, todo, cells_of(lab)[0][todo])
+    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
+    assert result.score == result.points
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_a_blank_todo_loses_its_own_points(worlds, lab, todo):
+    result = result_of(worlds, lab, todo, cells_of(lab)[1][todo])
+    assert [finding.key for finding in result.findings] == ["not-done"], show.text(result)
+    assert result.score == 0
+
+
+@pytest.mark.parametrize(("lab", "todo", "source"), variants(0))
+def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
+    """In three of the cases, which are fresh in each session; the solution is tried in all."""
+    check = checks_of(lab)[todo]
+    cases = contract.draw_cases(check, SEED)
+    some = random.Random(f"{SEED} {source}").sample(cases, min(3, len(cases)))
+    result = checked(world_of(worlds, lab), check, source, some)
+    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
+
+
+@pytest.mark.parametrize(("lab", "todo", "wrong"), variants(1))
+def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wrong):
+    seen = []
+    for result in results_by_case(worlds, lab, todo, wrong.source):
+        seen.append(show.text(result))
+        # What the further cases show rarely changes what was found: there is no need to try them.
+        if wrong.finding in [finding.key for finding in result.findings]:
+            assert result.score < result.points, seen[-1]
+            return
+    pytest.fail(f"seed {SEED}: no finding {wrong.finding}\n" + "\n".join(seen))
+
+
+def halves(lab: Lab) -> tuple[set[str], set[str]]:
+    """The lab's TODOs, dealt into two at random."""
+    todos = list(checks_of(lab))
+    random.Random(SEED).shuffle(todos)
+    return set(todos[: len(todos) // 2]), set(todos[len(todos) // 2 :])
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_in_a_graded_notebook_blank_todos_lose_exactly_their_own_points(sandboxes, lab):
+    blank, _ = halves(lab)
+    sources = {**cells_of(lab)[0], **{todo: cells_of(lab)[1][todo] for todo in blank}}
+    marked = examine(lab, Answers(sources, frozenset(blank)), SEED, sandboxes[lab.name]).marked
+    assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo not in blank) for one in marked}
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(sandboxes, lab):
+    draw, (_, mistaken) = random.Random(SEED), halves(lab)
+    wrong = {todo: draw.choice(list(load_variants(lab.variants)[1][todo].values())) for todo in sorted(mistaken)}
+    sources = {**cells_of(lab)[0], **{todo: variant.source for todo, variant in wrong.items()}}
+    for one in examine(lab, Answers(sources, frozenset()), SEED, sandboxes[lab.name]).marked:
+        keys = [finding.key for finding in one.result.findings]
+        if one.todo in wrong:
+            assert wrong[one.todo].finding in keys, f"seed {SEED}\n{show.text(one.result)}"
+            assert one.score < one.points
+        else:
+            assert one.score == one.points, f"seed {SEED}\n{show.text(one.result)}"
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_each_todo_has_a_right_variant_and_three_wrong_ones_with_a_source(lab):
+    right, wrong = load_variants(lab.variants)
+    for todo in checks_of(lab):
+        assert right.get(todo), f"{lab.name}: no RIGHT for {todo}"
+        assert len(wrong.get(todo, {})) >= 3, f"{lab.name}: fewer than three WRONG for {todo}"
+        for name, variant in wrong[todo].items():
+            assert variant.known_from.strip(), f"{lab.name}: {todo}/{name} says nowhere it is known from"
+    assert set(right) | set(wrong) == set(checks_of(lab))

@@ -1,0 +1,68 @@
+"""A lab made by `./lockstep new`: the example of solutions/README.md, from its folder to a graded class."""
+
+from __future__ import annotations
+
+import pytest
+from classroom import Classroom
+
+from autograde.build import build, write
+from autograde.contract import check as contract
+from autograde.contract import show
+from autograde.contract.labs import LabError, find_lab, load_checks, load_ranks, load_variants
+from autograde.contract.subject import Subject
+from autograde.new import make_lab
+from course.world import World
+
+pytestmark = pytest.mark.side_by_side
+
+LAB = "13_my_lab"
+RIGHT = "def total(comm, x):\n    return sum(comm.allgather(x))\n"
+HANGS = "def total(comm, x):\n    return comm.allreduce(x) if comm.rank else x\n"
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    """A class whose course has this lab only."""
+    room = Classroom(tmp_path_factory.mktemp("new") / "course", LAB)
+    assert room.lockstep("new", LAB).exit_code == 0
+    assert room.lockstep("build").exit_code == 0
+    return room
+
+
+def test_it_is_small_and_holds_to_its_variants(room):
+    lab = find_lab(room.root, LAB)
+    files = [path for path in lab.folder.rglob("*") if path.is_file()]
+    assert sum(len(path.read_text().splitlines()) for path in files) < 110
+    right, wrong = load_variants(lab.variants)
+    (check,) = load_checks(lab.checks)
+    answers = {name: (source, None) for name, source in right["total"].items()}
+    answers |= {name: (each.source, each.finding) for name, each in wrong["total"].items()}
+    assert len(wrong["total"]) >= 3
+    with World(load_ranks(lab.checks), progress=False) as world:
+        for name, (source, finding) in answers.items():
+            result = contract.run(check, world, Subject("total", source), seed=1)
+            keys = [each.key for each in result.findings]
+            assert keys == ([finding] if finding else []), f"{name}\n{show.text(result)}"
+
+
+def test_it_is_released_and_graded(room):
+    room.put("ada", room.answered({"total": RIGHT}))
+    room.put("bob", room.answered({"total": HANGS}))
+    assert room.nbgrader("release_assignment", LAB).returncode == 0
+    result = room.grade()
+    assert result.exit_code == 0, result.output
+    assert room.scores() == {"ada": 2, "bob": 0}
+
+
+def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):
+    for name in ("lab", "1_lab", "13-lab", "13_Lab", "../13_lab", "13_"):
+        said = room.lockstep("new", name)
+        assert said.exit_code == 1 and said.output.count("\n") == 1 and "cannot be the name of a lab" in said.output
+    said = room.lockstep("new", LAB)
+    assert said.exit_code == 1 and said.output.count("\n") == 1 and "is there already" in said.output
+    with pytest.raises(LabError, match="cannot be the name"):
+        make_lab(tmp_path, "13_x/y")
+    make_lab(tmp_path, "20_other_one")
+    built = build(find_lab(tmp_path, "20_other_one"))
+    write(built, tmp_path)
+    assert "# 20 Other one" in (tmp_path / "labs" / "20_other_one" / "20_other_one.ipynb").read_text()

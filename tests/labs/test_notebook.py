@@ -1,0 +1,256 @@
+"""Checks in a real notebook, run by a real kernel on real ranks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from textwrap import dedent
+
+import nbformat
+import pytest
+from lab_packages import write_package
+from jupyter_client.manager import start_new_kernel
+from nbclient import NotebookClient
+
+from autograde.notebook import bound_names, cell_that_defines
+
+pytestmark = pytest.mark.side_by_side
+
+CHECKS = """
+# == __init__.py
+RANKS = 2
+# == total.py
+from autograde.contract.check import Check
+from autograde.contract.verdict import Finding
+from autograde.contract.trouble import trouble
+from autograde.contract.schema import outcome
+
+
+def total(subject, comm):
+    return subject.load()(comm, comm.rank + 1)
+
+
+class Total(Check):
+    todo = "total"
+    points = 2
+
+    def cases(self, rng):
+        return [{"size": 2}, {"size": 1}]
+
+    def probe(self, world, subject, case):
+        from course.world import COMM
+
+        return world.attempt(total, subject, COMM, size=case["size"]).plain()
+
+    def schema(self, case):
+        return outcome(case["size"], {})
+
+    def verdict(self, case, evidence):
+        if found := trouble(evidence, self.points):
+            return found
+        expected = case["size"] * (case["size"] + 1) // 2
+        wrong = [rank["rank"] for rank in evidence["ranks"] if rank["result"] != expected]
+        return [Finding("wrong-total", f"Ranks {wrong} have the wrong total.", 1.5)] if wrong else []
+
+
+CHECK = Total()
+"""
+START = """
+from autograde.notebook import Checker, needs
+from course.world import COMM, World
+world = World(2, progress=False)
+check = Checker("checks", world)
+"""
+RIGHT = "def total(comm, mine):\n    return comm.allreduce(mine)"
+PARTLY = "def total(comm, mine):\n    return comm.reduce(mine)"
+HANGS = "def total(comm, mine):\n    if comm.rank == 0:\n        return comm.allreduce(mine)"
+BLANK = "def total(comm, mine):\n    raise NotImplementedError()"
+
+
+def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbformat.NotebookNode]:
+    """Run cells in a kernel in a folder with `checks/`; gives the executed cells."""
+    write_package(folder / "checks", CHECKS)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (START, *cells)])
+    environment = {**os.environ, **({"NBGRADER_EXECUTION": execution} if execution else {})}
+    resources = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, timeout=90, allow_errors=True, kernel_name="python3", resources=resources)
+    client.execute(env=environment)
+    return notebook.cells[1:]
+
+
+def text_of(cell: nbformat.NotebookNode) -> str:
+    """All text that a cell shows."""
+    parts = []
+    for output in cell.outputs:
+        parts.append(
+            output.get("text") or output.get("data", {}).get("text/plain") or "\n".join(output.get("traceback", []))
+        )
+    return "\n".join(parts)
+
+
+def test_a_student_sees_findings_and_can_go_on(tmp_path):
+    check = 'check("total")'
+    blank, partly, hangs, right = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check)[1::2]
+    assert "total: not yet, 0 of 2 points" in text_of(blank)
+    assert "not done yet" in text_of(blank)
+    assert "total: not yet, 0.5 of 2 points" in text_of(partly)
+    assert "Ranks [1] have the wrong total." in text_of(partly)
+    assert "A deadlock: rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(
+        hangs
+    )
+    assert "total: passed, 2 of 2 points" in text_of(right)
+    for cell in (blank, partly, hangs, right):
+        outputs = [output for output in cell.outputs if output.output_type == "display_data"]
+        assert len(outputs) == 1
+        assert 'role="status"' in outputs[0].data["text/html"]
+        assert not [output for output in cell.outputs if output.output_type in ("error", "execute_result")]
+
+
+def test_px_runs_on_the_same_ranks_in_rank_order_also_after_a_deadlock(tmp_path):
+    px = "%%px\nfrom mpi4py import MPI\nmine = MPI.COMM_WORLD.rank\nprint('here is rank', mine)"
+    read = "[world._processes.client[e]['mine'] for e in world._processes.engines]"
+    first, ranks, _, _, again, ranks_again = run(tmp_path, px, read, HANGS, 'check("total")', px, read)
+    for printed in (first, again):
+        assert "here is rank 0" in text_of(printed) and "here is rank 1" in text_of(printed)
+    assert text_of(ranks) == text_of(ranks_again) == "[0, 1]"
+
+
+def test_px_shows_what_every_rank_printed_also_where_that_came_before_it_looked(tmp_path):
+    late = """
+    view = world._processes.client[world._processes.engines]
+    printed = view.execute("print('early')", silent=False, block=False)
+    printed.wait_for_output()
+    with printed.stream_output():
+        pass
+    """
+    (cell,) = run(tmp_path, dedent(late))
+    assert "[stdout:0] early" in text_of(cell) and "[stdout:1] early" in text_of(cell)
+
+
+def test_the_stop_button_frees_a_cell_at_once_and_tells_where_the_ranks_stood(tmp_path):
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    try:
+        client.execute_interactive("from course.world import COMM, World\nworld = World(2, progress=False)", timeout=60)
+        loop = "def f(comm):\n    while comm.rank == 0:\n        pass\n    comm.barrier()\nworld.run(f, COMM)"
+        stopper = threading.Timer(2.0, manager.interrupt_kernel)
+        stopper.start()
+        began = time.monotonic()
+        reply = client.execute_interactive(loop, timeout=60, output_hook=lambda message: None)["content"]
+        assert time.monotonic() - began < 10
+        assert reply["ename"] == "Interrupted"
+        assert "rank 0  still runs, cell line" in reply["evalue"]
+        assert "rank 1  waits in comm.barrier, cell line 4:  comm.barrier()" in reply["evalue"]
+        again = "assert world.run(lambda comm: comm.allreduce(1), COMM) == [2, 2]"
+        assert client.execute_interactive(again, timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
+
+
+def test_a_px_cell_that_hangs_does_not_hang_the_next_run(tmp_path):
+    hangs = "%%px --noblock\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank:\n    MPI.COMM_WORLD.Barrier()"
+    _, after = run(tmp_path, hangs, "print(world.run(lambda comm: comm.allreduce(1), COMM))")
+    assert "A cell with %px has kept ranks busy for 3 s and more; they are replaced." in text_of(after)
+    assert "[2, 2]" in text_of(after)
+
+
+def test_under_nbgrader_autograde_the_score_is_the_result(tmp_path):
+    cells = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="autograde")
+    results = [o.data["text/plain"] for c in cells for o in c.outputs if o.output_type == "execute_result"]
+    assert results == ["0.5", "2.0"]
+
+
+def test_under_nbgrader_validate_a_failed_check_fails_its_cell_with_the_findings(tmp_path):
+    _, failed, _, passed = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="validate")
+    assert [output.output_type for output in failed.outputs] == ["error"]
+    assert "Ranks [1] have the wrong total." in text_of(failed)
+    assert [output.output_type for output in passed.outputs] == ["display_data"]
+
+
+def test_a_name_that_is_nowhere_and_a_check_that_is_not_there_are_told(tmp_path):
+    missing, unknown, _, checked = run(
+        tmp_path, 'check("total")', 'check("totl")', "def total(comm, mine:\n    return 1", 'check("total")'
+    )
+    assert "Run the cell of this TODO first" in text_of(missing)
+    assert "There is no check for 'totl'; there are: total" in text_of(unknown)
+    assert "The cell itself does not run: SyntaxError" in text_of(checked)
+    assert "(cell line 1)" in text_of(checked)
+
+
+def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_path):
+    _, _, checked = run(
+        tmp_path,
+        "def helper(x):\n    return x",
+        "def total(comm, mine):\n    return comm.allreduce(helper(mine))",
+        'check("total")',
+    )
+    assert "NameError" in text_of(checked)
+    assert "Only this cell is handed in" in text_of(checked)
+
+
+def test_a_picture_of_a_deadlock_tells_of_it_and_lets_the_next_cell_run(tmp_path):
+    _, picture, after = run(tmp_path, HANGS, 'with needs("total"):\n    world.run(total, COMM, 1)', "print(1 + 1)")
+    assert "rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(picture)
+    assert [output.output_type for output in picture.outputs] == ["stream"]
+    assert text_of(after).strip() == "2"
+
+
+def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
+    body = 'with needs("total"):\n    print(world.run(total, COMM, 1))'
+    _, blank, _, right, none, other = run(
+        tmp_path, BLANK, body, RIGHT, body, 'with needs("gone"):\n    gone()', 'with needs("x"):\n    1 / 0'
+    )
+    assert "This cell needs your `total`" in text_of(blank)
+    assert "[2, 2]" in text_of(right)
+    assert "This cell needs your `gone`" in text_of(none)
+    assert "ZeroDivisionError" in text_of(other)
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("def f(): pass", {"f"}),
+        ("class C:\n    def g(self): pass", {"C"}),
+        ("a, (b, c) = 1, (2, 3)\nd: int = 4", {"a", "b", "c", "d"}),
+        ("from m import x as y\nimport k", {"y", "k"}),
+        ("%matplotlib inline\nf = 1", {"f"}),
+        ("def f(:\n  pass", {"f"}),
+    ],
+)
+def test_the_names_that_a_cell_defines(cell, names):
+    assert bound_names(cell) == names
+
+
+def test_the_last_cell_that_defines_a_name_counts():
+    assert cell_that_defines("f", ["f = 1", "def f(): pass", "g = f"]) == "def f(): pass"
+    assert cell_that_defines("h", ["f = 1"]) is None
+
+
+def test_presses_of_the_stop_button_at_any_moment_cost_neither_the_report_nor_the_world(tmp_path):
+    """Presses without a pause, for a second: also while ranks are asked where they stand, and while that is shown."""
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    try:
+        start = "from course.world import COMM, World\nworld = World(2, progress=False, stall=60)"
+        client.execute_interactive(start, timeout=60)
+        hangs = "world.run(lambda comm: comm.rank or comm.barrier(), COMM, deadline=60)"
+
+        def press():
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                os.kill(manager.provisioner.pid, signal.SIGINT)
+
+        for _ in range(3):
+            stopper = threading.Timer(2.0, press)
+            stopper.start()
+            reply = client.execute_interactive(hangs, timeout=60, output_hook=lambda message: None)["content"]
+            assert (reply["status"], reply["ename"]) == ("error", "Interrupted"), reply
+            assert "rank 0  waits in comm.barrier" in reply["evalue"]
+            stopper.join()
+            again = "assert world.run(lambda comm: comm.allreduce(1), COMM) == [2, 2]"
+            assert client.execute_interactive(again, timeout=60)["content"]["status"] == "ok"
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()

@@ -1,0 +1,198 @@
+"""Whether the numbers in evidence for the labs on training are right: those that the verdict is about.
+
+Most of them must be where they are in honest evidence. What is told beside them, such as times, traces, types and who
+touched which file, can be forged by a student who may run any code on the ranks; see the notes on grading.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forged_evidence import near
+
+from autograde.fixtures.numbered_net import SIZES
+
+# The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
+PARTS = {
+    "06 shard": ["*.shard.ids"],
+    "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
+    "06 samples_seen": ["*.lists.*.ids"],
+    "06 distributed_accuracy": ["calls.*.shown.value.value"],
+    "07 setup": ["*.device", "*.initialised"],
+    "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
+    "07 synchronize_start": ["model", "lr"],
+    "07 train_epoch": [f"calls.*.shown.{name}" for name in ("loss.value", "state", "forwards")],
+    "07 evaluate": ["calls.*.shown.value.value"],
+    "07 train": ["begin", "state", "epochs", *(f"history.*.{name}.value" for name in ("epoch", "loss", "accuracy"))],
+    "07 batch_run": [
+        "losses",
+        *(f"calls.*.{name}" for name in ("sets", "checkpoint")),
+        *(f"calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
+    ],
+    "10 setup": ["group", "device.type"],  # numbers in the group that was started; and see `groups`
+    "10 make_loader": ["epochs"],
+    "10 parallelize": [],
+    "10 train_step": ["calls.*.shown.parameters", "calls.*.shown.result.value"],
+    "10 save_checkpoint": ["*.content.content"],
+    "10 load_checkpoint": [],
+    "10 validate": [f"calls.*.shown.{name}" for name in ("value.value", "state", "gradient")],
+    "10 train": ["whole.*.epochs", "whole.*.losses.*.value"],
+}
+
+
+def right_in_training(lab: str, todo: str, case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Whether the numbers that the ranks' `results` have are right for the case. model: the honest ones, by rank.
+
+    lab: its number, as "06".
+    """
+    key = f"{lab} {todo}"
+    pairs = zip(results, model, strict=True)
+    # What is at a path must be there in honest evidence, or this would find everything right.
+    paths = [(own, due, path) for own, due in pairs for path in PARTS.get(key, ())]
+    if not all(alike(parts(own, path), parts(due, path, must=True)) for own, due, path in paths):
+        return False
+    return key not in MORE or MORE[key](case, results, model)
+
+
+def parts(tree: Any, path: str, must: bool = False) -> Any:
+    """What is at a path: a list where there are several; None where there is nothing, or KeyError if it must be."""
+    key, _, rest = path.partition(".")
+    if not key or tree is None:
+        return tree
+    if isinstance(tree, dict) and path in tree:  # names of parameters have dots in them
+        return tree[path]
+    if key == "*":
+        return [parts(entry, rest, must) for entry in tree]
+    return parts(tree[key] if must else tree.get(key), rest, must)
+
+
+def alike(seen: Any, due: Any) -> bool:
+    """Whether two trees are the same but for rounding. Whole numbers, such as ids, are not rounded."""
+    if isinstance(due, dict):
+        return isinstance(seen, dict) and seen.keys() == due.keys() and all(alike(seen[key], due[key]) for key in due)
+    if isinstance(due, list):
+        return isinstance(seen, list) and len(seen) == len(due) and all(map(alike, seen, due))
+    return near(seen, due) if isinstance(due, float) and isinstance(seen, (int, float)) else seen == due
+
+
+def current_gpus(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start."""
+    nodes = [pair for own, due in zip(results, model, strict=True) for pair in zip(own, due, strict=True)]
+    gpus = [pair for pair in nodes if pair[1]["device"]["type"] == "cuda"]
+    return all((own["current"] or 0) == due["current"] for own, due in gpus)
+
+
+def dealt(n: int, batch_size: int, ranks: Sequence[Sequence[Sequence[int]]]) -> bool:
+    """Whether ranks draw equally many of `n` samples, in full batches but for the last, and each at least once."""
+    drawn = [[number for batch in own for number in batch] for own in ranks]
+    due = math.ceil(n / len(ranks))
+    sizes = [batch_size] * (due // batch_size) + [due % batch_size] * (due % batch_size > 0)
+    each = {number for own in drawn for number in own} == set(range(n))
+    return each and all([len(batch) for batch in own] == sizes for own in ranks)
+
+
+def loaders(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `make_loader`, where any order will do: each sample is drawn, and by two loaders with one seed alike.
+
+    Where there are few samples, orders are not judged.
+    """
+    for place in range(len(case["seeds"])):
+        epochs = zip(*(own[place]["epochs"] for own in results), strict=True)
+        if not all(dealt(case["samples"], case["batch_size"], ranks) for ranks in epochs):
+            return False
+    return case["samples"] < 9 or all(own[0]["epochs"] == own[1]["epochs"] for own in results)
+
+
+def first_options(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `make_optimizer`: the learning rate and the momentum of rank 0. No rank can step with others."""
+    return all(alike(results[0]["options"][name], model[0]["options"][name]) for name in ("lr", "momentum"))
+
+
+def momentum(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `synchronize_start`: each parameter's momentum is rank 0's; none and 0 are the same."""
+    due = 0.5 if case["moving"][0] else 0.0
+    held = [entry or [0.0] for own in results for entry in own["momentum"]]
+    return all(near(value, due) for own in held for value in own)
+
+
+def run_and_files(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `train`: what is drawn, in any order; and what rank 0 saved after each epoch, and is in the file."""
+    drawn = zip(*(own["drawn"] for own in results), strict=True)
+    states = [{save["after"]: parts(save, "content.model") for save in ranks[0]["saves"]} for ranks in (results, model)]
+    return (
+        all(dealt(case["samples"], case["batch_size"], ranks) for ranks in drawn)
+        and all(alike(states[0].get(after), due) for after, due in states[1].items())
+        and alike(parts(results[0], "file.content.model"), parts(model[0], "file.content.model"))
+    )
+
+
+def groups(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 10's `setup`: what each rank asked torch for first, and the GPU that it computes on, by index or as current.
+
+    That is all there is: a group on GPUs is only simulated, and nothing is computed in it.
+    """
+    for own, due in zip(results, model, strict=True):
+        asked, starts = own["starts"][0], due["starts"][0]
+        gpus = [each["current"] if each["device"]["index"] is None else each["device"]["index"] for each in (own, due)]
+        if asked != starts or (due["device"]["type"] == "cuda" and gpus[0] != gpus[1]):
+            return False
+    return True
+
+
+def wrapping(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 10's `parallelize`: the numbers after a backward pass; on simulated GPUs there are none but `device_ids`."""
+    names = ["calls"] if case["simulated"] else ["parameters", "gradient"]
+    pairs = [(own[name], due[name]) for own, due in zip(results, model, strict=True) for name in names]
+    if not case["simulated"]:
+        return all(alike(*pair) for pair in pairs)
+    last = [[[call for call in calls if call["what"] == "wrap"][-1]["device_ids"] for calls in pair] for pair in pairs]
+    return all(own == due for own, due in last)
+
+
+def loads(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 10's `load_checkpoint`: value and state where there is no file or a good one; else an error."""
+    for own, due in zip(results, model, strict=True):
+        for kind, seen, told in zip(case["files"], own, due, strict=True):
+            if kind in ("none", "good"):
+                right = all(alike(seen[name], told[name]) for name in told)
+            else:
+                right = seen["error"] is not None
+            if not right:
+                return False
+    return True
+
+
+def trainings(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 10's `train`: weights after each call that trains, also after a rank was killed; and rank 0's checkpoints."""
+    for rank, (own, due) in enumerate(zip(results, model, strict=True)):
+        calls = [*zip(own["whole"] + (own["resumed"] or []), due["whole"] + (due["resumed"] or []), strict=True)]
+        for seen, told in calls:
+            names = ["epochs", "weights"] if told["epochs"] else ["epochs"]
+            names += ["files"] if told["epochs"] and rank == 0 else []
+            if not all(alike(seen[name], told[name]) for name in names):
+                return False
+    return True
+
+
+More = Callable[[dict, Sequence[Any], Sequence[Any]], bool]
+
+
+def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 07's `batch_run`: the model that rank 0 passes on. The others get theirs from it."""
+    return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
+
+
+MORE: dict[str, More] = {
+    "07 setup": current_gpus,
+    "07 make_loader": loaders,
+    "07 make_optimizer": first_options,
+    "07 synchronize_start": momentum,
+    "07 train": run_and_files,
+    "07 batch_run": rank_0s_start,
+    "10 setup": groups,
+    "10 parallelize": wrapping,
+    "10 load_checkpoint": loads,
+    "10 train": trainings,
+}

@@ -1,0 +1,86 @@
+"""Imports go down only, in the order that design.md gives, and no verdict goes where student code runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from autograde.contract.labs import Lab, find_labs
+from autograde.contract.places import REPOSITORY
+from autograde.sandbox.limits import Limits
+from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.probe_only import imported, modules_needed
+
+# Folders and single modules, each after all that it may import.
+CHAINS = {
+    "autograde": (
+        "contract fixtures probes verdicts",
+        "contract sandbox slurm classroom cli __main__",
+        "contract build classroom",
+        "contract new cli",
+        "slurm notebook",
+        "sandbox doctor cli",
+        "install",
+    ),
+    "course": (
+        "files data models figures",
+        "files ports processes world batch figures",
+        "watch world",
+        "files exchange jupyterhub figures",
+    ),
+}
+
+
+def below(package: str) -> set[tuple[str, str]]:
+    """All pairs of a lower room and a higher one that may import it."""
+    pairs = {pair for chain in CHAINS[package] for pair in combinations(chain.split(), 2)}
+    while more := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs:
+        pairs |= more
+    return pairs
+
+
+def imports(package: str) -> Iterator[tuple[str, str]]:
+    """The module that imports, and the module or name that it imports, also inside of functions."""
+    for path in sorted((REPOSITORY / package).rglob("*.py")):
+        parts = path.relative_to(REPOSITORY).with_suffix("").parts
+        for name in sorted(imported(ast.parse(path.read_text(encoding="utf-8")), ".".join(parts[:-1]))):
+            yield ".".join(parts), name
+
+
+def room(module: str) -> str:
+    """The folder of a package that a module is in, or its own name if it is in none."""
+    return [*module.split("."), ""][1]
+
+
+@pytest.mark.parametrize("package", CHAINS)
+def test_imports_go_down_only(package):
+    ordered = {name for chain in CHAINS[package] for name in chain.split()}
+    folders = {path.name for path in (REPOSITORY / package).iterdir() if path.is_dir() and list(path.rglob("*.py"))}
+    assert folders <= ordered, "a folder that the order does not know"
+    wrong = [
+        f"{module} imports {name}"
+        for module, name in imports(package)
+        if room(module) in ordered  # single modules that the order does not name belong to one lab each, and go there
+        and name.startswith(f"{package}.")
+        and room(name) != room(module)
+        and (room(name), room(module)) not in below(package)
+    ]
+    assert wrong == []
+
+
+def test_what_students_have_imports_nothing_of_the_grader():
+    wrong = [
+        f"{module} imports {name}"
+        for module, name in imports("course")
+        if name.partition(".")[0] == "autograde" and (REPOSITORY / "course" / room(module)).is_dir()
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lab", find_labs(REPOSITORY), ids=lambda lab: lab.name)
+def test_no_verdict_is_shown_to_student_code(lab: Lab):
+    shown = modules_needed(Sandboxes(lab, Limits(), sandboxed=False).checks.values(), "autograde.sandbox.fork_server")
+    assert [path for path in shown if path.parent == REPOSITORY / "autograde" / "verdicts"] == []

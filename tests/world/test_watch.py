@@ -1,0 +1,228 @@
+"""The watch: every call of the three libraries, with bytes, peer, time and line, on real ranks."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from student_cells import call, cell
+
+from course.watch.events import KEYS, DamagedLog, kind_of, read_log
+from course.world import COMM
+
+pytestmark = pytest.mark.side_by_side
+
+MPI_CALLS = cell(
+    """
+    import numpy as np
+    from mpi4py import MPI
+
+    def f(comm):
+        comm.allreduce(float(comm.rank))
+        comm.Allreduce(np.ones(3), np.zeros(3), op=MPI.MAX)
+        comm.bcast("word", root=1)
+        comm.Bcast(np.zeros(5, dtype=np.float32), 2)
+        comm.reduce(1, op=MPI.SUM, root=2)
+        comm.gather(1.5)
+        comm.Barrier()
+        if comm.rank == 0:
+            comm.Send(np.arange(4), dest=2)
+        if comm.rank == 2:
+            comm.Recv(np.zeros(4, dtype=int), source=0)
+        request = comm.Iallreduce(np.ones(1), np.zeros(1))
+        MPI.Request.Waitall([request])
+        forgotten = comm.Ibarrier()
+        MPI.COMM_WORLD.Dup() if MPI.COMM_WORLD.size == comm.size else None
+        inplace = np.full(2, 1.0)
+        comm.Allreduce(MPI.IN_PLACE, inplace)
+    """
+)
+
+
+def seen(events: list[dict], *keys: str) -> list[tuple]:
+    """Some columns of the events."""
+    return [tuple(event[key] for key in keys) for event in events]
+
+
+def test_each_call_of_mpi4py_is_an_event_with_bytes_peer_and_line(world):
+    world.run(call, MPI_CALLS, COMM, ranks=[3, 0, 1])
+    assert seen(world.events[0], "op", "kind", "bytes", "peer", "reduction", "line") == [
+        ("allreduce", "allreduce", 8, None, "SUM", 5),
+        ("Allreduce", "allreduce", 24, None, "MAX", 6),
+        ("bcast", "broadcast", 19, 1, None, 7),
+        ("Bcast", "broadcast", 20, 2, None, 8),
+        ("reduce", "reduce", 8, 2, "SUM", 9),
+        ("gather", "gather", 8, 0, None, 10),
+        ("Barrier", "barrier", 0, None, None, 11),
+        ("Send", "send", 32, 2, None, 13),
+        ("Iallreduce", "allreduce", 8, None, "SUM", 16),
+        ("Ibarrier", "barrier", 0, None, None, 18),
+        ("Allreduce", "allreduce", 16, None, "SUM", 21),
+    ]
+    assert seen(world.events[2], "op", "peer")[7] == ("Recv", 0)
+    assert [event["ranks"] for event in world.events[1]] == [3] * 10
+    assert [rank[0]["value"] for rank in world.events] == [0.0, 1.0, 2.0]
+
+
+def test_a_request_ends_when_it_is_waited_for_and_else_never(world):
+    world.run(call, MPI_CALLS, COMM, size=3)
+    ends = {event["op"]: event["end"] for event in world.events[0]}
+    assert ends["Iallreduce"] is not None, "waited for by Waitall"
+    assert ends["Ibarrier"] is None, "never waited for"
+    for event in world.events[0]:
+        assert event["end"] is None or event["end"] >= event["start"] >= 0
+
+
+def test_calls_of_torch_distributed_are_events(world):
+    torch_calls = cell(
+        """
+        import torch
+        import torch.distributed as dist
+        from torch.distributed import broadcast
+
+        def f():
+            x = torch.ones(10)
+            dist.all_reduce(x, op=dist.ReduceOp.MAX)
+            broadcast(x, src=1)
+            work = dist.all_reduce(torch.tensor(2.5, dtype=torch.float64), async_op=True)
+            work.wait()
+            forgotten = dist.all_reduce(x, async_op=True)
+            dist.all_gather([torch.zeros(10) for _ in range(dist.get_world_size())], x)
+            things = [None] * dist.get_world_size()
+            dist.all_gather_object(things, {"a": 1})
+            dist.barrier()
+        """
+    )
+    world.run(call, torch_calls, size=2, init="torch")
+    assert seen(world.events[1], "library", "op", "kind", "bytes", "dtype", "line")[:5] == [
+        ("torch", "all_reduce", "allreduce", 40, "float32", 7),
+        ("torch", "broadcast", "broadcast", 40, "float32", 8),
+        ("torch", "all_reduce", "allreduce", 8, "float64", 9),
+        ("torch", "all_reduce", "allreduce", 40, "float32", 11),
+        ("torch", "all_gather", "allgather", 40, "float32", 12),
+    ]
+    assert seen(world.events[1], "op")[5:] == [("all_gather_object",), ("barrier",)], "calls inside calls do not count"
+    assert world.events[1][0]["reduction"] == "MAX"
+    assert world.events[1][1]["peer"] == 1
+    assert world.events[1][2]["value"] == 2.5
+    assert [event["end"] is None for event in world.events[1][2:5]] == [False, True, False]
+
+
+def test_calls_of_horovod_are_events_and_its_default_is_an_average(world):
+    horovod_calls = cell(
+        """
+        import horovod.torch as hvd
+        import torch
+
+        def f():
+            hvd.allreduce(torch.ones(4), name="a")
+            hvd.allreduce(torch.ones(4), op=hvd.Sum, name="b")
+            handle = hvd.allreduce_async_(torch.ones(2), op=hvd.Sum, name="c")
+            hvd.synchronize(handle)
+            hvd.allreduce_async_(torch.ones(2), name="d")
+            hvd.broadcast_parameters({"w": torch.ones(8)}, root_rank=1)
+        """
+    )
+    world.run(call, horovod_calls, size=2, init="horovod")
+    assert seen(world.events[0], "library", "op", "kind", "bytes", "reduction", "line") == [
+        ("horovod", "allreduce", "allreduce", 16, "AVERAGE", 5),
+        ("horovod", "allreduce", "allreduce", 16, "SUM", 6),
+        ("horovod", "allreduce_async_", "allreduce", 8, "SUM", 7),
+        ("horovod", "allreduce_async_", "allreduce", 8, "AVERAGE", 9),
+        ("horovod", "broadcast_async_", "broadcast", 32, None, 10),
+    ]
+    assert [event["end"] is None for event in world.events[0]] == [False, False, False, True, False]
+    assert world.events[0][4]["peer"] == 1
+
+
+def test_the_libraries_are_as_before_when_a_run_is_over(world):
+    look = cell(
+        """
+        import torch.distributed as dist
+        import horovod.torch as hvd
+        from mpi4py import MPI
+
+        def f():
+            return type(MPI.COMM_WORLD).__module__, dist.all_reduce.__module__, hvd.allreduce.__module__
+        """
+    )
+    watched = world.attempt(call, look, size=1).results[0]
+    plain = world.attempt(call, look, size=1, watch=False).results[0]
+    assert plain == ("mpi4py.MPI", "torch.distributed.distributed_c10d", "horovod.torch.mpi_ops")
+    assert watched[0] == "course.watch.communicators"
+
+
+def test_a_call_that_raises_is_marked_and_the_next_ones_are_recorded(world):
+    fails = cell(
+        """
+        import numpy as np
+        def f(comm):
+            try:
+                comm.Bcast("no buffer")
+            except Exception:
+                pass
+            comm.barrier()
+        """
+    )
+    world.run(call, fails, COMM, size=2)
+    assert seen(world.events[0], "op", "failed") == [("Bcast", True), ("barrier", False)]
+
+
+def test_events_of_a_rank_that_hangs_or_died_are_there(world):
+    dies = cell(
+        """
+        import os
+        def f(comm):
+            comm.allreduce(1)
+            if comm.rank == 1:
+                os._exit(1)
+            comm.barrier()
+        """
+    )
+    outcome = world.attempt(call, dies, COMM, size=3)
+    assert [seen(rank, "op", "state") for rank in outcome.events] == [
+        [("allreduce", "done"), ("barrier", "called")],
+        [("allreduce", "done")],
+        [("allreduce", "done"), ("barrier", "called")],
+    ]
+
+
+def test_unwatched_runs_have_no_events(world):
+    world.run(call, MPI_CALLS, COMM, size=3, watch=False)
+    assert world.events == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Iallreduce", "allreduce"),
+        ("all_reduce", "allreduce"),
+        ("allreduce_async_", "allreduce"),
+        ("isend", "send"),
+        ("Bcast", "broadcast"),
+        ("reducescatter", "reduce_scatter"),
+        ("Probe", "other"),
+    ],
+)
+def test_operations_have_one_name_across_libraries(name, kind):
+    assert kind_of(name) == kind
+
+
+BARRIER = dict.fromkeys(KEYS) | {"library": "mpi4py", "op": "barrier", "kind": "barrier", "start": 0.1}
+
+
+def test_a_half_written_log_is_read_up_to_the_damage(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps(BARRIER) + '\n{"of": 0, "end": 0.2}\n{"op": "bca')
+    assert read_log(str(log)) == [{**BARRIER, "end": 0.2, "failed": False, "state": "done"}]
+    assert read_log(str(tmp_path / "none")) == []
+
+
+@pytest.mark.parametrize(
+    "line", ['{"op": "barrier"}', "[]", "7", '{"of": 3, "end": 1}', '{"of": "x"}', json.dumps(BARRIER | {"library": 1})]
+)
+def test_a_log_that_something_else_wrote_is_refused(tmp_path, line):
+    log = tmp_path / "log.jsonl"
+    log.write_text(line + "\n")
+    with pytest.raises(DamagedLog):
+        read_log(str(log))
