@@ -17,6 +17,7 @@ import requests
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 
 POLL = 2.0  # seconds between two looks at the file
+SETTLING = 30.0  # seconds in which who was taken out may be in again, by a login that the hub had begun before
 
 
 class Hub:
@@ -52,11 +53,11 @@ class Hub:
         return {group["name"]: set(group["users"]) for group in self.ask("GET", "groups")}
 
 
-def follow(hub: Hub, courses: Iterable[Course]) -> None:
-    """Add and remove users and members of groups as `courses` says. The servers of those who go are stopped."""
+def follow(hub: Hub, courses: Iterable[Course]) -> bool:
+    """Add and remove users and members of groups as `courses` says. Returns whether somebody was taken out."""
     courses = list(courses)
-    wanted, known = set(everybody(courses)), hub.people()
-    for new in sorted(wanted - known):
+    wanted = set(everybody(courses))
+    for new in sorted(wanted - hub.people()):
         if refused := hub.refusal("POST", f"users/{new}"):
             logging.warning(
                 "%s is not let in: %s. If there is no account, make it and save the file again.", new, refused
@@ -74,9 +75,16 @@ def follow(hub: Hub, courses: Iterable[Course]) -> None:
             if change:
                 hub.ask(method, f"groups/{name}/users", {"users": sorted(change)})
                 logging.info("%s %s %s", name, verb, ", ".join(sorted(change)))
-    for gone in sorted(known - wanted):  # last, as each server takes seconds to end
-        hub.ask("DELETE", f"users/{gone}")
-        logging.info("out: %s", gone)
+    return take_out(hub, courses)
+
+
+def take_out(hub: Hub, courses: Iterable[Course]) -> bool:
+    """Remove who is in none of `courses`, and stop their servers. Returns whether there was somebody."""
+    gone = sorted(hub.people() - set(everybody(courses)))
+    for name in gone:
+        hub.ask("DELETE", f"users/{name}")
+        logging.info("out: %s", name)
+    return bool(gone)
 
 
 def main() -> None:
@@ -84,14 +92,18 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="roster: %(message)s")
     path = Path(sys.argv[1])
     hub = Hub(os.environ["JUPYTERHUB_API_URL"], os.environ["JUPYTERHUB_API_TOKEN"])
-    done = None
+    done, settled = None, 0.0
     while True:
         try:
             state = path.stat().st_mtime_ns
             if state != done:
                 done = state
-                follow(hub, read_courses(path))
-        except requests.RequestException as error:  # the hub is still starting
+                out = follow(hub, read_courses(path))
+            else:
+                out = time.monotonic() < settled and take_out(hub, read_courses(path))
+            if out:
+                settled = time.monotonic() + SETTLING
+        except requests.RequestException as error:  # the hub is still starting, or a server is still stopping
             logging.warning("trying again: %s", error)
             done = None
         except (CoursesError, OSError) as error:

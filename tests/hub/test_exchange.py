@@ -42,6 +42,11 @@ def mode(path: Path) -> str:
     return f"{stat.S_IMODE(path.stat().st_mode):04o}"
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by their path in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def ago(**span: float) -> str:
     """A time in nbgrader's form."""
     return (datetime.now(UTC) - timedelta(**span)).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
@@ -100,7 +105,7 @@ def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
     folder = hpc.fetched(hpc.ada)
     (folder / "large.bin").write_bytes(os.urandom(60_000_000))
     hpc.ada.own(folder)
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = contents(folder)
     words = hpc.ada.command(sys.executable, "-m", "nbgrader", "submit", LAB, "--course", COURSE)
     known = {"cwd": hpc.ada.home, "env": hpc.ada.environment(JUPYTER_CONFIG_PATH=hpc.place / "people")}
     process = subprocess.Popen(words, **known, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -111,7 +116,7 @@ def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
     process.wait()
     assert there[0].name.startswith(".") and mode(there[0]).endswith("700"), "nobody else reads it before it is whole"
     assert hpc.handed_in(hpc.ada) == []
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert contents(folder) == before
     assert "No submissions" in hpc.must(hpc.grader, "nbgrader", "collect", LAB)
     hpc.submit(hpc.ada)
     assert list(hpc.inbound.iterdir()) == hpc.handed_in(hpc.ada), "what the killed one left is gone"

@@ -85,7 +85,7 @@ class Day:
         folder = self.hub.course("hpc")
         return [
             folder,
-            *folder.glob("solutions/*/*.py"),
+            *folder.glob("solutions/**/*.py"),
             folder / "nbgrader_config.py",
             folder / "class" / "gradebook.db",
             folder / "class" / "submitted" / self.hub.name("ada") / LAB / f"{LAB}.ipynb",
@@ -102,7 +102,7 @@ class Day:
             self.hub.folder / "courses.toml",
             *(self.hub.folder / "private").glob("*"),
             *(path for path in closed if path.exists()),
-            *(REPOSITORY / "solutions").glob("*/*.py"),
+            *(REPOSITORY / "solutions").glob("**/*.py"),
             REPOSITORY / ".git" / "HEAD",
             *(Path(f"/proc/{pid}/environ") for pid in self.hub.running("python")),
         ]
