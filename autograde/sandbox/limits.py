@@ -11,6 +11,7 @@ from course.processes.mpi import cores
 
 MIB = 2**20
 GIB = 2**30
+BEGIN, LATE = b"b", b"l"  # what a grader says to a supervisor, see there
 LEAST_MEMORY = 768 * MIB  # bytes; four idle ranks start in 600 MiB, but not in 500
 
 
@@ -22,8 +23,9 @@ class Limits:
     seconds of processor time, of all its processes. file: bytes in one file. disk: bytes in each of its two folders,
     /tmp and /dev/shm. evidence: bytes that come back for one case. todo, notebook, submission: seconds for the probes
     of one TODO, for all TODOs in one sandbox (the next TODO gets a fresh one), and for everything, including second
-    attempts and starting sandboxes. The deadlines of a check's runs are shorter, and shorter still is the time after
-    which a collective counts as deadlocked. Raises ValueError for limits that no submission can keep.
+    attempts and starting sandboxes; the time in which other programs had the cores is given back, see
+    `course.world.deadline`. The deadlines of a check's runs are shorter, and shorter still is the time after which a
+    collective counts as deadlocked. Raises ValueError for limits that no submission can keep.
     """
 
     memory: int = 4 * GIB

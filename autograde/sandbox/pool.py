@@ -22,10 +22,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from autograde.contract.labs import Lab, load_ranks, read_package, without_hidden_cases
 from autograde.sandbox import bubblewrap
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.probe_only import probe_only
 from autograde.sandbox.untrusted import load_evidence
 from course.processes import fork_server, reaper
+from course.world.deadline import BOUND
 
 if TYPE_CHECKING:
     from autograde.sandbox.prober import Question
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 START_LIMIT = 120.0  # seconds for the fork server and a world to come up, on a slow machine
 END_LIMIT = 30.0  # seconds for a supervisor to end everything and to report
+ANSWER_LIMIT = 2.0  # seconds for a supervisor to say what its sandbox lost
 
 
 class Cancelled(Exception):
@@ -175,7 +177,8 @@ class Sandbox:
         self._control = control
         self._cancel = cancel
         self._limits = limits
-        self._pending = b""
+        self._pending = self._report = b""
+        self._end = self._most = 0.0
         self.began = 0.0  # when `wait_until_ready` returned, by time.monotonic(); 0: not yet
 
     def wait_until_ready(self) -> None:
@@ -183,7 +186,8 @@ class Sandbox:
         if self.began:
             return
         try:
-            message = self._receive(time.monotonic() + START_LIMIT)
+            self.begin(START_LIMIT)
+            message = self._receive()
         except TooLate:
             raise NoSandbox(f"the ranks were not ready after {START_LIMIT:g} s") from None
         except Ended as error:
@@ -192,19 +196,23 @@ class Sandbox:
             raise NoSandbox("the ranks did not start: the process that starts them said something else")
         self.began = time.monotonic()
 
-    def ask(self, question: Question, end: float) -> dict:
-        """Ask the prober, and return its answer. end: when to give up, by time.monotonic().
+    def begin(self, seconds: float) -> None:
+        """Give the prober so many seconds for all that it is asked from now on, and those in which other programs had
+        the cores, see `course.world.deadline`."""
+        self._end, self._most = time.monotonic() + seconds, BOUND * seconds
+        with contextlib.suppress(OSError):  # it has ended, as `ask` will find out
+            self._control.sendall(BEGIN)
 
-        Raises TooLate, Ended, Cancelled.
-        """
-        self._channel.settimeout(max(0.1, min(10.0, end - time.monotonic())))
+    def ask(self, question: Question) -> dict:
+        """Ask the prober, and return its answer. Raises TooLate, Ended, Cancelled."""
+        self._channel.settimeout(max(0.1, min(10.0, self._end - time.monotonic())))
         try:
             self._channel.sendall(json.dumps(question).encode() + b"\n")
         except TimeoutError:
             raise TooLate from None
         except OSError:
             raise self._ended() from None
-        return self._receive(end)
+        return self._receive()
 
     def close(self) -> None:
         """End the sandbox and everything in it, and wait until it is gone."""
@@ -215,12 +223,13 @@ class Sandbox:
             while self._control.recv(2**16):
                 pass
 
-    def _receive(self, end: float) -> dict:
+    def _receive(self) -> dict:
         """Receive one message from the prober."""
         while b"\n" not in self._pending:
             if self._cancel.is_set():
                 raise Cancelled
-            if time.monotonic() > end:
+            late = time.monotonic() - self._end
+            if late > self._most or (late > 0 and late > self._lost()):
                 raise TooLate
             if not select.select([self._channel], [], [], 0.2)[0]:
                 continue
@@ -242,18 +251,34 @@ class Sandbox:
             raise Ended("the process that runs the checks sent a message that is not foreseen")
         return message
 
+    def _lost(self) -> float:
+        """Seconds that the sandbox lost to other programs since `begin`, from its supervisor.
+
+        A supervisor that does not even answer has no core itself.
+        """
+        with contextlib.suppress(OSError, ValueError, LookupError):
+            self._control.sendall(LATE)
+            if not select.select([self._control], [], [], ANSWER_LIMIT)[0]:
+                return self._most
+            answers, _, self._report = self._control.recv(2**16).rpartition(b"\n")
+            return float(json.loads(answers.splitlines()[-1])["lost"])
+        return 0.0
+
     def _ended(self) -> Ended:
         """Why the prober has ended, from its supervisor, which is outside the sandbox."""
-        report, end = b"", time.monotonic() + END_LIMIT
+        report, end = self._report, time.monotonic() + END_LIMIT
         while time.monotonic() < end and not self._cancel.is_set():
             if select.select([self._control], [], [], 0.2)[0]:
-                part = self._control.recv(2**16)
+                try:
+                    part = self._control.recv(2**16)
+                except ConnectionResetError:  # it ended before it read all that it was asked
+                    break
                 report += part
                 if not part:
                     break
         if self._cancel.is_set():
             raise Cancelled
-        match json.loads(report or b"null"):
+        match json.loads(report.rpartition(b"\n")[2] or b"null"):  # behind answers to LATE
             case {"limit": str(key)}:
                 return Ended("a limit passed", key)
             case {"failed": str(reason)}:

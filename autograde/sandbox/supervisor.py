@@ -8,7 +8,8 @@ it or send it a signal, but it sees everything in there. It reports to the grade
     {"limit": "memory-limit"}             it exceeded a limit, and everything was killed
     {"failed": "..."}                     no sandbox could be made
 
-The grader ends a supervisor by closing its end of that socket.
+The grader sends it BEGIN before it asks the prober about a TODO, and LATE where the answer is late, which is answered
+with {"lost": seconds}: how long other programs have had the cores since. It ends a supervisor by closing its end.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ from autograde.sandbox.confine import (
     limit_this_process,
     stop_being_root,
 )
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.seccomp import refuse_calls
 from autograde.sandbox.usage import in_files, in_sockets, proportional, usage
 from course.processes import fork_server, rank
+from course.world.deadline import Loss
 
 PERIOD = 0.02  # seconds between two looks at the number of processes
 THOROUGH = 5  # every fifth look is at all limits
@@ -103,11 +105,13 @@ def run_prober(
 ) -> dict[str, Any]:
     """Start the prober, and wait for its end or bring it about. Returns the report."""
     sandboxed = bool(request["sandbox"])
+    inside = all_pids if sandboxed else list
     with tempfile.TemporaryFile(dir=folder) as output:
         child = os.fork()
         if child == 0:
             become_prober(request, limits, channel, output.fileno(), folder)
         channel.close()
+        loss = Loss(inside)
         try:
             for look in itertools.count():
                 ended, status = os.waitpid(child, os.WNOHANG)
@@ -118,7 +122,13 @@ def run_prober(
                 if sandboxed and (finding := exceeded_limit(limits, folder, thorough=look % THOROUGH == 0)):
                     return {"limit": finding}
                 if select.select([control], [], [], PERIOD)[0]:
-                    return {"ended": None, "output": "stopped by the grader"}
+                    match control.recv(1):
+                        case b"":
+                            return {"ended": None, "output": "stopped by the grader"}
+                        case message if message == BEGIN:
+                            loss = Loss(inside)
+                        case message if message == LATE:
+                            control.sendall(json.dumps({"lost": loss.seconds()}).encode() + b"\n")
         finally:
             if child:
                 os.kill(child, signal.SIGKILL)
@@ -181,7 +191,12 @@ def exceeded_limit(limits: Limits, folder: str, thorough: bool) -> str | None:
 
 def crowded(limits: Limits) -> bool:
     """Whether there are too many processes in the sandbox."""
-    return sum(entry.isdigit() for entry in os.listdir("/proc")) > limits.processes
+    return len(all_pids()) > limits.processes
+
+
+def all_pids() -> list[int]:
+    """Ids of all processes in the sandbox."""
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
 
 
 def last_line(output: bytes) -> str:

@@ -23,6 +23,7 @@ from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.events import DamagedLog, Event, read_log
 from course.world import subworld
+from course.world.deadline import Deadline
 from course.world.interrupts import StopButton
 from course.world.report import Outcome, RankReport, judge_state
 from course.world.stuck import StallDetector
@@ -148,8 +149,8 @@ class World:
 
         Among `args`, COMM, RANK and SIZE stand for the communicator of these ranks, and the rank and size in it.
         ranks: which ones, in the order of the sub-world; or size: the first `size`; else all. deadline: in seconds, not
-        counting the start of libraries. init: "torch" or "horovod", to be initialised on just these ranks. watch:
-        whether to record what they communicate.
+        counting the start of libraries, nor time in which other programs had the cores. init: "torch" or "horovod", to
+        be initialised on just these ranks. watch: whether to record what they communicate.
         Raises ValueError for ranks that do not exist, TypeError for a function or argument that cannot be sent,
         WorldError if the ranks cannot be started, Interrupted if the user interrupts.
         """
@@ -219,12 +220,13 @@ class World:
         pending = {rank: send(member, subworld.call, payload, zero) for rank, member in enumerate(members)}
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stall = StallDetector(self.stall)
-        limit = began + deadline
-        while pending and time.monotonic() < limit and not stop.pressed:
+        own = self._processes.pids if isinstance(self._processes.host, Local) else tuple  # a job has its cores
+        limit = Deadline(deadline, own)
+        while pending and not limit.passed() and not stop.pressed:
             for rank in [rank for rank, result in pending.items() if result.ready()]:
                 self._take(reports[rank], pending.pop(rank))
                 if reports[rank].state == "raised":
-                    limit = min(limit, time.monotonic() + GRACE)
+                    limit.bring_forward(GRACE)
             if self._processes.dead([members[rank] for rank in pending]):
                 break
             if stall.stalled([log.format(rank=members[rank]) for rank in pending]):

@@ -61,13 +61,14 @@ ATTACKS = (
     ),
     bomb(
         "memory-in-names",
-        "Takes memory of the kernel, in names of empty files.",
+        "Takes half of the memory that it may, and then the kernel's, in names of empty files.",
         """
     for part in range(3):
         if os.fork() == 0:
             folder = tempfile.mkdtemp()
             for number in itertools.count():
                 os.mknod(f"{folder}/{'x' * 200}{number}")
+    half = b"x" * (400 * 2**20)
     time.sleep(14)
 """,
         "memory-limit",
