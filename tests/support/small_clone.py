@@ -108,11 +108,11 @@ class Clone:
         return list(self.folder.glob(".venv/lockstep.*"))
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Return when `condition` holds. Raises AssertionError after `seconds`."""
+def wait_for(condition: Callable[[], object], seconds: float = 60, log: Path | None = None) -> None:
+    """Return when `condition` holds. Raises AssertionError after `seconds`, with the end of `log`."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, log.read_text()[-5000:] if log else "waited in vain"
         time.sleep(0.05)
 
 
