@@ -17,17 +17,36 @@ from autograde.contract.labs import Lab, LabError, find_lab
 from course.processes.slurm import SHARED
 from course.world import World
 
+# How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
+LONG_FIRST = ("hub", "slurm", "attacks", "tests/grading", "tests/attacks", "tests/world", "tests/install")
+LONG_FIRST += ("tests/hub", "tests/course", "tests/checks", "tests/labs/test_lab_", "tests/")
 
-class TwoGroups(LoadScopeScheduling):
-    """Of the tests of hub and browser one at a time, and beside it one of the others."""
+
+class Together(LoadScopeScheduling):
+    """Gives each worker one group of tests after the other. What is dear to start is started once in a group."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "hub" if nodeid.startswith(("tests/hub/test_hub_", "tests/browser/")) else "machine"
+        return group(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> TwoGroups | None:
+def group(nodeid: str) -> str:
+    """Whose tests run on one worker: those of the hub, those of Slurm, a group of attackers, a lab's TODO, a module."""
+    path, _, rest = nodeid.partition("::")
+    if path.startswith(("tests/hub/test_hub_", "tests/browser/")):
+        return "hub"
+    if path.startswith("tests/slurm/"):
+        return "slurm"
+    parameters = rest.partition("[")[2].strip("]").split("-")
+    if path == "tests/attacks/test_attacks.py":
+        return "attacks on memory" if parameters[0] in ("bombs", "floods") else f"attacks {parameters[0]}"
+    if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit()):
+        return "-".join([path, *parameters[:2]])
+    return path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together | None:
     """What `--dist loadscope` does here. (Marks for `--dist loadgroup` are not heard by xdist 3.8 with pytest 9.)"""
-    return TwoGroups(config, log) if config.getvalue("dist") == "loadscope" else None
+    return Together(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         return any(isinstance(value, Lab) and value.name == name for value in parameters)
 
+    items.sort(key=lambda item: [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True))
     if name:
         config.hook.pytest_deselected(items=[item for item in items if not is_of_lab(item)])
         items[:] = filter(is_of_lab, items)
@@ -66,12 +86,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     source = collection_path.read_text()
     if config.getoption("lab") and "LABS" not in source:
         return True
-    if marks in ("side_by_side", "alone"):
-        unwanted = f"mark.{marks}" not in source
+    if marks == "alone":
+        unwanted = "mark.alone" not in source
     else:
-        unwanted = "not side_by_side" in marks and re.search(
-            r"^pytestmark = .*mark\.side_by_side", source, re.MULTILINE
-        )
+        unwanted = marks == "not alone" and re.search(r"^pytestmark = .*mark\.alone", source, re.MULTILINE)
     return True if unwanted else None
 
 

@@ -54,7 +54,7 @@ ATTACKS = (
                     pass
                 except OSError:
                     time.sleep(30)
-    time.sleep(14)
+    time.sleep(8)
 """,
         "memory-limit",
         "import os, socket, time",
@@ -69,7 +69,7 @@ ATTACKS = (
             for number in itertools.count():
                 os.mknod(f"{folder}/{'x' * 200}{number}")
     half = b"x" * (400 * 2**20)
-    time.sleep(14)
+    time.sleep(8)
 """,
         "memory-limit",
         "import itertools, os, tempfile, time",

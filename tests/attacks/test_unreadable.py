@@ -9,8 +9,6 @@ import pytest
 from classroom import Classroom
 from small_course import LAB, make_course
 
-pytestmark = pytest.mark.side_by_side
-
 SECONDS = 120.0  # a grading without sandboxes takes some
 
 

@@ -13,8 +13,6 @@ from autograde.verdicts.one_process import expected_gradient, mean_over_samples,
 
 LAB = check_module("01_sgd_trajectories", "accumulate_gradient")
 
-pytestmark = pytest.mark.side_by_side
-
 
 def parts_of_case(case: dict) -> list:
     """The micro-batches of a case, with their gradients."""

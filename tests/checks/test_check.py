@@ -11,8 +11,6 @@ from autograde.contract.check import Check, Result, draw_cases, gather, judge, p
 from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
 from autograde.contract.verdict import Finding
 
-pytestmark = pytest.mark.side_by_side
-
 
 class Doubles(Check):
     """Asks for twice the number; the evidence is the answer, or a state."""

@@ -13,8 +13,6 @@ from autograde.verdicts.collectives import deadlock, left_running, one_allreduce
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.numbers import on_all
 
-pytestmark = pytest.mark.side_by_side
-
 
 def event(kind: str = "allreduce", **about) -> dict:
     """One event of a run, as `course.watch.events` records it."""

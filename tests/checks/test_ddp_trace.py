@@ -22,8 +22,6 @@ passes_mistakes = check_module("10_ddp_transformer", "ddp_passes").passes_mistak
 LOADER = check_module("10_ddp_transformer", "make_loader")
 due_order = LOADER.dealt_by_torch
 
-pytestmark = pytest.mark.side_by_side
-
 BATCHES = draw_batches(random.Random(1), 2, 3)
 
 

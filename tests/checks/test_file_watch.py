@@ -17,8 +17,6 @@ import torch
 from autograde.probes.checkpoint_files import fingerprint
 from autograde.probes.file_watch import watched_folder
 
-pytestmark = pytest.mark.side_by_side
-
 
 def in_place(path: str) -> None:
     torch.save({"epoch": 2}, path)

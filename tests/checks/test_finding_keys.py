@@ -10,8 +10,6 @@ import pytest
 from autograde.contract.labs import find_labs, load_checks
 from autograde.contract.places import REPOSITORY
 
-pytestmark = pytest.mark.side_by_side
-
 LABS = find_labs(REPOSITORY)
 TEXT = re.compile(r'Findings\(\s*r?"""(.*?)"""', re.DOTALL)
 KEY = re.compile(r"^([a-z0-9][a-z0-9-]*) [\d.]+$", re.MULTILINE)

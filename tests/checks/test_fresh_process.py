@@ -9,13 +9,10 @@ import sys
 import time
 
 import psutil
-import pytest
 from small_clone import ended, wait_for
 from student_cells import cell
 
 from autograde.probes.fresh_process import FreshProcess
-
-pytestmark = pytest.mark.side_by_side
 
 
 def test_it_has_another_salt_another_clock_and_another_process_id():

@@ -14,8 +14,6 @@ from course.models.midpoints import interval_numbers, midpoints
 
 shares = check_module("03_pi_allreduce", "shares")
 
-pytestmark = pytest.mark.side_by_side
-
 
 def keys(intervals: int, points: list[list[float]]) -> list[str]:
     """Keys of what is found."""

@@ -24,8 +24,6 @@ from course.models.sentences import collate, loss_fn
 
 token_loss = check_module("10_ddp_transformer", "common").token_loss
 
-pytestmark = pytest.mark.side_by_side
-
 RANKS, MICRO_BATCHES = 3, 2
 WRONG_AVERAGES = [
     name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from autograde.contract.calls import described
 from autograde.contract.check import draw_cases, gather, judge
 from autograde.contract.rank_check import CallCheck
@@ -12,8 +10,6 @@ from autograde.contract.subject import Subject
 from autograde.contract.verdict import Finding
 from autograde.sandbox.untrusted import problem
 from autograde.verdicts.judged import JudgedCalls
-
-pytestmark = pytest.mark.side_by_side
 
 
 class Total(CallCheck, JudgedCalls):

@@ -13,8 +13,6 @@ from course.world import COMM, World
 
 AveragingSGD = check_module("07_horovod_mnist", "averaging").AveragingSGD
 
-pytestmark = pytest.mark.side_by_side
-
 CASE = {"size": 3, "model": 5, "samples": 20, "data": 8, "batch_size": 3, "lr": 0.05}
 ORDERS = [
     [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14]],

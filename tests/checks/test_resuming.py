@@ -18,8 +18,6 @@ everyones_batches = check_module("10_ddp_transformer", "training_plan").everyone
 in_one_process = check_module("10_ddp_transformer", "training_plan").in_one_process
 in_steps = check_module("10_ddp_transformer", "training_plan").in_steps
 
-pytestmark = pytest.mark.side_by_side
-
 FRESH = 3
 
 

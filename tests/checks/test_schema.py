@@ -26,8 +26,6 @@ from autograde.sandbox.untrusted import load_evidence, problem
 from course.world import COMM, World
 from course.world.report import RankReport
 
-pytestmark = pytest.mark.side_by_side
-
 SEED = 5
 FORGERIES = 40  # of each TODO's evidence
 FUNCTION = "def {todo}(*args, **options):\n    {does}\n"

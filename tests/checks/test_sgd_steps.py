@@ -16,8 +16,6 @@ explain = check_module("01_sgd_trajectories", "sgd_steps").explain
 path_mistakes = check_module("01_sgd_trajectories", "sgd_steps").path_mistakes
 same_path = check_module("01_sgd_trajectories", "sgd_steps").same_path
 
-pytestmark = pytest.mark.side_by_side
-
 
 def walk(problem: dict, batches: list[list[int]], lr: float = 0.05) -> torch.Tensor:
     """The path over these batches."""

@@ -21,8 +21,6 @@ generators_after = check_module("06_distributed_sampler", "ShuffledSampler").gen
 passes_of = check_module("06_distributed_sampler", "ShuffledSampler").passes_of
 listed = check_module("06_distributed_sampler", "common").listed
 
-pytestmark = pytest.mark.side_by_side
-
 
 def keys(verdict: list[Finding | Diagnosis]) -> list[str]:
     """What comes of a verdict."""

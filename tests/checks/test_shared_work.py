@@ -17,8 +17,6 @@ from autograde.verdicts.shards import loader_mistakes
 
 evaluate = check_module("07_horovod_mnist", "evaluate")
 
-pytestmark = pytest.mark.side_by_side
-
 
 def keys(found: list) -> list[str]:
     return [each.key for each in found]

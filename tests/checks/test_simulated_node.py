@@ -16,8 +16,6 @@ from course.ports import free_port
 
 SETUP = check_module("10_ddp_transformer", "setup").CHECK
 
-pytestmark = pytest.mark.side_by_side
-
 RIGHT = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
 
 

@@ -28,8 +28,6 @@ from autograde.fixtures.numbered_net import NumberedSet, ids_of
 from course.models.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- made by tests/checks/test_traps.py -->\n", "<!-- end -->"
 

@@ -10,8 +10,6 @@ import pytest
 from course.models.bucketing import BucketingSampler, bucketing_loader, padding_shares, pair_length
 from course.models.sentences import PAD
 
-pytestmark = pytest.mark.side_by_side
-
 
 def drawn(count: int, seed: int = 0) -> list[tuple[list[int], list[int]]]:
     """Pairs of 1 to 40 tokens; the first token of a source is the pair's number + 3."""

@@ -20,8 +20,6 @@ from course.data.agreement import same_on_all_ranks
 from course.data.mnist import NAMES
 from course.world import COMM, RANK, RanksFailed, World
 
-pytestmark = pytest.mark.side_by_side
-
 IMAGES, LABELS, TEST_IMAGES, TEST_LABELS = NAMES
 
 

@@ -21,8 +21,6 @@ from idx_files import idx_bytes, small_mnist
 from course.data import digits, fetch, sentence_pairs
 from course.data.folder import DataError
 
-pytestmark = pytest.mark.side_by_side
-
 NOBODY = "http://127.0.0.1:9/"  # the port "discard", where nothing answers
 
 

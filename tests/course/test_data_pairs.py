@@ -16,8 +16,6 @@ import pytest
 from course.data import DataError, Pairs, sentence_pairs
 from course.data.cldr_pairs import made_pairs, spelled
 
-pytestmark = pytest.mark.side_by_side
-
 FIRST = [(f"The {i}th sentence of the book.", f"La frase numero {i} del libro.") for i in range(300)]
 
 

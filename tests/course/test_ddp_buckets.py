@@ -9,8 +9,6 @@ import pytest
 from course.watch.ddp_buckets import bytes_by_step, record_buckets
 from course.world import RANK, World
 
-pytestmark = pytest.mark.side_by_side
-
 
 def train(rank: int, record: bool, pattern: str) -> tuple[list[list[float]], list[dict], int]:
     """Backward passes on this rank: "s" synchronised, "n" inside `no_sync`. Gradients after each, buckets, bytes."""

@@ -9,8 +9,6 @@ import pytest
 
 from course.models.midpoints import midpoint_sum, recorded
 
-pytestmark = pytest.mark.side_by_side
-
 
 def test_the_sum_of_all_midpoints_is_near_pi():
     assert midpoint_sum(lambda x: 4 / (1 + x * x), 1000) == pytest.approx(math.pi, abs=1e-7)

@@ -12,8 +12,6 @@ from course.data import sentence_pairs
 from course.models.sentences import BOS, EOS, PAD
 from course.models.tokens import SentenceTokenizer, train_tokenizer
 
-pytestmark = pytest.mark.side_by_side
-
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:

@@ -13,8 +13,6 @@ from autograde.contract.labs import find_lab
 from course.data import digits
 from course.world import RANK, World
 
-pytestmark = pytest.mark.side_by_side
-
 
 @cache
 def program() -> str:

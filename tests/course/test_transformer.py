@@ -11,8 +11,6 @@ from course.models.sentences import BOS, EOS, PAD, Pair, collate, loss_fn
 from course.models.transformer import Transformer, cross_attention, greedy
 from course.world import RANK, SIZE, World
 
-pytestmark = pytest.mark.side_by_side
-
 VOCABULARY = 50
 
 

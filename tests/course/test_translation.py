@@ -10,8 +10,6 @@ from course.models.tokens import train_tokenizer
 from course.models.transformer import greedy
 from course.models.translation import LONGEST, build_model, build_optimizer, translate, warm_up_and_decay
 
-pytestmark = pytest.mark.side_by_side
-
 SENTENCES = ["Peru", "3 hours ago or 5 days ago", "June", "Monday, June 3, or Tuesday"]
 
 

@@ -20,8 +20,6 @@ from course.figures.training.learning import learning_picture
 from course.watch.horovod_trace import fused, read_trace, traceable
 from course.world import COMM, RANK, World
 
-pytestmark = pytest.mark.side_by_side
-
 IMAGES = torch.arange(64 * 64).reshape(64, 1, 8, 8) / 4096
 RANKS = [f"rank {rank}" for rank in range(4)]
 RUN = [{"epoch": epoch, "loss": 2.0 * 0.4**epoch, "accuracy": 1 - 0.7 * 0.5**epoch} for epoch in range(8)]

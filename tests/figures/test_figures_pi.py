@@ -13,8 +13,6 @@ from course.figures.ranks.slices import slices_picture
 from course.figures.ranks.speedup import speedup_picture
 from course.models.midpoints import midpoints
 
-pytestmark = pytest.mark.side_by_side
-
 
 def curve(x: np.ndarray) -> np.ndarray:
     """What the lab integrates."""

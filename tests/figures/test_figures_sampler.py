@@ -12,8 +12,6 @@ from course.figures.data.counting import counting_picture
 from course.figures.data.draws import draws_picture, owners_of
 from course.figures.style import COLOURS
 
-pytestmark = pytest.mark.side_by_side
-
 
 def drawn(samples: int, size: int, epochs: int, deaf: bool = False) -> list[list[list[int]]]:
     """By epoch and rank, what torch's own sampler draws. deaf: whether it hears of no epoch."""

@@ -25,8 +25,6 @@ from course.figures.training.sgd_animation import paths_movie
 
 gradient_stand_in = check_module("01_sgd_trajectories", "line_fit").gradient_stand_in
 
-pytestmark = pytest.mark.side_by_side
-
 X = torch.linspace(-1, 3, 12, dtype=torch.float64)
 Y = 1.5 * X - 0.5 + torch.cos(7 * X)
 START = (-2.0, 1.5)

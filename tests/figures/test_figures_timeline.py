@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from legibility import assert_words_are_readable
 from student_cells import call, cell
 
 from course.figures.ranks.timeline import FAMILIES, timeline
 from course.watch.events import KINDS
 from course.world import COMM
-
-pytestmark = pytest.mark.side_by_side
 
 MIXED = cell(
     """

@@ -8,8 +8,6 @@ from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 from course.figures.data.micro_batches import micro_batches_picture
 from course.figures.training.training_steps import training_steps_picture
 
-pytestmark = pytest.mark.side_by_side
-
 TOKENS = [[160, 118, 100], [69, 90, 148], [126, 94, 126], [77, 122, 159]]
 PLACES = [[320, 288, 176], [144, 224, 384], [264, 216, 232], [208, 248, 320]]
 LOSSES = [7.5 / (1 + step / 30) for step in range(252)]

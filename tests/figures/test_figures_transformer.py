@@ -13,8 +13,6 @@ from course.figures.ranks.synchronisation import all_reduces_picture, bytes_pict
 from course.figures.training.attention import attention_picture
 from course.figures.training.translations import LONGEST, TranslationTable
 
-pytestmark = pytest.mark.side_by_side
-
 SOURCE = ["·Monday", ",", "·November", "·2", "2", ",", "·2", "0", "1", "0", "EOS"]
 TARGET = ["·lunedì", "·2", "2", "·novembre", "·2", "0", "1", "0", "EOS"]
 LONG = ["·millecinquecentotrentotto", ",", "·2", "º"] * 13

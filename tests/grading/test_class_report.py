@@ -15,8 +15,6 @@ from classroom import Classroom
 from reported_class import DIES, EVIL, HANGS, LONG, RAISES, Page, report
 from small_course import ANSWERS, LAB, make_course
 
-pytestmark = pytest.mark.side_by_side
-
 NEVER_GRADED = f"Error: {LAB} was never graded in this class; run `lockstep grade {LAB}` first\n"
 
 

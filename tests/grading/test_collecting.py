@@ -9,8 +9,6 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
-pytestmark = pytest.mark.side_by_side
-
 # All hand in as the account that runs the tests. tests/hub/test_exchange.py has an account for each.
 ONE_ACCOUNT = "c.ExchangeCollect.check_owner = False"
 SECRET = "what only the instructor may read"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 
-import pytest
 from small_course import ANSWERS, LAB
-
-pytestmark = pytest.mark.side_by_side
 
 ODD = [" [o'b]rien {é}+* ", "-dash", ".dot", "'quote\"", "a,b;c", "名前", "a" * 200, "~$HOME", "..."]
 

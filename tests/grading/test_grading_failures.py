@@ -16,8 +16,6 @@ from small_course import ANSWERS, LAB
 from autograde.classroom import class_grading
 from autograde.sandbox import bubblewrap
 
-pytestmark = pytest.mark.side_by_side
-
 
 @pytest.fixture
 def no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:

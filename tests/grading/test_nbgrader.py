@@ -18,8 +18,6 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.configuration import configuration
 
-pytestmark = pytest.mark.side_by_side
-
 PARTLY = ANSWERS | {"double": "def double(x):\n    return 2 * abs(x)"}
 
 

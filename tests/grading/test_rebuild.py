@@ -18,8 +18,6 @@ from autograde.classroom.rebuild import MAX_SOURCE, Rebuilt, rebuild
 from autograde.classroom.submission import answers
 from autograde.contract.labs import find_lab
 
-pytestmark = pytest.mark.side_by_side
-
 DOUBLE, TOTAL = ANSWERS["double"], ANSWERS["total"]
 
 

@@ -12,8 +12,6 @@ from autograde.contract.check import Result
 from autograde.contract.verdict import Finding
 from autograde.sandbox.examine import Marked
 
-pytestmark = pytest.mark.side_by_side
-
 
 def test_a_deadlock_that_a_lab_calls_by_another_name_is_among_the_hangs():
     found = [

@@ -14,8 +14,6 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
-pytestmark = pytest.mark.side_by_side
-
 STUDENTS = {
     "ada": ANSWERS,
     "bob": {"double": "def double(x):\n    return 2 * abs(x)"},

@@ -20,7 +20,7 @@ from unix_accounts import User, with_accounts
 
 from course.exchange.folders import prepare
 
-pytestmark = [pytest.mark.side_by_side, *with_accounts]
+pytestmark = with_accounts
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from unix_accounts import User, users, with_accounts
 
 from course.exchange.folders import FoldersError, prepare
 
-pytestmark = [pytest.mark.side_by_side, *with_accounts]
+pytestmark = with_accounts
 
 
 @pytest.fixture(scope="module")

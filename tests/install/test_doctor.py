@@ -13,8 +13,6 @@ from autograde import doctor
 from autograde.doctor import Probe
 from course.processes.mpi import MissingMPI
 
-pytestmark = pytest.mark.side_by_side
-
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch) -> Path:

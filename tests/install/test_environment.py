@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).resolve().parents[2]
 
 # Where conda-forge calls a package otherwise than PyPI does.

@@ -13,8 +13,6 @@ from small_clone import Clone, ended, wait_for
 
 from autograde.install import causes
 
-pytestmark = pytest.mark.side_by_side
-
 
 @pytest.fixture
 def clone(tmp_path) -> Clone:

@@ -24,8 +24,6 @@ from autograde.classroom.configuration import configure
 from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package
 from autograde.contract.subject import python_source
 
-pytestmark = pytest.mark.side_by_side
-
 REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 SECRET = 25  # characters from which on a line of an answer is nobody else's by chance

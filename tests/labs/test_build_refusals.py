@@ -13,8 +13,6 @@ from autograde.build import build, differences, foreign
 from autograde.cli import main
 from autograde.contract.labs import LabError, find_lab
 
-pytestmark = pytest.mark.side_by_side
-
 TODO, BEGIN, END = '# %% todo="double"', "    ### BEGIN SOLUTION\n    return x + x", "before\n    ### END SOLUTION"
 DOUBLE_CELL = LAB_PY[LAB_PY.index(TODO) : LAB_PY.index('# %% check="double"')]
 NO_CHECK = 'TODO `double` has no check: add a cell `# %% check="double"` after it'

@@ -25,8 +25,6 @@ from course.world import RANK, RanksFailed, World, WorldError
 
 die_here = check_module("10_ddp_transformer", "train").die_here
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).parents[2]
 SEED = secrets.randbits(32)  # of the moments; a failure prints it
 WORDS, BATCH, EPOCHS, CLOSE = 40, 4, 3, 1e-5

@@ -16,8 +16,6 @@ from nbclient import NotebookClient
 from autograde.build import File, build
 from autograde.contract.labs import Lab, load_checks
 
-pytestmark = pytest.mark.side_by_side
-
 LIMIT = 60  # seconds that a lab may take on 2 cores; a test on a busy machine gets three times that
 
 

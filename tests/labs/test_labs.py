@@ -24,9 +24,6 @@ from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
 from course.world import World
 
-pytestmark = pytest.mark.side_by_side
-
-
 # Fresh cases for each session, as in a grading; a failure prints the seed.
 SEED = secrets.randbits(32)
 

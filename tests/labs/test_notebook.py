@@ -17,8 +17,6 @@ from nbclient import NotebookClient
 
 from autograde.notebook import bound_names, cell_that_defines
 
-pytestmark = pytest.mark.side_by_side
-
 CHECKS = """
 # == __init__.py
 RANKS = 2

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from labs_under_test import LABS
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -11,8 +11,6 @@ import pytest
 from autograde.contract.labs import LabError, load_checks, load_package
 from autograde.sandbox.probe_only import modules_needed, probe_only
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).resolve().parents[2]
 
 # Two checks, as the modules of one lab; the base of the second is in a module beside it.

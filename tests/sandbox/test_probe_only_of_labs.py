@@ -20,8 +20,6 @@ from autograde.contract.subject import Subject
 from autograde.sandbox.probe_only import modules_needed, probe_only
 from course.world import World
 
-pytestmark = pytest.mark.side_by_side
-
 ROOT = Path(__file__).resolve().parents[2]
 # What differs from run to run. "returned" is the file that a rank finds on its return: a wrong answer may not wait.
 TIMES = {"seconds", "start", "end", "elapsed", "returned"}

@@ -22,8 +22,6 @@ from autograde.sandbox.examine import Gathered
 from autograde.slurm import array_grading, array_job
 from autograde.slurm.array_folder import ArrayFolder, BadResult, Submission, name_of
 
-pytestmark = pytest.mark.side_by_side
-
 SEED = 11
 CLASS = {
     "right": ANSWERS,

@@ -21,7 +21,6 @@ from autograde.contract.labs import Lab
 from course.batch.record import code_of, students_cells
 
 pytestmark = [
-    pytest.mark.side_by_side,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can start slurmd"),
     pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed"),
 ]

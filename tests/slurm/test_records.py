@@ -21,8 +21,6 @@ from autograde.slurm.accounting import Job, look_up
 from autograde.slurm.record_verdict import by_accounting, by_itself, by_rerun, read_record, record_schema, run_of
 from course.processes.slurm_command import SlurmError
 
-pytestmark = pytest.mark.side_by_side
-
 DEMAND = Demand(points=1, ranks=2)
 CODE = {"rate": "1" * 64, "descend": "2" * 64}
 LOSSES = [2.3, 1.9, 0.7]

@@ -16,7 +16,7 @@ from student_cells import call, cell
 
 from course.world import COMM, World, WorldError
 
-pytestmark = [pytest.mark.usefixtures("on_slurm"), pytest.mark.side_by_side]
+pytestmark = pytest.mark.usefixtures("on_slurm")
 
 SPIN = cell("def f(comm):\n    while True:\n        pass")
 OWNER = """

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,9 +74,14 @@ class Classroom:
         """Grade the lab as it was handed in, without the exchange."""
         return self.lockstep("grade", self.lab, "--no-collect", *args)
 
-    def apart(self, *args: str, seconds: float, **environment: str) -> tuple[int | None, str]:
-        """Run `lockstep` as a process of its own. Returns its status, None if it hung, and what it said."""
-        command = [sys.executable, "-m", "autograde", *args]
+    def apart(
+        self, *args: str, seconds: float, within: Sequence[str] = (), **environment: str
+    ) -> tuple[int | None, str]:
+        """Run `lockstep` as a process of its own. Returns its status, None if it hung, and what it said.
+
+        within: a command that runs the one which follows.
+        """
+        command = [*within, sys.executable, "-m", "autograde", *args]
         known = self.environment | {"PYTHONPATH": str(REPOSITORY)} | environment
         output = self.home / "output.txt"
         with open(output, "wb") as file:  # no pipe: a process that outlives the command would keep it open

@@ -11,6 +11,8 @@ from busy_programs import busy_programs
 from course.world import World
 from course.world.deadline import Deadline, Loss, lost
 
+pytestmark = pytest.mark.alone
+
 
 def compute(seconds: float) -> int:
     """Take so much processor time."""
@@ -60,7 +62,6 @@ def test_a_deadline_passes_in_time_where_nobody_computes():
     assert deadline.passed()
 
 
-@pytest.mark.alone
 def test_ranks_that_compute_beside_others_are_not_too_slow(world: World):
     assert world.attempt(compute, 2.0, size=2, deadline=2.5).ok
     with busy_programs(3):

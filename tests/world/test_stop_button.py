@@ -10,8 +10,6 @@ import pytest
 from course.world import interrupts
 from course.world.interrupts import StopButton
 
-pytestmark = pytest.mark.side_by_side
-
 
 @pytest.fixture(autouse=True)
 def handler() -> Iterator[None]:

@@ -10,8 +10,6 @@ from student_cells import call, cell
 from course.processes.mpi import cores
 from course.world import COMM, World
 
-pytestmark = pytest.mark.side_by_side
-
 # Each returns how much of a core a rank's process took while rank 0 was late by a second.
 LATE = """
 import time

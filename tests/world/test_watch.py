@@ -10,8 +10,6 @@ from student_cells import call, cell
 from course.watch.events import KEYS, DamagedLog, kind_of, read_log
 from course.world import COMM
 
-pytestmark = pytest.mark.side_by_side
-
 MPI_CALLS = cell(
     """
     import numpy as np

@@ -11,8 +11,6 @@ from student_cells import call, cell
 
 from course.world import COMM, RANK, SIZE, NotEnoughRanks, RanksFailed, World
 
-pytestmark = pytest.mark.side_by_side
-
 SUM = cell(
     """
     def f(comm):
