@@ -14,9 +14,6 @@ student's function is called some times, and between two calls all ranks meet. E
         def call(total, rank, call):
             return {"value": described(total(rank.comm, call["x"] + rank.rank))}
 
-        def shape(self, case, call):
-            return {"value": described_value()}
-
         def judge(self, case, call): ...
 
 A case says where it runs: on ``size`` ranks, the first ones, or on ``ranks``, in this order; else on one. With

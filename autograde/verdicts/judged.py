@@ -10,7 +10,7 @@ from typing import Any
 from autograde.contract.calls import calls_apart
 from autograde.contract.check import Check
 from autograde.contract.findings import Findings
-from autograde.contract.schema import array, outcome, record, string, tuple_of
+from autograde.contract.schema import array, described_value, outcome, record, string, tuple_of
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import deadlock, left_running, unequal_sizes, wrong_group
@@ -105,11 +105,11 @@ class JudgedRun(Check):
 
 
 class JudgedCalls(Check):
-    """For a CallCheck, which sets `shape` and `judge`, and perhaps `empty` and `unfinished`."""
+    """For a CallCheck, which sets `judge`, and perhaps `shape`, `empty` and `unfinished`."""
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Schemas of what `call` shows on a rank, by name."""
-        raise NotImplementedError
+        """Schemas of what `call` shows on a rank, by name: the value that was returned, if nothing else."""
+        return {"value": described_value()}
 
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """What is wrong with one call that every rank came back from."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import described_value
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import only, unequal_sizes
 from autograde.verdicts.diagnosis import ROUNDING, agree
@@ -51,10 +50,6 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         correct = rank.argument("correct", rank.tensor(call["correct"][rank.rank], bool))
         indices = rank.argument("indices", rank.tensor(call["indices"][rank.rank], int))
         return {"value": described(distributed_accuracy(correct, indices, call["dataset_size"]))}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """What was returned."""
-        return {"value": described_value()}
 
     def empty(self, case: dict, plan: dict) -> Collection[int]:
         """Those that hold no samples."""
