@@ -92,8 +92,8 @@ def who_writes(writers: Sequence[int], local: Sequence[int]) -> list[Diagnosis]:
         return []
     leaders = [rank for rank, number in enumerate(local) if number == 0]
     candidates = {"every-rank-writes": [*range(len(local))], "local-rank-0-writes": leaders}
-    told = partial(finding, size=len(local), who=name_ranks(writers).capitalize())
-    return [diagnose("writers", [*writers], [0], candidates, told, "wrong-rank-writes")]
+    about = partial(finding, size=len(local), who=name_ranks(writers).capitalize())
+    return [diagnose("writers", [*writers], [0], candidates, about, "wrong-rank-writes")]
 
 
 def each_epoch(last: Sequence[int | None], start: int) -> Diagnosis:
@@ -107,14 +107,14 @@ def each_epoch(last: Sequence[int | None], start: int) -> Diagnosis:
     epoch = last[place]
     seen = "none" if epoch is None else f"one of epoch {epoch}" if epoch >= 0 else "one that has no epoch"
     when = "At the end" if place == len(last) - 1 else f"When epoch {start + place} begins"
-    told = partial(finding, when=when, seen=seen, epoch=epoch, expected=expected[place])
+    about = partial(finding, when=when, seen=seen, epoch=epoch, expected=expected[place])
     off_by_one = [*expected[:1], *range(start + 1, start + len(last))]
     return diagnose(
         "epochs of checkpoints",
         [*last],
         expected,
         {"epoch-off-by-one": off_by_one},
-        told,
+        about,
         "not-each-epoch",
         operator.eq,
     )

@@ -1,4 +1,4 @@
-"""Verdicts on what ranks communicated, for TODOs in which all ranks are due to make the same collective calls.
+"""Verdicts on what ranks communicated, for TODOs in which all ranks should make the same collective calls.
 
 Pure functions of the events of a run; see `course.watch.events` for what an event has.
 """
@@ -94,12 +94,12 @@ def unequal_sizes(logs: list[list[dict]], report: str = "") -> list[Finding]:
 
 def left_running(tried: list[list[str]]) -> list[Finding]:
     """A finding if a rank tried to start or end a library. tried: by rank, see `probes.nothing_starts_or_ends`."""
-    calls = sorted({call for own in tried for call in own})
+    calls = sorted({call for of_rank in tried for call in of_rank})
     return [finding("starts-or-ends", calls=" and ".join(calls))] if calls else []
 
 
 def only(library: str, logs: list[list[dict]]) -> list[Finding]:
-    """What is wrong with the events of one call, where all is due by one library, and waited for.
+    """What is wrong with the events of one call, where one library is to make all calls, and each is to be waited for.
 
     library: "mpi4py", "torch" or "horovod". logs: events, one list a rank.
     """
@@ -117,7 +117,7 @@ def named(events: list[dict]) -> str:
 
 
 def one_allreduce(library: str, logs: list[list[dict]]) -> list[Finding]:
-    """What is wrong with the events of one call, where exactly one reduction of one float64 to all ranks is due.
+    """What is wrong with the events of one call, where exactly one reduction of one float64 to all ranks is expected.
 
     library: which is to be used. logs: events, one list a rank; a single rank may leave the reduction out.
     """

@@ -80,8 +80,8 @@ def mean_of_means(parts: Sequence[Part]) -> float:
 def mean_candidates(parts: Sequence[Part], size: int, n: int) -> dict[str, float | list[float]]:
     """What known mistakes give on `size` ranks, for `on_all`. n: number of samples; less than are held, with copies."""
     by_rank = [[part for part in parts if part.rank == rank] for rank in range(size)]
-    filled = [own for own in by_rank if own and any(part.count for part in own)] or by_rank
-    sums = [sum(part.total for part in own) for own in by_rank]
+    filled = [of_rank for of_rank in by_rank if of_rank and any(part.count for part in of_rank)] or by_rank
+    sums = [sum(part.total for part in of_rank) for of_rank in by_rank]
     means, rows = [*map(mean_of, by_rank)], [*map(mean_of_means, by_rank)]
     own = {"": means, "/batches": rows, "/of all": [total / n for total in sums], "/sums": sums}
     own["/sums of means"] = [sum(mean_of([part]) for part in each) for each in by_rank]
@@ -149,7 +149,7 @@ def accuracy_on_all(
     """What is wrong with the accuracy that the ranks returned. hits: of all samples. shares: samples shown, by rank."""
     n, values, parts = len(hits), [result["value"] for result in results], accuracy_parts(hits, shares)
     judged = mean_on_all(results, parts, "samples", sum(hits) / n, n)
-    if not (missing := n - len({number for own in shares for number in own} & {*range(n)})):
+    if not (missing := n - len({number for of_rank in shares for number in of_rank} & {*range(n)})):
         return judged
     unseen = finding("not-evaluated", missing=missing, n=n)
     of_shown = (mean_of(parts), sum(part.total for part in parts) / n)
@@ -159,7 +159,7 @@ def accuracy_on_all(
 
 def accuracy_parts(hits: Sequence[bool], shares: Sequence[Sequence[int]]) -> list[Part]:
     """What each rank adds up: its hits among the samples that it was shown."""
-    known = [[number for number in own if 0 <= number < len(hits)] for own in shares]
+    known = [[number for number in of_rank if 0 <= number < len(hits)] for of_rank in shares]
     return [Part(rank, sum(hits[int(number)] for number in own), len(own)) for rank, own in enumerate(known)]
 
 

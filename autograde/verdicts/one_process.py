@@ -194,7 +194,7 @@ def gradient_mistakes(
         if alike(shares, one):
             ruled_out = frozenset(name.partition("/")[0] for name in known)
             return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=finding("wrong-gradient"))]
-    about = told(parts, shares) | {"items": items}
+    about = facts(parts, shares) | {"items": items}
     otherwise = "wrong-weights" if alike(shares, shares[0]) else "models-differ"
     return [*found, diagnose("gradient", shares, one, known, lambda key: finding(key, **about), otherwise, alike)]
 
@@ -206,7 +206,7 @@ def alike(shares: Sequence[Tensor], pattern: Pattern) -> bool:
     return all(torch.allclose(share, pattern, rtol=WEIGHT, atol=WEIGHT) for share in shares)
 
 
-def told(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
+def facts(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
     """What findings tell of the parts, and of how much of each is in the ranks' gradients."""
     size, used = len(shares), (shares[0].abs() > WEIGHT).tolist()
     by_rank = [sum(part.count for part in parts if part.rank == rank) for rank in range(size)]

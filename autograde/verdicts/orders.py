@@ -63,7 +63,7 @@ class SamplerOrders:
         self.size = size
         self.samplers = samplers
         self.passes = passes
-        self.yielded = [[own[number] for own in yielded] for number in range(len(passes))]
+        self.yielded = [[of_rank[number] for of_rank in yielded] for number in range(len(passes))]
         self.orders: dict[tuple, list[Ids]] = {}  # by what an order may depend on: the ids of each rank
         for number, ids in enumerate(self.yielded):
             self.orders.setdefault(self.key(number), ids)
@@ -127,7 +127,7 @@ class SamplerOrders:
 
     def shared_out(self, n: int, seed: int, whole: list[Ids], shards: list[Ids]) -> list[Finding | Diagnosis]:
         """What is wrong with the shards of one order. whole: that order, as each rank has it where it is alone."""
-        for dealt in ([own] for own in whole):
+        for dealt in ([of_rank] for of_rank in whole):
             missing = n - len({*dealt[0]})
             permuted = len(dealt[0]) == n and all(number is not None and 0 <= number < n for number in dealt[0])
             if not permuted:
@@ -151,4 +151,4 @@ class SamplerOrders:
 
 def unshuffled(shards: Sequence[Ids]) -> bool:
     """Whether each rank draws its samples in their own order; the last may be padding."""
-    return all(None not in own and [*own[:-1]] == sorted(own[:-1]) for own in shards)
+    return all(None not in shard and [*shard[:-1]] == sorted(shard[:-1]) for shard in shards)

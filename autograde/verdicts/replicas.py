@@ -40,7 +40,7 @@ class Replicas:
     def __init__(self, models: Sequence[NumberedNet], lr: float, rules: Rules | None = None) -> None:
         self.models, self.lr, self.rules = list(models), lr, rules or Rules()
         self.trained = [[each for each in model.parameters() if each.requires_grad] for model in self.models]
-        self.moving = [[torch.zeros_like(each) for each in own] for own in self.trained]
+        self.moving = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.trained]
 
     def gradients(self, dataset: NumberedSet, batches: Sequence[Sequence[int]]) -> tuple[list[list], list[float]]:
         """Each rank's gradients, parameter by parameter, and its loss, for one batch each."""
@@ -66,7 +66,7 @@ class Replicas:
     def step(self, gradients: Sequence[Sequence[torch.Tensor]]) -> None:
         """One step of all replicas with these gradients, [rank][parameter]."""
         if not self.rules.zeroed:
-            left = [[0 if each.grad is None else each.grad for each in own] for own in self.trained]
+            left = [[0 if each.grad is None else each.grad for each in of_rank] for of_rank in self.trained]
             gradients = [[g + old for g, old in zip(*pair, strict=True)] for pair in zip(gradients, left, strict=True)]
         for number, column in enumerate(zip(*gradients, strict=True)):
             ranks = torch.stack(column)
@@ -91,7 +91,7 @@ def replay(case: dict, rules: Rules | None = None) -> list[tuple[list[dict], lis
     replicas = Replicas([NumberedNet(case["model"]) for _ in range(case["size"])], case["lr"], rules)
     data, seen = NumberedSet(case["samples"], case["data"]), []
     for order in case["orders"]:
-        losses = replicas.epoch(data, [cut_into_batches(own, case["batch_size"]) for own in order])
+        losses = replicas.epoch(data, [cut_into_batches(of_rank, case["batch_size"]) for of_rank in order])
         seen.append((replicas.states(), losses))
     return seen
 
@@ -107,9 +107,9 @@ def hits_of(model: NumberedNet, dataset: NumberedSet) -> list[bool]:
     return [guess == label for guess, label in zip(guesses_of(model, dataset), dataset.labels, strict=True)]
 
 
-def close(value: float | None, due: float, tolerance: float = TOLERANCE) -> bool:
+def close(value: float | None, expected: float, tolerance: float = TOLERANCE) -> bool:
     """Whether a number is there, and right but for rounding."""
-    return value is not None and math.isclose(value, due, rel_tol=tolerance, abs_tol=tolerance)
+    return value is not None and math.isclose(value, expected, rel_tol=tolerance, abs_tol=tolerance)
 
 
 def same_state(state: Mapping | None, due: Mapping, names: Sequence[str] | None = None) -> bool:

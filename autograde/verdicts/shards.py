@@ -84,7 +84,7 @@ def share_mistakes(
 
 def facts(n: int, shards: Sequence[Ids]) -> dict[str, int]:
     """What findings say of shards."""
-    drawn, counts = Counter(chain.from_iterable(shards)), [len(own) for own in shards]
+    drawn, counts = Counter(chain.from_iterable(shards)), [len(shard) for shard in shards]
     seen = {"n": n, "last": n - 1, "size": len(shards), "most": max(counts), "least": min(counts)}
     return seen | {"missing": n - len(drawn), "twice": sum(times > 1 for times in drawn.values())}
 
@@ -94,7 +94,7 @@ def strange_samples(n: int, shards: Sequence[Ids]) -> list[Finding]:
     if strange := [number for number in chain.from_iterable(shards) if number is None or not 0 <= number < n]:
         bad = "what is no number" if strange[0] is None else strange[0]
         return [finding("unknown-samples", bad=bad, **facts(n, shards))]
-    if len(shards) > 1 < n and all(len({*own}) == n for own in shards):
+    if len(shards) > 1 < n and all(len({*shard}) == n for shard in shards):
         return [finding("whole-set-on-every-rank", **facts(n, shards))]
     return []
 
@@ -132,7 +132,7 @@ def dealing_mistakes(order: Sequence[int], shards: Sequence[Ids]) -> list[Findin
     if found := strange_samples(n, shards):
         return found
     place = {sample: position for position, sample in enumerate(order)}
-    steps = {(place[after] - place[before]) % n for own in shards for before, after in pairwise(own)}
+    steps = {(place[after] - place[before]) % n for shard in shards for before, after in pairwise(shard)}
     found = [finding("contiguous-shards", n=n, size=size)] if size > 1 and n > 2 and steps == {1} else []
     found += wrong_numbers(n, shards, None, None)
     expected = [[order[(rank + turn * size) % n] for turn in range(-(-n // size))] for rank in range(size)]
@@ -169,7 +169,7 @@ def loader_mistakes(
     batch_size: of one rank. local_size: ranks of a node.
     """
     for ranks in epochs:
-        shards = [list(chain.from_iterable(own)) for own in ranks]
+        shards = [list(chain.from_iterable(of_rank)) for of_rank in ranks]
         if found := share_mistakes(n, shards, batch_size, local_size) or batch_mistakes(batch_size, ranks):
             return found
     return []
@@ -177,8 +177,8 @@ def loader_mistakes(
 
 def batch_mistakes(batch_size: int, ranks: Sequence[Sequence[Ids]]) -> list[Finding]:
     """A finding if some rank's batches, but for its last, are not of `batch_size`. ranks: [rank][batch]."""
-    for own in ranks:
-        sizes = [len(batch) for batch in own]
+    for of_rank in ranks:
+        sizes = [len(batch) for batch in of_rank]
         if any(one != batch_size for one in sizes[:-1]) or max(sizes, default=0) > batch_size:
             divided = len(ranks) > 1 and sizes[0] == max(1, batch_size // len(ranks))
             listed = ", ".join(str(one) for one, _ in Counter(sizes).most_common())

@@ -105,9 +105,9 @@ class AccumulateGradient(RankCheck, JudgedRun):
         accumulate_gradient(model, loss_function(case), batches)
         same = everything(batches) == everything(micro_batches(case))
         grads = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
-        told = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
+        flat = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
         return {
-            "grads": {name: told.get(name) for name in PARAMETERS},
+            "grads": {name: flat.get(name) for name in PARAMETERS},
             "moved": [name for name, values in model.state_dict().items() if not torch.equal(values, before[name])],
             "changed": ["micro_batches"] * (not same) + ["model.training"] * (not model.training),
             "thawed": trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()},

@@ -193,13 +193,13 @@ def path_mistakes(case: dict, path: torch.Tensor) -> list[Finding]:
         return [*found, finding("wrong-number-of-steps", **about)]
     if steps == 0:
         return found
-    told = explain(x, y, path, case["lr"], batch_size)
-    if told.batches is None:
+    explained = explain(x, y, path, case["lr"], batch_size)
+    if explained.batches is None:
         pairs = [list(column) for column in zip(*product(x, y), strict=True)]
         torn = batch_size == 1 and explain(*pairs, path, case["lr"], 1).batches is not None
-        return [*found, finding("x-y-torn" if torn else "wrong-step", step=told.misfit)]
-    orders = [told.batches[start : start + per_epoch] for start in range(0, steps - per_epoch + 1, per_epoch)]
-    named = [finding(key, **about) if key in finding.known else mistake(key) for key in told.mistakes]
+        return [*found, finding("x-y-torn" if torn else "wrong-step", step=explained.misfit)]
+    orders = [explained.batches[start : start + per_epoch] for start in range(0, steps - per_epoch + 1, per_epoch)]
+    named = [finding(key, **about) if key in finding.known else mistake(key) for key in explained.mistakes]
     key, epoch = order_mistake(orders, samples, batch_size, dropped)
     if key in of_orders.known:
         alike = next((pair for pair in combinations(range(len(orders)), 2) if orders[pair[0]] == orders[pair[1]]), ())

@@ -96,7 +96,7 @@ class ParallelPi(CallCheck, JudgedCalls):
         """The work, what was communicated, and results that these do not explain."""
         intervals, size, points, shares = call.plan["intervals"], call.size, call.of("points"), call.of("shares")
         expected = midpoint_sum(curve, intervals)
-        if found := wrong_group(size, [[{"ranks": k} for _, _, k in own] for own in shares]):
+        if found := wrong_group(size, [[{"ranks": k} for _, _, k in of_rank] for of_rank in shares]):
             return found
         if size > 1 and all(len(log) == 1 and agree(log[0]["value"], expected) for log in call.events):
             return [finding("everything-on-every-rank", size=size)]

@@ -87,7 +87,7 @@ class PartialSum(RankCheck, JudgedRun):
         if found := other_points(intervals, points):
             return found
         a, b, c = case["coefficients"]
-        sums = [math.fsum(a + x * (b + x * c) for x in own) for own in points]
+        sums = [math.fsum(a + x * (b + x * c) for x in of_rank) for of_rank in points]
         means = [total / (len(own) or 1) for total, own in zip(sums, points, strict=True)]
         empty = [number for number, own in enumerate(points) if not own]
         results, expected = [share["result"] for share in shares], [total / intervals for total in sums]

@@ -54,7 +54,7 @@ def counted_wrongly(call: dict) -> dict[str, float]:
     if len(flat) <= samples or len(rows) == 1:
         return {}
     held = [{*zip(own, row, strict=True)} for own, row in zip(call["indices"], rows, strict=True)]
-    marked = sum(hit for own in held for _, hit in own)  # of a sample that a rank holds twice, one copy
+    marked = sum(hit for of_rank in held for _, hit in of_rank)  # of a sample that a rank holds twice, one copy
     turns = [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
     cuts = {
         f"cut-by-position/{name}": sum(hits[:samples]) / samples for name, hits in (("rows", flat), ("turns", turns))

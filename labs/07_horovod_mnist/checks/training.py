@@ -156,7 +156,7 @@ class TrainingRun:
         if self.stood_in:
             return [[result["drawn"][epoch] for result in self.results] for epoch in range(self.epochs)]
         cut = range(0, self.steps * self.epochs, self.steps)
-        return [[[ids for ids, *_ in own[at : at + self.steps]] for own in self.trains] for at in cut]
+        return [[[ids for ids, *_ in of_rank[at : at + self.steps]] for of_rank in self.trains] for at in cut]
 
     def conduct(self) -> list[Finding | Diagnosis]:
         """What is wrong with what was called and drawn."""
@@ -172,13 +172,13 @@ class TrainingRun:
         for rank, count in enumerate(self.counts):
             if count != self.steps * self.epochs:
                 return [*found, finding("uneven-steps", rank=rank, actual=count, epochs=self.epochs)]
-        if any(not mode for own in self.trains for _, mode, _ in own):
+        if any(not mode for of_rank in self.trains for _, mode, _ in of_rank):
             found.append(finding("eval-while-training"))
-        if any(mode for own in self.tests for _, mode, _ in own):
+        if any(mode for of_rank in self.tests for _, mode, _ in of_rank):
             found.append(finding("train-while-evaluating"))
         drawn = self.drawn()
         found += loader_mistakes(self.case["samples"], self.case["batch_size"], drawn, self.case["local_size"])
-        orders = [[list(chain.from_iterable(own)) for own in epoch] for epoch in drawn]
+        orders = [[list(chain.from_iterable(of_rank)) for of_rank in epoch] for epoch in drawn]
         if not found and not self.stood_in and any(orders[0] == other for other in orders[1:]):
             found.append(of_orders("same-order-every-epoch", epochs=f"0 to {self.epochs - 1}"))
         return found
@@ -225,22 +225,22 @@ class TrainingRun:
         candidates |= {key: self.replay(rules=rules)[-1].states for key, rules in WRONG_RULES.items()}
         wrong = [rank for rank in range(size) if not same_state(states[rank], expected[rank])]
 
-        def told(key: str) -> Finding:
+        def worded(key: str) -> Finding:
             known = next(known for known in (of_optimizers, of_gradients) if key in known.known)
             times = factors.get(key, 1) * size
-            return known(key, lr=self.case["lr"], size=size, local=local, times=times, momentum=0.0, due=0.9)
+            return known(key, lr=self.case["lr"], size=size, local=local, times=times, momentum=0.0, expected=0.9)
 
         def equal(actual: list[dict], states: list[dict]) -> bool:
             return all(map(same_state, actual, states))
 
         otherwise = finding("other-model", who=name_ranks(wrong) if wrong else "")
-        return diagnose("final model", states, expected, candidates, told, otherwise, equal)
+        return diagnose("final model", states, expected, candidates, worded, otherwise, equal)
 
     def loss(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:
         """What is wrong with the loss of an epoch."""
         losses = [entry["loss"] for entry in reported]
         if not self.stood_in:
-            sizes = [[len(ids) for ids in own] for own in self.drawn()[epoch]]
+            sizes = [[len(ids) for ids in of_rank] for of_rank in self.drawn()[epoch]]
             return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", subject="loss")
         return self.number("loss", losses, self.case["losses"][epoch], {}, epoch)
 
@@ -261,8 +261,8 @@ class TrainingRun:
         if by_stand_in or not settle([found]) or any(isinstance(each, Diagnosis) and each.explained for each in found):
             return found
         shares = [
-            [number - TESTS for ids, _, after in own if after == self.steps * (epoch + 1) for number in ids]
-            for own in self.tests
+            [number - TESTS for ids, _, after in of_rank if after == self.steps * (epoch + 1) for number in ids]
+            for of_rank in self.tests
         ]
         return accuracy_on_all(accuracies, hits_of(model, self.test_set), shares)
 
@@ -270,11 +270,11 @@ class TrainingRun:
         self, name: str, reported: Sequence[dict], expected: float, candidates: dict[str, float], epoch: int
     ) -> list[Finding | Diagnosis]:
         """What is wrong with a number of an epoch's history, which is to be the same on all ranks."""
-        told = partial(finding, epoch=epoch)
-        found = on_all(reported, expected, candidates, told, tolerance=TOLERANCE, subject=name)
+        about = partial(finding, epoch=epoch)
+        found = on_all(reported, expected, candidates, about, tolerance=TOLERANCE, subject=name)
         values = [each["value"] for each in reported]
         return [
-            replace(each, otherwise=told(f"other-{name}", actual=values[0], expected=expected))
+            replace(each, otherwise=about(f"other-{name}", actual=values[0], expected=expected))
             if isinstance(each, Diagnosis) and each.otherwise and each.otherwise.key == "wrong-value"
             else each
             for each in found

@@ -193,14 +193,14 @@ def loading_mistakes(calls: Sequence[dict], expected: dict, epoch: int) -> Itera
     model = calls[without[0]]["model"] if without else {}
     differ = [name for name, values in expected["model"].items() if not same(model.get(name), values)]
     who = name_ranks(without) if without else ""
-    told = partial(finding, who=who, name=(differ or ["a name"])[0])
-    yield diagnose("model", without, [], {"rank-0-only": others}, told, "weights-not-loaded", operator.eq)
+    about = partial(finding, who=who, name=(differ or ["a name"])[0])
+    yield diagnose("model", without, [], {"rank-0-only": others}, about, "weights-not-loaded", operator.eq)
     if old and not (old == without == others):
         yield finding("optimizer-not-loaded", who=name_ranks(old))
     for call in calls:
-        told = partial(finding, epoch=epoch, value=short(call["value"]))
+        about = partial(finding, epoch=epoch, value=short(call["value"]))
         candidates = {"repeats-an-epoch": epoch}
-        yield diagnose("epoch", call["value"], epoch + 1, candidates, told, "wrong-next-epoch", same)
+        yield diagnose("epoch", call["value"], epoch + 1, candidates, about, "wrong-next-epoch", same)
 
 
 def misfit_mistakes(kind: str, name: str, calls: Sequence[dict]) -> Iterator[Finding]:

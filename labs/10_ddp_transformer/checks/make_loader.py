@@ -80,11 +80,11 @@ class MakeLoader(RankCheck, JudgedRun):
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """Compare with what DistributedSampler and `collate` make."""
-        if unfit := [own["problem"] for own in results if own["epochs"] is None]:
+        if unfit := [of_rank["problem"] for of_rank in results if of_rank["epochs"] is None]:
             return [finding("not-a-loader", problem=unfit[0])]
         pairs = case["pairs"]
         drawn = [
-            [[[number_of(row, pairs) for row in batch[0]] for batch in own["epochs"][place]] for own in results]
+            [[[number_of(row, pairs) for row in batch[0]] for batch in of_rank["epochs"][place]] for of_rank in results]
             for place in range(len(case["epochs"]))
         ]  # [epoch][rank][batch]
         if found := shards.loader_mistakes(len(pairs), case["batch_size"], drawn):
@@ -111,11 +111,11 @@ def order_mistake(case: dict, actual: list[list[list[int]]]) -> Diagnosis:
         "seed-ignored": [dealt_by_torch(n, size, 0, epoch) for epoch in epochs],
         "overlapping-shards": by_rank,
     }
-    told = {"epochs": " and ".join(map(str, epochs)), "epoch": epochs[0], "seeds": f"0 and {seed}"}
+    words = {"epochs": " and ".join(map(str, epochs)), "epoch": epochs[0], "seeds": f"0 and {seed}"}
 
     def known(key: str) -> Finding:
         about = shards.facts(n, actual[0])
-        return shards.finding(key, **about) if key in shards.finding.known else orders.finding(key, **told)
+        return shards.finding(key, **about) if key in shards.finding.known else orders.finding(key, **words)
 
     wrong = next((place for place, pair in enumerate(zip(actual, expected, strict=True)) if pair[0] != pair[1]), None)
     otherwise = "wrong-order" if wrong is None else shards.wrong_order(n, actual[wrong], expected[wrong])

@@ -57,7 +57,7 @@ class Parallelize(RankCheck, JudgedRun):
         """The ranks' own device; and GPUs of two nodes, which are only simulated."""
 
         def case(size: int, simulated: bool) -> dict:
-            pairs = [own[0] for own in draw_batches(rng, size, 1)]
+            pairs = [of_rank[0] for of_rank in draw_batches(rng, size, 1)]
             return {"size": size, "simulated": simulated, "seed": rng.randrange(10**6), "pairs": pairs}
 
         cases = [case(3, False), case(4, True)]
@@ -96,8 +96,8 @@ class Parallelize(RankCheck, JudgedRun):
         )
         model = AwkwardTranslator(0, norm=True)
         parameters, gradient = optional(numbers(len(state_row(model)))), optional(numbers(len(gradient_row(model))))
-        told = {"kind": string(), "fits": boolean(), "device": string(), "refused": boolean()}
-        return record(calls=array(call), parameters=parameters, gradient=gradient, **told)
+        fields = {"kind": string(), "fits": boolean(), "device": string(), "refused": boolean()}
+        return record(calls=array(call), parameters=parameters, gradient=gradient, **fields)
 
     @one_thread()
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding]:

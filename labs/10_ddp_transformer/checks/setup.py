@@ -77,10 +77,10 @@ class Setup(RankCheck, JudgedRun):
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """The group first; then backends, and where these are right, devices."""
         if out := [rank for rank, own in enumerate(results) if not own["starts"] or own["group"] is None]:
-            nobody = not any(own["starts"] for own in results)
+            nobody = not any(of_rank["starts"] for of_rank in results)
             return [finding("no-group", who="all ranks" if nobody else f"rank {out[0]}")]
         found: list[Finding | Diagnosis] = [*numbers_mistakes(case, results)]
-        found += [finding("own-address") for own in results if not own["starts"][0]["in_place"]]
+        found += [finding("own-address") for of_rank in results if not of_rank["starts"][0]["in_place"]]
         return found + ([*backend_mistakes(case, results)] or device_mistakes(local_ranks(case), case["gpus"], results))
 
 
@@ -101,7 +101,7 @@ def numbers_in_group(comm: Any) -> list[int] | None:
 def numbers_mistakes(case: dict, results: list[dict]) -> Iterator[Finding | Diagnosis]:
     """With which numbers the ranks start the group."""
     size, local = len(results), local_ranks(case)
-    actual = [(own["starts"][0]["rank"], own["starts"][0]["size"]) for own in results]
+    actual = [(of_rank["starts"][0]["rank"], of_rank["starts"][0]["size"]) for of_rank in results]
     expected = [(rank, size) for rank in range(size)]
     in_node = [(number, size) for number, _ in local]
     wrong = next((rank for rank in range(size) if actual[rank] != expected[rank]), 0)
@@ -111,7 +111,7 @@ def numbers_mistakes(case: dict, results: list[dict]) -> Iterator[Finding | Diag
         return finding(key, **about)
 
     yield diagnose("numbers", actual, expected, {"local-rank-for-rank": in_node}, about_rank, "wrong-numbers", eq)
-    if actual == expected and any(own["group"] != [*range(size)] for own in results):
+    if actual == expected and any(of_rank["group"] != [*range(size)] for of_rank in results):
         yield about_rank("wrong-numbers")
 
 

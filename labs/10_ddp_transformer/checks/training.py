@@ -224,9 +224,9 @@ def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> l
     by_epoch = [expected[number * steps : number * steps + steps] for number in range(epochs)]
     candidates = {
         "last-epoch-only": by_epoch[-1] if by_epoch else [],
-        "losses-per-epoch": [sum(own) / steps for own in by_epoch],
-        "losses-per-epoch/summed": [sum(own) for own in by_epoch],
-        "losses-per-epoch/last": [own[-1] for own in by_epoch],
+        "losses-per-epoch": [sum(of_rank) / steps for of_rank in by_epoch],
+        "losses-per-epoch/summed": [sum(of_rank) for of_rank in by_epoch],
+        "losses-per-epoch/last": [of_rank[-1] for of_rank in by_epoch],
     }
     told = partial(finding, count=len(rows[0]), expected=len(expected))
     found: list[Finding | Diagnosis] = [

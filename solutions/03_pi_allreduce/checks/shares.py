@@ -45,7 +45,7 @@ def diagnosis(explained: Iterable[Finding], otherwise: Finding) -> Diagnosis:
 
 def by_own_width(points: Sequence[Sequence[float]]) -> list[Finding]:
     """A finding if the points of each rank are midpoints of as many intervals as it has, by itself, of [0, 1]."""
-    fits = len(points) > 1 and all(abs(x * len(own) % 1 - 0.5) < 1e-6 for own in points for x in own)
+    fits = len(points) > 1 and all(abs(x * len(of_rank) % 1 - 0.5) < 1e-6 for of_rank in points for x in of_rank)
     return [finding("local-h")] if fits else []
 
 
@@ -54,7 +54,7 @@ def other_points(intervals: int, points: Sequence[Sequence[float | None]]) -> li
 
     points: x values that each rank evaluated, None for one that is not finite.
     """
-    flat = [x for own in points for x in own]
+    flat = [x for of_rank in points for x in of_rank]
     if strange := sum(x is None or not math.isfinite(x) for x in flat):
         return [finding("not-midpoints", bad=strange, all=len(flat))]
     index = interval_numbers(intervals, flat)
@@ -69,10 +69,10 @@ def other_points(intervals: int, points: Sequence[Sequence[float | None]]) -> li
 
 def unfair_points(intervals: int, points: Sequence[Sequence[float]]) -> list[Finding | Diagnosis]:
     """What is wrong with who evaluated which midpoints: each is expected once, in fair shares. points: by rank."""
-    size, shares = len(points), [interval_numbers(intervals, own) for own in points]
-    counts = Counter(i for own in shares for i in own)
+    size, shares = len(points), [interval_numbers(intervals, of_rank) for of_rank in points]
+    counts = Counter(i for of_rank in shares for i in of_rank)
     if twice := sum(n > 1 for n in counts.values()):
-        whole = size > 1 and all(len({*own}) == intervals for own in shares)
+        whole = size > 1 and all(len({*of_rank}) == intervals for of_rank in shares)
         explained = [finding("everything-on-every-rank", size=size)] if whole else []
         explained += by_own_width(points)
         return [diagnosis(explained, finding("overlapping-shares", size=size, twice=f"{twice} midpoints"))]
@@ -88,10 +88,10 @@ def unfair_shares(intervals: int, asked: Sequence[Sequence[Sequence[int]]]) -> l
 
     asked: shares [intervals, rank, size], one list a rank.
     """
-    size, flat = len(asked), [tuple(share) for own in asked for share in own]
+    size, flat = len(asked), [tuple(share) for of_rank in asked for share in of_rank]
     if any(share[0] != intervals for share in flat):
         return [finding("local-h")]
-    if size > 1 and all(sum(1 / k for _, _, k in own if k > 0) > 0.999 for own in asked):
+    if size > 1 and all(sum(1 / k for _, _, k in of_rank if k > 0) > 0.999 for of_rank in asked):
         return [finding("everything-on-every-rank", size=size)]
     if twice := len(flat) - len({*flat}):
         return [finding("overlapping-shares", size=size, twice=f"{twice} shares")]

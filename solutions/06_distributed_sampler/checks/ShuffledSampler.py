@@ -37,7 +37,7 @@ from it, and so would draw the same on all ranks.
 
 another-process-differs 2
 Another process, started later on its own, draws another order with the same seed and epoch. A run that is resumed
-there would not get the batches that are due. What in your code differs from process to process?
+there would not get the batches that belong to its epoch. What in your code differs from process to process?
 
 another-process-fails 2
 The same cell, run in another process, fails there: {error}
@@ -102,11 +102,11 @@ class ShuffledSampler(RankCheck, JudgedRun):
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """What it yields; then whether that repeats, changes and is shared out as it should; then side effects."""
-        found: list[Finding | Diagnosis] = not_ints([entry for own in results for entry in own["passes"]])
-        if not all(own["derived"] for own in results):
+        found: list[Finding | Diagnosis] = not_ints([entry for of_rank in results for entry in of_rank["passes"]])
+        if not all(of_rank["derived"] for of_rank in results):
             found.append(finding("not-a-sampler"))
         found += wrong_lengths(case, results)
-        yielded = [[entry["ids"] for entry in own["passes"]] for own in results]
+        yielded = [[entry["ids"] for entry in of_rank["passes"]] for of_rank in results]
         orders = SamplerOrders(case["size"], case["samplers"], case["passes"], yielded)
         if changes := orders.changes():
             found += changes
@@ -128,8 +128,8 @@ class ShuffledSampler(RankCheck, JudgedRun):
 
 def wrong_lengths(case: dict, results: list[dict]) -> list[Finding]:
     """A finding if `len` is not how many samples came."""
-    for own in results:
-        for (which, _), entry in zip(case["passes"], own["passes"], strict=True):
+    for of_rank in results:
+        for (which, _), entry in zip(case["passes"], of_rank["passes"], strict=True):
             samples, n = case["samplers"][which][0], len(entry["ids"])
             if entry["length"] != n:
                 name = "length-of-the-whole-set" if entry["length"] == samples else "wrong-length"

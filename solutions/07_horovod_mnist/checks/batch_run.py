@@ -158,14 +158,14 @@ def call_mistakes(case: dict, call: dict) -> Iterator[Finding | Diagnosis]:
     """What is wrong with the arguments of one call of `train`."""
     size, batch_size, lr = case["size"], call["batch_size"], call["lr"]
     images = batch_size["value"] if batch_size["type"] == "int" else None
-    told = partial(finding, size=size, actual=shown(batch_size), expected=BATCH // size, together=size * BATCH)
-    yield diagnose("batch size", images, BATCH // size, {"batch-per-rank": BATCH}, told, "batch-size-to-train")
+    about = partial(finding, size=size, actual=shown(batch_size), expected=BATCH // size, together=size * BATCH)
+    yield diagnose("batch size", images, BATCH // size, {"batch-per-rank": BATCH}, about, "batch-size-to-train")
 
     def as_long(rate: float | None, expected: float) -> bool:
         return rate is not None and abs(rate - expected) * size < 1e-9
 
-    told = partial(finding, size=size, actual=shown(lr))
-    yield diagnose("learning rate", lr["value"], LR / size, {"lr-per-rank": LR}, told, "lr-to-train", as_long)
+    about = partial(finding, size=size, actual=shown(lr))
+    yield diagnose("learning rate", lr["value"], LR / size, {"lr-per-rank": LR}, about, "lr-to-train", as_long)
     if call["seed"]["value"] != SEED:
         yield finding("seed-to-train", actual=shown(call["seed"]), expected=SEED)
     if call["epochs"]["value"] != (epochs := len(case["losses"])):

@@ -92,13 +92,13 @@ class Evaluate(CallCheck, JudgedCalls):
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The modes, the work of each rank, and the number that came of it."""
         n, size, forwards = len(case["labels"]), call.size, call.of("forwards")
-        found = evaluated([training for own in forwards for _, training in own])
+        found = evaluated([training for of_rank in forwards for _, training in of_rank])
         found += restored(call.plan["train"], call.of("train"))
-        shares = [[number for ids, _ in own for number in ids] for own in forwards]
-        if size > 1 and n > 1 and all({*own} == {*range(n)} for own in shares):
+        shares = [[number for ids, _ in of_rank for number in ids] for of_rank in forwards]
+        if size > 1 and n > 1 and all({*of_rank} == {*range(n)} for of_rank in shares):
             return [*found, sharing("whole-set-on-every-rank", size=size, n=n)]
         if (most := math.ceil(n / size)) < max(map(len, shares)):
-            numbers = ", ".join(str(len(own)) for own in shares)
+            numbers = ", ".join(str(len(of_rank)) for of_rank in shares)
             found.append(finding("share-too-large", numbers=numbers, n=n, most=most))
         hits = hits_of(NumberedNet(case["model"]), NumberedSet(n, case["data"], case["labels"]))
         return found + accuracy_on_all(call.of("value"), hits, shares)

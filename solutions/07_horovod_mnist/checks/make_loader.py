@@ -70,17 +70,17 @@ class MakeLoader(HorovodCheck):
     def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
         """The shares first, then the orders where there are enough samples for them."""
         samples, found = case["samples"], []
-        if not all(loader["set_epoch"] for own in results for loader in own):
+        if not all(loader["set_epoch"] for of_rank in results for loader in of_rank):
             found.append(finding("no-sampler"))
         for loader in zip(*results, strict=True):
-            epochs = [*zip(*(own["epochs"] for own in loader), strict=True)]
+            epochs = [*zip(*(of_rank["epochs"] for of_rank in loader), strict=True)]
             if shares := loader_mistakes(samples, case["batch_size"], epochs, case["local_size"]):
                 return found + shares
         if samples < MANY:
             return found
         samplers = [[samples, False, seed] for seed in case["seeds"]]
         passes = [[which, epoch] for which in range(len(samplers)) for epoch in case["epochs"]]
-        drawn = [[[*chain(*epoch)] for loader in own for epoch in loader["epochs"]] for own in results]
+        drawn = [[[*chain(*epoch)] for loader in of_rank for epoch in loader["epochs"]] for of_rank in results]
         orders = SamplerOrders(len(results), samplers, passes, drawn)
         return found + (orders.changes() or orders.repeats())
 

@@ -50,7 +50,7 @@ wrong-lr 1.5
 The learning rate is {times:g} times that of one process, on {size} ranks.
 
 momentum 1.5
-From the second step on, momentum counts: the optimizer's is {momentum:g}, and {due:g} is asked for.
+From the second step on, momentum counts: the optimizer's is {momentum:g}, and {expected:g} is asked for.
 
 sgd-options 1
 The optimizer has {options}. That is not SGD's default.
@@ -92,7 +92,7 @@ class MakeOptimizer(RankCheck, JudgedRun):
         model, data = NumberedNet(case["model"]), NumberedSet(case["samples"], case["data"])
         with seeded_apart(rank.rank), simulated_node(rank.rank % case["local_size"], case["local_size"]):
             optimizer = subject.load()(model, case["lr"])
-            seen = {**optimizer_told(optimizer, model), "states": []}
+            seen = {**optimizer_facts(optimizer, model), "states": []}
             for order in case["orders"] if seen["options"] else ():
                 leave_gradient(model, data, order[rank.rank])
                 optimizer.step()
@@ -136,20 +136,20 @@ class MakeOptimizer(RankCheck, JudgedRun):
         return combined
 
 
-def optimizer_told(optimizer: Any, model: NumberedNet) -> dict:
+def optimizer_facts(optimizer: Any, model: NumberedNet) -> dict:
     """On a rank: the type of what was made, its OPTIONS, and what Horovod calls the model's TRAINED parameters.
 
     Options and names are None where there are none.
     """
-    told: dict[str, Any] = {"kind": type(optimizer).__name__, "options": None, "names": None}
+    facts: dict[str, Any] = {"kind": type(optimizer).__name__, "options": None, "names": None}
     if not isinstance(optimizer, torch.optim.Optimizer):
-        return told
+        return facts
     options = {name: optimizer.param_groups[0].get(name) for name in OPTIONS}
-    told["options"] = {name: None if value is None else float(value) for name, value in options.items()}
+    facts["options"] = {name: None if value is None else float(value) for name, value in options.items()}
     if (names := getattr(optimizer, "_parameter_names", None)) is not None:
         parameters = dict(model.named_parameters())
-        told["names"] = [str(names.get(parameters[name])) for name in TRAINED]
-    return told
+        facts["names"] = [str(names.get(parameters[name])) for name in TRAINED]
+    return facts
 
 
 def first_step_mistakes(case: dict, states: list[dict], lr: float) -> list[Finding | Diagnosis]:
@@ -162,7 +162,7 @@ def first_step_mistakes(case: dict, states: list[dict], lr: float) -> list[Findi
 
 
 def rate_mistakes(lr: float, alone: float, size: int, local_size: int) -> list[Finding]:
-    """What is wrong with a learning rate that is due to be `size` times that of one process, `alone`."""
+    """What is wrong with a learning rate that should be `size` times that of one process, `alone`."""
     times = lr / alone
     if close(times, size):
         return []
@@ -178,7 +178,7 @@ def option_mistakes(options: Mapping[str, float | None], momentum: float) -> lis
     """What is wrong with the options of SGD with `momentum`, which are else to be the defaults, that is 0."""
     found = []
     if not close(options["momentum"], momentum):
-        found.append(finding("momentum", momentum=options["momentum"] or 0.0, due=momentum))
+        found.append(finding("momentum", momentum=options["momentum"] or 0.0, expected=momentum))
     if others := [f"{name} = {options[name]:g}" for name in OPTIONS[2:] if options[name]]:
         found.append(finding("sgd-options", options=", ".join(others)))
     return found

@@ -83,8 +83,8 @@ class SynchronizeStart(RankCheck, JudgedRun):
         with seeded_apart(own), simulated_node(own % case["local_size"], case["local_size"]):
             subject.load()(model, optimizer)
         moving = [optimizer.state.get(each, {}).get("momentum_buffer") for each in trained]
-        told = [None if each is None else each.detach().flatten().tolist() for each in moving]
-        return {"model": state_of(model), "momentum": told, "lr": float(optimizer.param_groups[0]["lr"])}
+        momentum = [None if each is None else each.detach().flatten().tolist() for each in moving]
+        return {"model": state_of(model), "momentum": momentum, "lr": float(optimizer.param_groups[0]["lr"])}
 
     def shape(self, case: dict) -> dict:
         """Model, momentum and learning rate."""
@@ -135,7 +135,7 @@ def optimizer_mistakes(now: Sequence[Mapping], momentum: float, lr: float) -> li
     found, differ = [], []
     for rank, state in enumerate(now):
         held = [[0.0] if each is None else each for each in state["momentum"]]
-        if not all(own and all(close(value, momentum) for value in own) for own in held):
+        if not all(of_rank and all(close(value, momentum) for value in of_rank) for of_rank in held):
             differ.append(rank)
     if differ:
         key = "rank-0s-momentum-lost" if differ[0] == 0 else "momentum-not-broadcast"

@@ -161,7 +161,7 @@ def draw_epochs(rng: random.Random, size: int) -> dict:
 
 def batch_sizes(case: dict, number: int) -> list[list[int]]:
     """Samples in each batch of each rank in epoch `number` of the case."""
-    return [[len(ids) for ids in cut_into_batches(own, case["batch_size"])] for own in case["orders"][number]]
+    return [[len(ids) for ids in cut_into_batches(of_rank, case["batch_size"])] for of_rank in case["orders"][number]]
 
 
 CHECK = TrainEpoch()

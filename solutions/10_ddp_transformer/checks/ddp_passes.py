@@ -75,9 +75,9 @@ def stuck_in_a_step(run: Run) -> list[Finding]:
     """
     aborted = any(rank["code"] == ABORTED for rank in run.ranks)
     made = [[f"{event['op']} of {event['bytes'] or 0} bytes" for call in log for event in call] for log in run.events]
-    if not (aborted or run.state in ("hang", "too-slow")) or all(own == made[0] for own in made):
+    if not (aborted or run.state in ("hang", "too-slow")) or all(of_rank == made[0] for of_rank in made):
         return []
-    place = next(i for i in range(max(map(len, made))) if len({tuple(own[i : i + 1]) for own in made}) > 1)
+    place = next(i for i in range(max(map(len, made))) if len({tuple(of_rank[i : i + 1]) for of_rank in made}) > 1)
     calls = [f"rank {rank} makes {own[place] if place < len(own) else 'none'}" for rank, own in enumerate(made)]
     return [finding("ranks-call-differently", run.report, calls=f"as number {place + 1}, " + ", ".join(calls))]
 
@@ -120,8 +120,8 @@ def synchronisation_mistakes(micro_batches: int, trace: list[dict], log: list[di
         return found or [finding("never-synchronised")]
     if len(passes) == 1:
         early = passes[-1] != micro_batches - 1
-        told = {"count": micro_batches, "which": passes[0] + 1}
-        return [*found, finding("synchronised-too-early", **told)] if early else found
+        numbers = {"count": micro_batches, "which": passes[0] + 1}
+        return [*found, finding("synchronised-too-early", **numbers)] if early else found
     early = [entry for entry in trace if entry["what"] == "backward" and entry["number"] - first < micro_batches - 1]
     if any(entry["inside"] for entry in early) and not any(entry["inside"] for entry in forwards):
         return [*found, finding("no-sync-around-backward-only", count=len(passes))]

@@ -102,7 +102,7 @@ def step_mistakes(call: Call, explained: bool) -> list[Finding | Diagnosis]:
     """
     plan, lr = call.plan, call.plan["lr"]
     model = AwkwardTranslator(plan["seed"], norm=plan["norm"])
-    batches = [[collate(pairs) for pairs in own] for own in plan["batches"]]
+    batches = [[collate(pairs) for pairs in of_rank] for of_rank in plan["batches"]]
     parts, before = one_process.parts_of(model, token_loss, batches), one_process.row_of(state_row(model))
     expected = one_process.expected_gradient(parts)
     with torch.no_grad():

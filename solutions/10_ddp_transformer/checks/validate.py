@@ -106,7 +106,7 @@ class Validate(CallCheck, JudgedCalls):
     @one_thread()
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """How the model ran and was left; then the number that came of it."""
-        passes = [entry for own in call.of("trace") for entry in own if entry["what"] == "forward"]
+        passes = [entry for of_rank in call.of("trace") for entry in of_rank if entry["what"] == "forward"]
         if found := evaluated([entry["training"] for entry in passes]):
             return found
         model = AwkwardTranslator(case["seed"], norm=case["norm"]).eval()
@@ -114,11 +114,11 @@ class Validate(CallCheck, JudgedCalls):
         found += restored(call.plan["train"], call.of("train"))
         state, count = whole_state(model), len(gradient_row(model))
         left = [left_in_grad(case, rank, count) for rank in range(call.size)]
-        if not (all(same(own, state) for own in call.of("state")) and all(map(near, call.of("gradient"), left))):
+        if not (all(same(each, state) for each in call.of("state")) and all(map(near, call.of("gradient"), left))):
             found.append(finding("model-changed"))
         size = case["batch_size"]
-        cut = [[own[start : start + size] for start in range(0, len(own), size)] for own in case["shares"]]
-        parts = parts_of(model, token_loss, [[collate(pairs) for pairs in own] for own in cut])
+        cut = [[of_rank[start : start + size] for start in range(0, len(of_rank), size)] for of_rank in case["shares"]]
+        parts = parts_of(model, token_loss, [[collate(pairs) for pairs in of_rank] for of_rank in cut])
         return found + mean_on_all(call.of("value"), parts, "tokens", empty=self.empty(case, call.plan))
 
 
