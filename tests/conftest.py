@@ -71,6 +71,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         return any(isinstance(value, Lab) and value.name == name for value in parameters)
 
+    for item in items:
+        if group(item.nodeid) == "hub":
+            item.add_marker(pytest.mark.timeout(900), append=False)  # its start alone takes minutes on a busy machine
     items.sort(key=lambda item: [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True))
     if name:
         config.hook.pytest_deselected(items=[item for item in items if not is_of_lab(item)])

@@ -108,7 +108,7 @@ class Clone:
         return list(self.folder.glob(".venv/lockstep.*"))
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60, log: Path | None = None) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 120, log: Path | None = None) -> None:
     """Return when `condition` holds. Raises AssertionError after `seconds`, with the end of `log`."""
     end = time.monotonic() + seconds
     while not condition():
