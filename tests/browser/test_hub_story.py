@@ -5,7 +5,6 @@ LOCKSTEP_SCREENSHOTS names a folder in which a screenshot of each step is left.
 
 from __future__ import annotations
 
-import pytest
 from hub_pages import (
     cell_with,
     fetch,
@@ -27,7 +26,7 @@ from playwright.sync_api import Browser, expect
 from running_hub import Hub
 from unix_accounts import with_accounts
 
-pytestmark = [pytest.mark.timeout(900), *with_accounts]
+pytestmark = with_accounts
 LAB = "03_pi_allreduce"
 RIGHT = """\
 import numpy as np

@@ -20,7 +20,7 @@ from unix_accounts import REPOSITORY, with_accounts
 
 from course.jupyterhub import accounts
 
-pytestmark = [pytest.mark.timeout(600), *with_accounts]
+pytestmark = with_accounts
 COUNT_RANKS = "import ipyparallel, sys; print(len(ipyparallel.Client(sys.argv[1], timeout=5)))"
 
 

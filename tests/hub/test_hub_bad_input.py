@@ -24,7 +24,7 @@ from unix_accounts import REPOSITORY, users, with_accounts
 
 from course.jupyterhub.courses import CoursesError, read_courses
 
-pytestmark = [pytest.mark.timeout(600), *with_accounts]
+pytestmark = with_accounts
 LAB = "01_sgd_trajectories"  # released to the course `ml` of the hub that other tests use with other labs
 DAMAGED = {
     "": "names no course",
