@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from course.watch.events import Recorder, kind_of, named
-from course.watch.payload import bound, describe, flat
+from course.watch.payload import bound, describe, describe_buffer, flat
 
 # Names of the arguments of mpi4py's methods, in order; "payload" is what this rank sends, "peer" another rank.
 OBJECT = {
@@ -41,7 +41,8 @@ BUFFER = {
 def watched_communicators(recorder: Recorder) -> Any:
     """A subclass of mpi4py's Intracomm whose calls go through `recorder`.
 
-    Its `settle` records the end of requests that are complete; `unfinished` lists the others.
+    Its `settle` records the end of requests that are complete; `unfinished` lists the others. `reducers` is for pickle,
+    see copyreg.
     """
     from mpi4py import MPI
 
@@ -88,21 +89,55 @@ def watched_communicators(recorder: Recorder) -> Any:
 
     def method(operation: str, names: tuple[str, ...]) -> Callable:
         plain = getattr(MPI.Intracomm, operation)
+        buffers, vector = operation[0].isupper(), operation.endswith("v")
         root = 0 if kind_of(operation) in {"broadcast", "gather", "scatter", "reduce"} else None
 
         def about(args: tuple, kwargs: dict) -> dict:
             given = bound(names, args[1:], kwargs)
             payload = given.get("payload")
-            if payload is MPI.IN_PLACE:
+            if payload is MPI.IN_PLACE:  # what is in the receive buffer
                 payload = given.get("out")
             return {
                 "peer": given.get("peer", root),
                 "reduction": reduction(given.get("op", MPI.SUM)) if "op" in names else None,
                 "ranks": args[0].size,
-                **describe(payload if "payload" in names else None),
+                **(describe_buffer(payload, vector) if buffers else describe(payload)),
             }
 
         return recorder.wrap("mpi4py", operation, plain, about, later)
 
-    methods = {name: method(name, names) for name, names in {**flat(OBJECT), **flat(BUFFER)}.items()}
-    return type("Intracomm", (MPI.Intracomm,), {**methods, "settle": staticmethod(settle), "unfinished": requests})
+    world = MPI.COMM_WORLD
+
+    class Intracomm(MPI.Intracomm):
+        """Otherwise as the original: what of it is freed, and what pickle makes of it."""
+
+        unfinished = requests
+
+        @classmethod
+        def fromhandle(cls, handle: int) -> Intracomm:
+            return cls(MPI.Intracomm.fromhandle(handle))
+
+        def free(self) -> None:
+            if self is not MPI.COMM_WORLD:
+                super().free()
+
+    def reduced(communicator: Any) -> tuple:
+        """For pickle, which finds a constant by its name, but finds the watched one there."""
+        if communicator is world or communicator is MPI.COMM_WORLD:
+            return constant, ("COMM_WORLD",)
+        if communicator == world:
+            return MPI.Intracomm, (world,)
+        return MPI.Intracomm.__reduce__(communicator)
+
+    Intracomm.settle = staticmethod(settle)
+    Intracomm.reducers = dict.fromkeys((MPI.Intracomm, Intracomm), reduced)
+    for name, method_names in {**flat(OBJECT), **flat(BUFFER)}.items():
+        setattr(Intracomm, name, method(name, method_names))
+    return Intracomm
+
+
+def constant(name: str) -> Any:
+    """The communicator that mpi4py has under this name now."""
+    from mpi4py import MPI
+
+    return getattr(MPI, name)

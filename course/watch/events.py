@@ -8,6 +8,7 @@ to a log file as they happen, so the world can read them even from a rank that h
 from __future__ import annotations
 
 import json
+import operator
 import os
 import sys
 import time
@@ -166,12 +167,13 @@ class Recorder:
     def wrap(self, library: str, operation: str, function: Callable, about: Callable, later: Callable) -> Callable:
         """A function that calls `function` and records the call.
 
-        about(args, kwargs) returns what `Call` says of peer, reduction, ranks and payload. If the operation goes on
-        after the call, later(result, number) returns a result whose completion is recorded; else None.
+        about(args, kwargs) returns what `Call` says of peer, reduction, ranks and payload; if it raises, they are None.
+        If the operation goes on after the call, later(result, number) returns a result whose completion is recorded;
+        else None.
         """
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            number = self.start(library, operation, **(about(args, kwargs) if self.depth == 0 else {}))
+            number = self.start(library, operation, **(known_of(about, args, kwargs) if self.depth == 0 else {}))
             try:
                 result = function(*args, **kwargs)
             except BaseException:
@@ -187,6 +189,19 @@ class Recorder:
             return result
 
         return named(call, f"{PREFIX[library]}.{operation}")
+
+
+UNKNOWN = {"peer": None, "reduction": None, "ranks": None, "bytes": None, "dtype": None, "value": None}
+
+
+def known_of(about: Callable, args: tuple, kwargs: dict) -> dict[str, Any]:
+    """What `about` knows of a call's arguments, as JSON can hold it. Arguments that are wrong are the call's matter."""
+    try:
+        known = about(args, kwargs)
+        peer = known["peer"]
+        return {**known, "peer": None if peer is None else operator.index(peer)}
+    except Exception:
+        return UNKNOWN
 
 
 PREFIX = {"mpi4py": "comm", "torch": "dist", "horovod": "hvd"}

@@ -6,6 +6,7 @@ their modules that holds them.
 
 from __future__ import annotations
 
+import copyreg
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ def patched(recorder: Recorder, communicators: Any) -> Iterator[None]:
 
     undo.append((MPI, "COMM_WORLD", MPI.COMM_WORLD))
     MPI.COMM_WORLD = communicators(MPI.COMM_WORLD)
+    copyreg.dispatch_table.update(communicators.reducers)
     try:
         if "torch.distributed" in sys.modules:
             replace("torch.distributed", watch_torch(recorder))
@@ -58,5 +60,7 @@ def patched(recorder: Recorder, communicators: Any) -> Iterator[None]:
             replace("horovod", watch_horovod(recorder))
         yield
     finally:
+        for communicator in communicators.reducers:
+            copyreg.dispatch_table.pop(communicator, None)
         for module, attribute, value in reversed(undo):
             setattr(module, attribute, value)
