@@ -104,6 +104,8 @@ class RankProcesses:
     def stacks(self, members: list[int]) -> dict[int, str]:
         """Where ranks stand now: faulthandler's text, empty for one that gives none in time. Ranks that are gone are
         left out."""
+        if not members:
+            return {}
         paths = {member: Path(self._path(member, "stack")) for member in members if self._alive(member)}
         before = {member: path.stat().st_size for member, path in paths.items() if path.exists()}
         asked = self.host.dump_stacks({member: self._status(member) for member in before})
