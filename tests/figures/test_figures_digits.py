@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 from matplotlib.colors import to_hex
 
 from course.data import digits
@@ -61,16 +60,6 @@ FIGURES = {
     "Horovod, one by one": lambda: horovod_picture(trace(groups=(1,) * 8), "8 gradients"),
     "Horovod, nobody late": lambda: horovod_picture(trace(1e-5, (8,)), "8 gradients", until=0.06),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_each_image_is_drawn_with_its_caption_below_and_its_rank_beside() -> None:

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 
 from course.figures.ranks.convergence import convergence_picture
 from course.figures.ranks.slices import slices_picture
@@ -40,16 +39,6 @@ FIGURES = {
     "slower": lambda: speedup_picture([1, 1.3, 2, 4], cores=1),
     "faster than ideal": lambda: speedup_picture([1, 0.4, 0.2, 0.15], cores=4),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_each_slice_is_as_high_as_the_curve_in_its_middle_and_has_the_colour_of_its_rank() -> None:

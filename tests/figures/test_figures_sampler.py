@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 from matplotlib.colors import to_rgba
 from torch.utils.data import DistributedSampler
 
@@ -38,16 +36,6 @@ FIGURES = {
     "counting": lambda: counting_picture([0.8, 0.81, 0.79, 0.83], {1: 0.8, 2: 0.8}, 50),
     "counting that never differs": lambda: counting_picture([1.0] * 40, {size: 1.0 for size in (1, 2, 3, 4)}, 50),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_a_sample_has_the_colours_of_the_ranks_that_draw_it_and_a_later_one_is_hatched() -> None:

@@ -7,7 +7,7 @@ import io
 import pytest
 import torch
 from lab_packages import check_module
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable, cut_off, overlaps
+from legibility import cut_off, overlaps
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -50,16 +50,6 @@ FIGURES = {
     "weights": lambda: weights_picture([8, 6, 2]),
     "weights of many": lambda: weights_picture([1, 9, 4, 2]),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_overlapping_and_cut_off_words_are_found() -> None:

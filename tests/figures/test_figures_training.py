@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 
 from course.figures.data.micro_batches import micro_batches_picture
 from course.figures.training.training_steps import training_steps_picture
@@ -20,16 +19,6 @@ FIGURES = {
     "two runs": lambda: training_steps_picture({"one": LOSSES, "another": LOSSES[:100]}, 50),
     "one step": lambda: training_steps_picture({"training": [3.0]}, 1),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_a_bar_is_as_long_as_its_places_and_filled_as_far_as_these_are_tokens() -> None:

@@ -6,7 +6,6 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
 
 from course.figures.data.padding import padding_picture
 from course.figures.ranks.synchronisation import all_reduces_picture, bytes_picture
@@ -40,16 +39,6 @@ FIGURES = {
     "padding": lambda: padding_picture({"random order": [0.5, 0.7, 0.3], "by length": [0.1, 0.02]}),
     "no padding": lambda: padding_picture({"by length": [0.0]}),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
 
 
 def test_attention_is_the_mean_of_the_heads_with_a_row_for_each_token_of_the_target() -> None:
