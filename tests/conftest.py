@@ -22,10 +22,6 @@ LONG_FIRST = ("hub", "slurm", "attacks", "tests/grading", "tests/attacks", "test
 LONG_FIRST += ("tests/hub", "tests/course", "tests/checks", "tests/labs/test_lab_", "tests/")
 
 
-# Jobs of other accounts, which cannot read the clone while a hub runs that has closed it: they come before the hub.
-CLOSED_OUT = ("tests/slurm/test_batch.py", "tests/slurm/test_records.py")
-
-
 class Together(LoadScopeScheduling):
     """Gives each worker one group of tests after the other. What is dear to start is started once in a group."""
 
@@ -36,7 +32,7 @@ class Together(LoadScopeScheduling):
 def group(nodeid: str) -> str:
     """Whose tests run on one worker: those of the hub, those of Slurm, a group of attackers, a lab's TODO, a module."""
     path, _, rest = nodeid.partition("::")
-    if path.startswith((*CLOSED_OUT, "tests/hub/test_hub_", "tests/browser/")):
+    if path.startswith(("tests/hub/test_hub_", "tests/browser/")):
         return "hub"
     if path.startswith("tests/slurm/"):
         return "slurm"
@@ -78,12 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if group(item.nodeid) == "hub":
             item.add_marker(pytest.mark.timeout(900), append=False)  # its start alone takes minutes on a busy machine
-    items.sort(
-        key=lambda item: (
-            [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True),
-            not item.nodeid.startswith(CLOSED_OUT),
-        )
-    )
+    items.sort(key=lambda item: [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True))
     if name:
         config.hook.pytest_deselected(items=[item for item in items if not is_of_lab(item)])
         items[:] = filter(is_of_lab, items)

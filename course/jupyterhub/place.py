@@ -116,7 +116,7 @@ def give(folder: Path, account: str) -> None:
 
 def close_clone(repository: Path) -> None:
     """Take from all others the right to read what contains answers: solutions, tests, the history."""
-    repository.chmod(0o711)
+    repository.chmod(0o755)  # Python looks for modules in a folder that it can list
     for path in repository.iterdir():
         if path.name not in FOR_ALL and not path.is_symlink():
             path.chmod(path.stat().st_mode & 0o700)

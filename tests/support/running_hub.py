@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -79,7 +80,7 @@ class Hub:
         try:
             for path in ("hub/health", *(f"services/{course}/api" for course in self.courses)):
                 urlopen(Request(f"{self.url}/{path}"), timeout=5, context=trusted).close()
-        except (URLError, OSError):
+        except (URLError, HTTPException, OSError):
             return False
         return True
 
@@ -176,9 +177,12 @@ def running_hub(
 
 
 def free_ports(courses: int) -> int:
-    """A port for a hub, such that those which it takes beside are free, too."""
+    """A port for a hub, such that those which it takes beside are free, too.
+
+    Below those that Linux gives to connections: else who asks whether the hub answers may connect to itself.
+    """
     while True:
-        port = 20_000 + secrets.randbelow(20_000)
+        port = 20_000 + secrets.randbelow(11_000)
         try:
             for one in (port, port + 1, port + 81, *range(port + 1000, port + 1000 + courses)):
                 with socket.socket() as trial:
