@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from course_accounts import COURSE, School, school
+from course_accounts import COURSE, School, contents, school
 from small_course import LAB
 from unix_accounts import User, with_accounts
 
@@ -40,11 +40,6 @@ def hpc(made: School) -> Iterator[School]:
 def mode(path: Path) -> str:
     """Permissions, as "0644"."""
     return f"{stat.S_IMODE(path.stat().st_mode):04o}"
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, by their path in it."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def ago(**span: float) -> str:

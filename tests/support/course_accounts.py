@@ -170,3 +170,8 @@ def school() -> Iterator[School]:
             yield School(place, *(stack.enter_context(Processes(user, place)) for user in people))
     finally:
         shutil.rmtree(place)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by their path in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
