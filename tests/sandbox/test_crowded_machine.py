@@ -10,7 +10,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.contract.labs import find_lab
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.limits import GIB, Limits
 from autograde.sandbox.pool import Sandboxes
 
 pytestmark = pytest.mark.alone
@@ -38,7 +38,7 @@ def double(x):
 
 def test_answers_get_what_they_deserve_beside_programs_that_compute(tmp_path: Path):
     lab = find_lab(make_course(tmp_path), LAB)
-    limits = Limits(todo=3, notebook=60, submission=120, processes=40)
+    limits = Limits(todo=3, notebook=60, submission=120, processes=25, memory=16 * GIB)
     with Sandboxes(lab, limits, expected=3, ahead=3) as sandboxes:
         sandboxes.take().close()
         for made_ahead in sandboxes._ready_ahead:
