@@ -229,12 +229,13 @@ class Examination:
         self._end = self._end or now + self.limits.submission
         if now > self._end:
             raise Unjudged(f"time was up before it could be run: {self.limits.submission:g} s for the submission")
-        sandbox.begin(min(self.limits.todo, self._end - now))
+        deadline = sandbox.begin(min(self.limits.todo, self._end - now))
         gathered = []
         for case in cases:
             began = time.monotonic()
             try:
-                reply = sandbox.ask({"todo": check.todo, "source": source, "case": case, "notebook": notebook or {}})
+                question = {"todo": check.todo, "source": source, "case": case, "notebook": notebook or {}}
+                reply = sandbox.ask(question, deadline)
             finally:
                 self.probing += time.monotonic() - began
             gathered.append(self._read(check, case, reply))

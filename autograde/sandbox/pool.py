@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import select
 import signal
@@ -26,7 +27,7 @@ from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.probe_only import probe_only
 from autograde.sandbox.untrusted import load_evidence
 from course.processes import fork_server, reaper
-from course.world.deadline import BOUND
+from course.world.deadline import Deadline
 
 if TYPE_CHECKING:
     from autograde.sandbox.prober import Question
@@ -178,7 +179,6 @@ class Sandbox:
         self._cancel = cancel
         self._limits = limits
         self._pending = self._report = b""
-        self._end = self._most = 0.0  # by time.monotonic(); seconds behind it at most, where others have the cores
         self.began = 0.0  # when `wait_until_ready` returned, by time.monotonic(); 0: not yet
 
     def wait_until_ready(self) -> None:
@@ -186,8 +186,7 @@ class Sandbox:
         if self.began:
             return
         try:
-            self._end = time.monotonic() + START_LIMIT
-            message = self._receive()
+            message = self._receive(Deadline(START_LIMIT, lambda: 0.0))
         except TooLate:
             raise NoSandbox(f"the ranks were not ready after {START_LIMIT:g} s") from None
         except Ended as error:
@@ -196,23 +195,22 @@ class Sandbox:
             raise NoSandbox("the ranks did not start: the process that starts them said something else")
         self.began = time.monotonic()
 
-    def begin(self, seconds: float) -> None:
-        """Give the prober so many seconds for all that it is asked from now on, and those in which other programs had
-        the cores, see `course.world.deadline`."""
-        self._end, self._most = time.monotonic() + seconds, BOUND * seconds
+    def begin(self, seconds: float) -> Deadline:
+        """The deadline of all that the prober is asked within so many seconds from now."""
         with contextlib.suppress(OSError):  # it has ended, as `ask` will find out
             self._control.sendall(BEGIN)
+        return Deadline(seconds, self._lost)
 
-    def ask(self, question: Question) -> dict:
-        """Ask the prober, and return its answer. Raises TooLate, Ended, Cancelled."""
-        self._channel.settimeout(max(0.1, min(10.0, self._end - time.monotonic())))
+    def ask(self, question: Question, deadline: Deadline) -> dict:
+        """Ask the prober, and return its answer. deadline: of `begin`. Raises TooLate, Ended, Cancelled."""
+        self._channel.settimeout(max(0.1, min(10.0, deadline.left())))
         try:
             self._channel.sendall(json.dumps(question).encode() + b"\n")
         except TimeoutError:
             raise TooLate from None
         except OSError:
             raise self._ended() from None
-        return self._receive()
+        return self._receive(deadline)
 
     def close(self) -> None:
         """End the sandbox and everything in it, and wait until it is gone."""
@@ -223,13 +221,12 @@ class Sandbox:
             while self._control.recv(2**16):
                 pass
 
-    def _receive(self) -> dict:
+    def _receive(self, deadline: Deadline) -> dict:
         """Receive one message from the prober."""
         while b"\n" not in self._pending:
             if self._cancel.is_set():
                 raise Cancelled
-            late = time.monotonic() - self._end
-            if late > self._most or (late > 0 and late > self._lost()):
+            if deadline.passed():
                 raise TooLate
             if not select.select([self._channel], [], [], 0.2)[0]:
                 continue
@@ -259,7 +256,7 @@ class Sandbox:
         with contextlib.suppress(OSError, ValueError, LookupError):
             self._control.sendall(LATE)
             if not select.select([self._control], [], [], ANSWER_LIMIT)[0]:
-                return self._most
+                return math.inf
             answers, _, self._report = self._control.recv(2**16).rpartition(b"\n")
             return float(json.loads(answers.splitlines()[-1])["lost"])
         return 0.0

@@ -39,7 +39,7 @@ from autograde.sandbox.confine import (
 )
 from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.seccomp import refuse_calls
-from autograde.sandbox.usage import in_files, in_sockets, proportional, usage
+from autograde.sandbox.usage import all_pids, in_files, in_sockets, proportional, usage
 from course.processes import fork_server, rank
 from course.world.deadline import Loss
 
@@ -192,11 +192,6 @@ def exceeded_limit(limits: Limits, folder: str, thorough: bool) -> str | None:
 def crowded(limits: Limits) -> bool:
     """Whether there are too many processes in the sandbox."""
     return len(all_pids()) > limits.processes
-
-
-def all_pids() -> list[int]:
-    """Ids of all processes in the sandbox."""
-    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
 
 
 def last_line(output: bytes) -> str:

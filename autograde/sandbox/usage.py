@@ -31,19 +31,23 @@ class Usage:
     cpu: float
 
 
+def all_pids(proc: str = "/proc") -> list[int]:
+    """Ids of all processes in `proc`."""
+    return [int(entry) for entry in os.listdir(proc) if entry.isdigit()]
+
+
 def usage(proc: str = "/proc") -> Usage:
     """What the processes in `proc` use now."""
     pids, memory, threads, files, cpu = [], 0, 0, 0, 0
-    for entry in os.listdir(proc):
-        if not entry.isdigit():
-            continue
+    for pid in all_pids(proc):
+        process = f"{proc}/{pid}"
         with suppress(OSError):  # it ended just now
-            fields = stat(f"{proc}/{entry}")
-            memory += private(f"{proc}/{entry}")
-            pids.append(int(entry))
+            fields = stat(process)
+            memory += private(process)
+            pids.append(pid)
             threads += int(fields[THREADS])
             cpu += sum(map(int, fields[UTIME : CUTIME + 2]))
-            files += open_files(f"{proc}/{entry}")
+            files += open_files(process)
     return Usage(tuple(pids), memory, threads, files, cpu / TICK)
 
 

@@ -245,19 +245,23 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
+def exit_status(run: Callable[[], int]) -> int:
+    """What `run` returns; 2, with a line in the job's log, if it could not begin or could not write."""
+    try:
+        return run()
+    except BatchError as error:
+        say(f"not run: {error}")
+    except OSError as error:
+        say(f"not written: {error}; is the disk full, or the folder another's?")
+    return 2
+
+
 def main(arguments: list[str]) -> int:
     """Run the notebook that the arguments name. Returns the exit status."""
     if len(arguments) != 1:
         raise SystemExit("usage: python -m course.batch.run NOTEBOOK")
     with tempfile.TemporaryDirectory(prefix="lockstep-batch-") as folder:
-        try:
-            return Batch(Path(arguments[0]), Path(folder)).execute()
-        except BatchError as error:
-            say(f"not run: {error}")
-            return 2
-        except OSError as error:
-            say(f"not written: {error}; is the disk full, or the folder another's?")
-            return 2
+        return exit_status(lambda: Batch(Path(arguments[0]), Path(folder)).execute())
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from course.batch.record import Job, summary
-from course.batch.run import STOPPED, Batch, BatchError, Stopped, say, size_of
+from course.batch.run import STOPPED, Batch, BatchError, Stopped, exit_status, say, size_of
 from course.ports import free_port
 
 EPOCHS = 3
@@ -77,19 +77,16 @@ def main(arguments: list[str]) -> int:
     """Run the notebook that the arguments name. Returns the exit status."""
     if len(arguments) != 1:
         raise SystemExit("usage: python -m course.batch.torchrun NOTEBOOK")
-    path = Path(arguments[0])
-    try:
-        with tempfile.TemporaryDirectory(prefix=".torchrun-", dir=path.resolve().parent) as shared:
-            batch = Batch(path, Path(shared), launcher="torchrun")
-            if batch.job is None:
-                raise BatchError("this is for a job of Slurm's: `LAUNCHER=torchrun sbatch run.sh`")
-            return run(batch, Path(shared))
-    except BatchError as error:
-        say(f"not run: {error}")
-        return 2
-    except OSError as error:
-        say(f"not written: {error}; is the disk full, or the folder another's?")
-        return 2
+    return exit_status(lambda: run_notebook(Path(arguments[0])))
+
+
+def run_notebook(path: Path) -> int:
+    """Run a notebook under torchrun. Returns the exit status. Raises BatchError, OSError."""
+    with tempfile.TemporaryDirectory(prefix=".torchrun-", dir=path.resolve().parent) as shared:
+        batch = Batch(path, Path(shared), launcher="torchrun")
+        if batch.job is None:
+            raise BatchError("this is for a job of Slurm's: `LAUNCHER=torchrun sbatch run.sh`")
+        return run(batch, Path(shared))
 
 
 if __name__ == "__main__":

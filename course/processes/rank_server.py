@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -100,17 +100,23 @@ def keep(folder: str, member: int, child: int, line: socket.socket) -> None:
             os.kill(child, signal.SIGUSR1)
 
 
-def places(door: socket.socket, owner: int) -> Iterator[fork_server.Request]:
-    """What `rank.request_fork` sends, one on each connection, as long as `owner`, the parent process, is there."""
-    while os.getppid() == owner:
+def connections(door: socket.socket, needed: Callable[[], bool]) -> Iterator[socket.socket]:
+    """Each connection to `door`, open until the next is asked for, as long as `needed()`."""
+    while needed():
         try:
             line, _ = door.accept()
         except TimeoutError:
             continue
         with line:
             line.setblocking(True)
-            if request := fork_server.receive(line, STREAMS):
-                yield request
+            yield line
+
+
+def places(door: socket.socket, owner: int) -> Iterator[fork_server.Request]:
+    """What `rank.request_fork` sends, one on each connection, as long as `owner`, the parent process, is there."""
+    for line in connections(door, lambda: os.getppid() == owner):
+        if request := fork_server.receive(line, STREAMS):
+            yield request
 
 
 def serve(path: str, owner: int) -> None:
@@ -139,16 +145,10 @@ def serve(path: str, owner: int) -> None:
 
 def node_places(door: socket.socket, folder: str) -> Iterator[fork_server.Request]:
     """What `rank.request_fork_on_node` sends, with the connection as the last file, as long as there is `folder`."""
-    while os.path.isdir(folder):
-        try:
-            line, _ = door.accept()
-        except TimeoutError:
-            continue
-        with line:
-            line.setblocking(True)
-            if fork_server.same_person(line) and (request := fork_server.receive(line, STREAMS)):
-                place, streams = request
-                yield place, [*streams, os.dup(line.fileno())]
+    for line in connections(door, lambda: os.path.isdir(folder)):
+        if fork_server.same_person(line) and (request := fork_server.receive(line, STREAMS)):
+            place, streams = request
+            yield place, [*streams, os.dup(line.fileno())]
 
 
 def serve_node(servers: str) -> None:

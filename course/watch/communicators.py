@@ -124,7 +124,7 @@ def watched_communicators(recorder: Recorder) -> Any:
     def reduced(communicator: Any) -> tuple:
         """For pickle, which finds a constant by its name, but finds the watched one there."""
         if communicator is world or communicator is MPI.COMM_WORLD:
-            return constant, ("COMM_WORLD",)
+            return comm_world, ()
         if communicator == world:
             return MPI.Intracomm, (world,)
         return MPI.Intracomm.__reduce__(communicator)
@@ -136,8 +136,8 @@ def watched_communicators(recorder: Recorder) -> Any:
     return Intracomm
 
 
-def constant(name: str) -> Any:
-    """The communicator that mpi4py has under this name now."""
+def comm_world() -> Any:
+    """The communicator that mpi4py has under this name now, watched or not."""
     from mpi4py import MPI
 
-    return getattr(MPI, name)
+    return MPI.COMM_WORLD

@@ -13,20 +13,25 @@ BOUND = 4.0  # at most so many times a deadline is given back
 
 
 class Deadline:
-    """A deadline for processes of this machine.
+    """A deadline for what may have to wait for a core.
 
-    seconds: until then, on a machine that nobody else uses. pids: gives the ids of the processes.
+    seconds: until then, on a machine that nobody else uses. lost: how many of them others have taken so far, such as
+    `Loss.seconds`; it is asked only when the time is up.
     """
 
-    def __init__(self, seconds: float, pids: Callable[[], Iterable[int]]) -> None:
+    def __init__(self, seconds: float, lost: Callable[[], float]) -> None:
         self._end = time.monotonic() + seconds
         self._most = BOUND * seconds
-        self._loss = Loss(pids)
+        self._lost = lost
+
+    def left(self) -> float:
+        """Seconds left, before any is given back; negative when it is late."""
+        return self._end - time.monotonic()
 
     def passed(self) -> bool:
         """Whether it has passed."""
-        late = time.monotonic() - self._end
-        return late > 0 and (late > self._most or late > self._loss.seconds())
+        late = -self.left()
+        return late > 0 and (late > self._most or late > self._lost())
 
     def bring_forward(self, seconds: float) -> None:
         """Let it end in so many seconds, if it does not end before."""

@@ -23,7 +23,7 @@ from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.events import DamagedLog, Event, read_log
 from course.world import subworld
-from course.world.deadline import Deadline
+from course.world.deadline import Deadline, Loss
 from course.world.interrupts import StopButton
 from course.world.report import Outcome, RankReport, judge_state
 from course.world.stuck import StallDetector
@@ -221,7 +221,7 @@ class World:
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
         stall = StallDetector(self.stall)
         own = self._processes.pids if isinstance(self._processes.host, Local) else tuple  # a job has its cores
-        limit = Deadline(deadline, own)
+        limit = Deadline(deadline, Loss(own).seconds)
         while pending and not limit.passed() and not stop.pressed:
             for rank in [rank for rank, result in pending.items() if result.ready()]:
                 self._take(reports[rank], pending.pop(rank))
