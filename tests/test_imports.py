@@ -29,6 +29,7 @@ CHAINS = {
         "files data models figures",
         "files ports processes world batch figures",
         "watch world",
+        "watch simulated",
         "files exchange jupyterhub figures",
     ),
 }

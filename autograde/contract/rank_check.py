@@ -30,6 +30,7 @@ from typing import Any
 
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
 from autograde.contract.check import Check
+from course.watch.recorder import unwatched
 from course.world import COMM
 
 LATE = 0.05  # seconds that one rank comes late, so that a result nobody waited for is not there by luck
@@ -149,7 +150,8 @@ def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any,
     """Runs on each rank: one call after another. Gives what each showed, and what was tried to start or end."""
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
-    rank, communicators = Rank(comm), [comm.Dup() for _ in calls]
+    dup = unwatched(type(comm).Dup)
+    rank, communicators = Rank(comm), [dup(comm) for _ in calls]
     with nothing_starts_or_ends(tried):
         function = subject.load(**given(rank, case))
         for number, (communicator, plan) in enumerate(zip(communicators, calls, strict=True)):

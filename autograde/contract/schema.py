@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from autograde.contract.check import LARGEST
 from autograde.contract.trouble import MESSAGES
-from course.watch.events import KINDS, LIMIT, PREFIX
+from course.watch.events import BY_KIND, LIMIT, PREFIX, WINDOW
+from course.watch.payload import FEW
 from course.world.report import ORDER, REFINED
 
 NULL = {"type": "null"}
@@ -89,18 +90,24 @@ def described_value() -> dict:
 
 def event() -> dict:
     """One communication call: a `course.watch.events.Event`."""
+    few = array(number() | {"type": ["number", "boolean", "null"]}, most=FEW)
     return record(
         library={"enum": [*PREFIX]},
         op=string(),
-        kind={"enum": sorted({*KINDS.values(), "other"})},
+        kind={"enum": sorted({*BY_KIND, WINDOW, "other"})},
         line=optional(integer()),
-        peer={},  # whatever the student passed; no verdict reads it
+        peer=optional(integer()),
+        source=optional(integer()),
+        tag=optional(integer()),
         reduction=optional(string()),
-        ranks=optional(integer()),
+        members=optional(array(optional(integer(0)))),
         bytes=optional(integer(0)),
         dtype=optional(string()),
-        value=number() | {"type": ["number", "boolean", "string", "null"]},
+        values=optional(few),
         start=number(),
+        received=optional(integer(0)),
+        results=optional(few),
+        waited=optional(number()),
         end=optional(number()),
         failed=boolean(),
         state={"enum": ["called", "under way", "awaited", "done"]},

@@ -8,6 +8,7 @@ from __future__ import annotations
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.verdicts.numbers import single_precision
+from autograde.verdicts.reductions import unseen
 from course.world.report import name_ranks
 
 NAMES = {"mpi4py": "mpi4py", "torch": "torch.distributed", "horovod": "Horovod"}
@@ -58,9 +59,14 @@ The reduction carries {bytes} bytes a rank. What a rank has to tell is one numbe
 MESSAGES = frozenset({"send", "recv", "sendrecv"})  # kinds of calls between two ranks
 
 
-def wrong_group(size: int, logs: list[list[dict]], report: str = "") -> list[Finding]:
-    """A finding if a rank called a collective of more ranks than take part. logs: events, one list a rank."""
-    ranks = max([event["ranks"] or 0 for log in logs for event in log], default=0)
+def group_sizes(logs: list[list[dict]]) -> list[int]:
+    """How many ranks each call was made on. logs: events, one list a rank."""
+    return [len(event["members"]) for log in logs for event in log if event["members"]]
+
+
+def wrong_group(size: int, counted: list[int], report: str = "") -> list[Finding]:
+    """A finding if a rank counts on more ranks than take part. counted: on how many, by call."""
+    ranks = max(counted, default=0)
     return [finding("world-not-comm", report, size=size, ranks=ranks)] if ranks > size else []
 
 
@@ -116,14 +122,16 @@ def named(events: list[dict]) -> str:
     return " and ".join(sorted({f"{event['library']}'s {event['op']}" for event in events}))
 
 
-def one_allreduce(library: str, logs: list[list[dict]]) -> list[Finding]:
+def one_allreduce(library: str, logs: list[list[dict]], right: bool = False) -> list[Finding]:
     """What is wrong with the events of one call, where exactly one reduction of one float64 to all ranks is expected.
 
-    library: which is to be used. logs: events, one list a rank; a single rank may leave the reduction out.
+    library: which is to be used. logs: events, one list a rank; a single rank may leave the reduction out. right:
+    whether all ranks returned what is expected: then they know of each other, however that was.
     """
     events = [event for log in logs for event in log]
     if not events:
-        return [finding("no-reduction", size=len(logs))] if len(logs) > 1 else []
+        nothing = unseen() if right else finding("no-reduction", size=len(logs))
+        return [nothing] if len(logs) > 1 else []
     found, kinds = only(library, logs), {event["kind"] for event in events}
     if kinds != {"allreduce"}:
         key = "reduce-not-allreduce" if kinds == {"reduce"} else "other-communication"

@@ -13,7 +13,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.schema import array, described_value, outcome, record, string, tuple_of
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.collectives import deadlock, left_running, unequal_sizes, wrong_group
+from autograde.verdicts.collectives import deadlock, group_sizes, left_running, unequal_sizes, wrong_group
 from autograde.verdicts.numbers import finding as judging
 from course.world.report import name_ranks
 
@@ -144,7 +144,7 @@ class JudgedCalls(Check):
         """How the run ended; then each call by itself."""
         run, plans = run_of(evidence), self.calls(case)
         logs = [[event for call in calls for event in call] for calls in run.events]
-        if found := wrong_group(len(logs), logs, run.report):
+        if found := wrong_group(len(logs), group_sizes(logs), run.report):
             return found
         if run.state != "ok":
             empty = self.empty(case, plans[min(run.reached, len(plans) - 1)])

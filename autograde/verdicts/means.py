@@ -15,6 +15,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.numbers import by_rank, not_floats, on_all
+from autograde.verdicts.reductions import carried
 from course.world.report import name_ranks
 
 TOLERANCE = 1e-5  # a sum in float32 stays below it
@@ -112,12 +113,14 @@ def mean_on_all(
     n: int | None = None,
     candidates: Mapping[str, Any] | None = None,
     make: Callable[..., Finding] = finding,
+    logs: Sequence[Sequence[dict]] = (),
     **how: Any,
 ) -> list[Finding | Diagnosis]:
     """What is wrong with the mean that the ranks returned, `results` as `on_all` takes them.
 
     parts: of all ranks. what: is counted, in the plural. expected, n: the mean, and the number that it is of, where
-    parts hold copies or lack some. candidates, make: further mistakes, as for `on_all`, and so is all else.
+    parts hold copies or lack some. candidates, make: further mistakes, as for `on_all`, and so is all else. logs: what
+    the ranks communicated for it, events by rank; none: that does not matter.
     """
     size, count = len(results), sum(part.count for part in parts)
     n, expected = n or count, mean_of(parts) if expected is None else expected
@@ -133,7 +136,16 @@ def mean_on_all(
 
     if divisor and not all(float(part.total).is_integer() for part in parts):  # small whole numbers divide by chance
         known["wrong-divisor"], about["divisor"] = total / divisor, divisor
-    return on_all(results, expected, known, made, **{"tolerance": TOLERANCE, **how})
+    found = on_all(results, expected, known, made, **{"tolerance": TOLERANCE, **how})
+    right = all(agree(result["value"], expected, given) for result in results)
+    return found + (carried(logs, *forms(parts, size)) if right else [])
+
+
+def forms(parts: Sequence[Part], size: int) -> list[list[float]]:
+    """What each rank may bring of its own to a mean: its sum, its mean, or what its sum lacks; each by rank."""
+    own = [[part for part in parts if part.rank == rank] for rank in range(size)]
+    totals, counts = ([sum(getattr(part, name) for part in each) for each in own] for name in ("total", "count"))
+    return [totals, [*map(mean_of, own)], [count - total for count, total in zip(counts, totals, strict=True)]]
 
 
 def whole_divisor(total: float, values: Sequence[float | None], tolerance: float) -> int | None:
@@ -144,11 +156,12 @@ def whole_divisor(total: float, values: Sequence[float | None], tolerance: float
 
 
 def accuracy_on_all(
-    results: Sequence[dict], hits: Sequence[bool], shares: Sequence[Sequence[int]]
+    results: Sequence[dict], hits: Sequence[bool], shares: Sequence[Sequence[int]], logs: Sequence[Sequence[dict]] = ()
 ) -> list[Finding | Diagnosis]:
-    """What is wrong with the accuracy that the ranks returned. hits: of all samples. shares: samples shown, by rank."""
+    """What is wrong with the accuracy that the ranks returned. hits: of all samples. shares: samples shown, by rank.
+    logs: as for `mean_on_all`."""
     n, values, parts = len(hits), [result["value"] for result in results], accuracy_parts(hits, shares)
-    judged = mean_on_all(results, parts, "samples", sum(hits) / n, n)
+    judged = mean_on_all(results, parts, "samples", sum(hits) / n, n, logs=logs)
     if not (missing := n - len({number for of_rank in shares for number in of_rank} & {*range(n)})):
         return judged
     unseen = finding("not-evaluated", missing=missing, n=n)

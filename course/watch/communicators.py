@@ -1,143 +1,244 @@
-"""Records the calls of mpi4py's communicators. Their classes cannot be patched, so a subclass takes their place."""
+"""Records the calls of mpi4py's communicators. Their classes cannot be patched, so subclasses take their place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from course.watch.events import Recorder, kind_of, named
-from course.watch.payload import bound, describe, describe_buffer, flat
+from course.watch.events import kind_of
+from course.watch.payload import EMPTY, Payload, bound, describe, describe_buffer, flat
+from course.watch.recorder import Recorder, Said, said
+from course.watch.requests import Either, WatchedRequests
 
-# Names of the arguments of mpi4py's methods, in order; "payload" is what this rank sends, "peer" another rank.
-OBJECT = {
-    ("allreduce", "scan", "exscan"): ("payload", "op"),
-    ("reduce",): ("payload", "op", "peer"),
-    ("bcast", "gather", "scatter", "send", "ssend", "isend", "issend"): ("payload", "peer"),
-    ("allgather", "alltoall"): ("payload",),
-    ("recv", "irecv"): ("buf", "peer"),
-    ("sendrecv",): ("payload", "peer"),
-    ("barrier", "Barrier", "Ibarrier"): (),
-}
-BUFFER = {
-    ("Allreduce", "Iallreduce", "Scan", "Exscan", "Reduce_scatter_block", "Ireduce_scatter_block"): (
-        "payload",
-        "out",
-        "op",
-    ),
-    ("Reduce_scatter", "Ireduce_scatter"): ("payload", "out", "counts", "op"),
-    ("Reduce", "Ireduce"): ("payload", "out", "op", "peer"),
-    ("Bcast", "Ibcast", "Send", "Ssend", "Isend", "Issend"): ("payload", "peer"),
-    ("Gather", "Igather", "Gatherv", "Igatherv", "Scatter", "Iscatter", "Scatterv", "Iscatterv"): (
-        "payload",
-        "out",
-        "peer",
-    ),
-    ("Allgather", "Iallgather", "Allgatherv", "Iallgatherv", "Alltoall", "Ialltoall", "Alltoallv"): ("payload", "out"),
-    ("Recv", "Irecv"): ("out", "peer"),
-    ("Sendrecv",): ("payload", "peer"),
-}
+# Names of the arguments of mpi4py's methods, in order; "payload" is what this rank sends, "out" where it receives.
+# Methods with a capital take buffers. A status is passed where none is given, as it tells what came from whom.
+MESSAGES = flat(
+    {
+        "Send Ssend Bsend Rsend Isend Issend Ibsend Irsend send ssend bsend isend issend ibsend": "payload dest tag",
+        "Recv recv": "out source tag status",
+        "Irecv irecv": "out source tag",
+        "Sendrecv sendrecv": "payload dest tag out source recvtag status",
+        "Isendrecv": "payload dest tag out source recvtag",
+        "Sendrecv_replace": "payload dest tag source recvtag status",
+        "Isendrecv_replace": "payload dest tag source recvtag",
+        "Probe probe Mprobe mprobe": "source tag status",
+        "Improbe improbe": "source tag status",
+    }
+)
+COLLECTIVES = flat(
+    {
+        "allreduce scan exscan": "payload op",
+        "reduce": "payload op root",
+        "bcast gather scatter": "payload root",
+        "allgather alltoall neighbor_allgather neighbor_alltoall": "payload",
+        "barrier Barrier Ibarrier": "",
+        "Allreduce Iallreduce Scan Iscan Exscan Iexscan": "payload out op",
+        "Reduce_scatter_block Ireduce_scatter_block": "payload out op",
+        "Reduce_scatter Ireduce_scatter": "payload out counts op",
+        "Reduce Ireduce": "payload out op root",
+        "Bcast Ibcast": "payload root",
+        "Gather Igather Gatherv Igatherv Scatter Iscatter Scatterv Iscatterv": "payload out root",
+        "Allgather Iallgather Allgatherv Iallgatherv Alltoall Ialltoall Alltoallv Ialltoallv": "payload out",
+        "Alltoallw Ialltoallw Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall": "payload out",
+        "Neighbor_alltoallv Neighbor_alltoallw Ineighbor_allgather Ineighbor_allgatherv": "payload out",
+        "Ineighbor_alltoall Ineighbor_alltoallv Ineighbor_alltoallw": "payload out",
+    }
+)
+# Each start of what these prepare is a call of its own.
+PERSISTENT = flat(
+    {
+        "Send_init Ssend_init Bsend_init Rsend_init": "payload dest tag",
+        "Psend_init": "payload parts dest tag",
+        "Recv_init": "out source tag",
+        "Precv_init": "out parts source tag",
+        "Allreduce_init Scan_init Exscan_init Reduce_scatter_block_init": "payload out op",
+        "Reduce_scatter_init": "payload out counts op",
+        "Reduce_init": "payload out op root",
+        "Bcast_init": "payload root",
+        "Gather_init Gatherv_init Scatter_init Scatterv_init": "payload out root",
+        "Allgather_init Allgatherv_init Alltoall_init Alltoallv_init Alltoallw_init": "payload out",
+        "Neighbor_allgather_init Neighbor_allgatherv_init Neighbor_alltoall_init": "payload out",
+        "Neighbor_alltoallv_init Neighbor_alltoallw_init": "payload out",
+        "Barrier_init": "",
+    }
+)
+MAKERS = (
+    "Dup Dup_with_info Clone Split Split_type Create Create_group Create_cart Create_graph Create_dist_graph "
+    "Create_dist_graph_adjacent Create_intercomm Merge Sub Spawn Spawn_multiple Accept Connect"
+)
+CLASSES = ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm")
 
 
-def watched_communicators(recorder: Recorder) -> Any:
-    """A subclass of mpi4py's Intracomm whose calls go through `recorder`.
+class Ranks:
+    """Whom the ranks of a communicator are among the ranks of a run, and what its calls say.
 
-    Its `settle` records the end of requests that are complete; `unfinished` lists the others. `reducers` is for pickle,
-    see copyreg.
+    run: communicator of the run.
     """
-    from mpi4py import MPI
 
-    operations = [(name, op) for name in dir(MPI) if isinstance(op := getattr(MPI, name), MPI.Op)]
-    requests: list[Any] = []
+    def __init__(self, recorder: Recorder, run: Any) -> None:
+        from mpi4py import MPI
 
-    def reduction(op: Any) -> str:
-        return next((name for name, known in operations if known == op), "custom")
+        self.recorder, self.mpi, self.group = recorder, MPI, run.Get_group()
+        self.constants = {id(op): name for name in dir(MPI) if isinstance(op := getattr(MPI, name), MPI.Op)}
+        self.operations = [(name, getattr(MPI, name)) for name in self.constants.values()]
 
-    class WatchedRequest(MPI.Request):
-        number = -1
+    def reduction(self, op: Any) -> str:
+        """The name of a reduction's operation."""
+        return self.constants.get(id(op)) or next((name for name, known in self.operations if known == op), "custom")
 
-    def completion(operation: str) -> Callable:
-        complete = getattr(MPI.Request, operation)
+    def members(self, communicator: Any) -> tuple[int, list[int | None]]:
+        """The communicator's ranks as ranks of the run, with the number by which the log knows them. Of those at the
+        other end, if it has two."""
+        known = getattr(communicator, "lockstep_members", None)
+        if known is None:
+            group = communicator.Get_remote_group() if communicator.Is_inter() else communicator.Get_group()
+            ranks = group.Translate_ranks(None, self.group)
+            group.Free()
+            members = [None if rank == self.mpi.UNDEFINED else rank for rank in ranks]
+            known = communicator.lockstep_members = (self.recorder.group(members), members)
+        return known
 
-        def wait(request: Any, *args: Any) -> Any:
-            recorder.waits(request.number)
-            result = complete(request, *args)
-            if request == MPI.REQUEST_NULL:
-                settle(request)
-            else:
-                recorder.returned(request.number)
-            return result
+    def peer(self, members: list[int | None], rank: Any) -> int | None:
+        """A rank of a communicator, as one of the run."""
+        return members[rank] if rank is not None and 0 <= rank < len(members) else None
 
-        return named(wait, f"comm.Request.{operation}")
+    def arrived(self, members: list[int | None], status: Any, end: str = "peer") -> dict:
+        """What the status of a message says."""
+        source, tag = self.peer(members, status.Get_source()), status.Get_tag()
+        return {end: source, "tag": tag if end == "peer" else None, "received": status.Get_count(self.mpi.BYTE)}
 
-    for operation in ("wait", "Wait", "test", "Test"):
-        setattr(WatchedRequest, operation, completion(operation))
+    def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
+        """A function that says what a call of a method says. names: of its arguments."""
+        buffers, vector = operation[0].isupper(), operation.removesuffix("_init").endswith("v")
+        kind, in_place = kind_of(operation), self.mpi.IN_PLACE
+        reduces = "op" in names
+        rooted = kind in {"broadcast", "gather", "scatter", "reduce"}
+        place = names.index("status") + 1 if "status" in names else None
+        at_once = operation[0] not in "Ii" and not operation.endswith("_init")
 
-    def settle(only: Any = None) -> None:
-        # mpi4py sets a completed request to null, also in Waitall and the like, which bypass WatchedRequest.
-        for request in [request for request in requests if only is None or request is only]:
-            if request == MPI.REQUEST_NULL:
-                recorder.end(request.number)
-                requests[:] = [other for other in requests if other is not request]
+        def payload_of(given: dict) -> Payload:
+            sent = given.get("payload")
+            if sent is in_place:  # what is in the receive buffer
+                sent = given.get("out")
+            if "payload" not in names:
+                return EMPTY
+            return describe_buffer(sent, vector) if buffers else describe(sent)
 
-    def later(result: Any, number: int) -> Any:
-        if not isinstance(result, MPI.Request):
-            return None
-        request = WatchedRequest(result)
-        request.number = number
-        requests.append(request)
-        return request
-
-    def method(operation: str, names: tuple[str, ...]) -> Callable:
-        plain = getattr(MPI.Intracomm, operation)
-        buffers, vector = operation[0].isupper(), operation.endswith("v")
-        root = 0 if kind_of(operation) in {"broadcast", "gather", "scatter", "reduce"} else None
-
-        def about(args: tuple, kwargs: dict) -> dict:
+        def about_collective(args: tuple, kwargs: dict) -> Said:
             given = bound(names, args[1:], kwargs)
-            payload = given.get("payload")
-            if payload is MPI.IN_PLACE:  # what is in the receive buffer
-                payload = given.get("out")
-            return {
-                "peer": given.get("peer", root),
-                "reduction": reduction(given.get("op", MPI.SUM)) if "op" in names else None,
-                "ranks": args[0].size,
-                **(describe_buffer(payload, vector) if buffers else describe(payload)),
-            }
+            number, members = self.members(args[0])
+            root = self.peer(members, given.get("root", 0)) if rooted else None
+            if not reduces:
+                return said(root, None, None, None, number, payload_of(given))
+            out = given.get("out")
 
-        return recorder.wrap("mpi4py", operation, plain, about, later)
+            def finished(result: Any) -> dict:
+                came = describe_buffer(out, vector) if buffers else describe(result)
+                return {"results": came.values}
 
-    world = MPI.COMM_WORLD
+            name = self.reduction(given.get("op", self.mpi.SUM))
+            return said(root, None, None, name, number, payload_of(given), finished)
 
-    class Intracomm(MPI.Intracomm):
-        """Otherwise as the original: what of it is freed, and what pickle makes of it."""
+        def about_message(args: tuple, kwargs: dict) -> Said:
+            given = bound(names, args[1:], kwargs)
+            number, members = self.members(args[0])
+            dest, source = self.peer(members, given.get("dest")), self.peer(members, given.get("source", -1))
+            sends, receives = "dest" in names, "source" in names
+            tag = given.get("tag", 0 if sends else -1)
+            tag = tag if tag >= 0 else None
+            status = given.get("status")
+            if place and status is None and len(args) <= place:
+                status = kwargs["status"] = self.mpi.Status()
 
-        unfinished = requests
+            def finished(result: Any) -> dict:
+                arrived = status if at_once else result
+                return self.arrived(members, arrived, "source" if sends else "peer")
 
-        @classmethod
-        def fromhandle(cls, handle: int) -> Intracomm:
-            return cls(MPI.Intracomm.fromhandle(handle))
+            finish = finished if receives and kind != "probe" else None
+            peers = (dest, source) if sends else (source, None)
+            return said(*peers, tag, None, number, payload_of(given), finish)
 
-        def free(self) -> None:
-            if self is not MPI.COMM_WORLD:
-                super().free()
-
-    def reduced(communicator: Any) -> tuple:
-        """For pickle, which finds a constant by its name, but finds the watched one there."""
-        if communicator is world or communicator is MPI.COMM_WORLD:
-            return comm_world, ()
-        if communicator == world:
-            return MPI.Intracomm, (world,)
-        return MPI.Intracomm.__reduce__(communicator)
-
-    Intracomm.settle = staticmethod(settle)
-    Intracomm.reducers = dict.fromkeys((MPI.Intracomm, Intracomm), reduced)
-    for name, method_names in {**flat(OBJECT), **flat(BUFFER)}.items():
-        setattr(Intracomm, name, method(name, method_names))
-    return Intracomm
+        return about_message if "dest" in names or "source" in names else about_collective
 
 
-def comm_world() -> Any:
-    """The communicator that mpi4py has under this name now, watched or not."""
-    from mpi4py import MPI
+class WatchedCommunicators:
+    """Makes watched communicators, whose calls go through `recorder`.
 
-    return MPI.COMM_WORLD
+    run: communicator of the run. `requests` has what is under way.
+    """
+
+    def __init__(self, recorder: Recorder, run: Any) -> None:
+        from mpi4py import MPI
+
+        self.recorder, self.mpi = recorder, MPI
+        self.ranks = Ranks(recorder, run)
+        self.requests = WatchedRequests(recorder, self.ranks.arrived)
+        self.classes: dict[type, type] = {}
+        for name in CLASSES:
+            self.over(getattr(MPI, name))
+
+    def of(self, communicator: Any) -> Any:
+        """The same communicator, watched."""
+        return self.over(type(communicator))(communicator)
+
+    def over(self, base: type) -> type:
+        """The subclass of a class of communicators whose calls are recorded."""
+        if base not in self.classes:
+            self.classes[base] = self.subclass(base)
+        return self.classes[base]
+
+    def subclass(self, base: type) -> type:
+        """See `over`."""
+
+        def fromhandle(cls: type, handle: int) -> Any:
+            return cls(base.fromhandle(handle))
+
+        def free(communicator: Any) -> None:
+            if communicator is not self.mpi.COMM_WORLD:
+                base.free(communicator)
+
+        special = {"watched_over": staticmethod(self.over), "plain": base, "__module__": __name__}
+        special |= {"fromhandle": classmethod(fromhandle), "free": free}
+        watched = Either(base.__name__, (base,), special)
+        for table, method in ((MESSAGES, self.call), (COLLECTIVES, self.call), (PERSISTENT, self.prepared)):
+            for operation, names in table.items():
+                if hasattr(base, operation):
+                    setattr(watched, operation, method(base, operation, names))
+        for operation in MAKERS.split():
+            if hasattr(base, operation):
+                setattr(watched, operation, self.maker(base, operation))
+        return watched
+
+    def call(self, base: type, operation: str, names: tuple[str, ...]) -> Callable:
+        """A method that communicates. A request that it returns is watched, too, and so is a message to be received."""
+        about, plain = self.ranks.about(operation, names), getattr(base, operation)
+        if operation in ("Improbe", "improbe"):  # no event: they are called again and again
+            return lambda own, *args, **kwargs: self.requests.message(plain(own, *args, **kwargs), own, self.ranks)
+
+        goes_on = self.requests.later if operation[0] in "Ii" else None
+        wrapped = self.recorder.wrap("mpi4py", operation, plain, about, goes_on)
+        if operation in ("Mprobe", "mprobe"):
+            return lambda own, *args, **kwargs: self.requests.message(wrapped(own, *args, **kwargs), own, self.ranks)
+        return wrapped
+
+    def prepared(self, base: type, operation: str, names: tuple[str, ...]) -> Callable:
+        """A method that prepares a persistent request."""
+        about, plain = self.ranks.about(operation, names), getattr(base, operation)
+
+        def prepare(*args: Any, **kwargs: Any) -> Any:
+            return self.requests.prepared(plain(*args, **kwargs), operation, lambda: about(args, kwargs))
+
+        return prepare
+
+    def maker(self, base: type, operation: str) -> Callable:
+        """A method that makes a communicator, which is watched, too."""
+        plain = getattr(base, operation)
+
+        def about(args: tuple, kwargs: dict) -> Said:
+            return said(group=self.ranks.members(args[0])[0], payload=EMPTY)
+
+        def make(*args: Any, **kwargs: Any) -> Any:
+            made = plain(*args, **kwargs)
+            return self.of(made) if type(made) in self.classes and not hasattr(made, "watched_over") else made
+
+        return self.recorder.wrap("mpi4py", operation, make, about)

@@ -16,6 +16,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from course.watch.recorder import unwatched
+
 
 class Bucket(TypedDict):
     """One bucket of gradients, as one rank sent it.
@@ -65,10 +67,10 @@ def record_buckets(ddp_model: DistributedDataParallel) -> list[Bucket]:
             entry["end"] = time.perf_counter() - began
             return future.value()[0]
 
-        # The group's own method: dist.all_reduce would be recorded as the student's call. Multiply by 1 / ranks, as
+        # The method itself: it would be recorded as the student's call. Multiply by 1 / ranks, as
         # DistributedDataParallel does without a hook: on 3 ranks, dividing gives slightly different numbers.
         gradients.mul_(1 / group.size())
-        return group.allreduce([gradients]).get_future().then(averaged)
+        return unwatched(type(group).allreduce)(group, [gradients]).get_future().then(averaged)
 
     ddp_model.register_comm_hook(ddp_model.process_group, recording_hook)
     return buckets

@@ -1,67 +1,63 @@
-"""Records each mpi4py, torch.distributed and Horovod call of one rank.
+"""What the watch saw of a rank: each call of mpi4py, torch.distributed and Horovod as one `Event`.
 
-During a run, a `Recorder` sits between the student's code and the three libraries. Each call is one `Event`. Events go
-to a log file as they happen, so the world can read them even from a rank that hangs or has died. Checks count them;
-`course.figures.ranks.timeline` draws them.
+A `course.watch.recorder.Recorder` writes them to a file as they happen, so the world can read them even from a rank
+that hangs or was killed. Checks count them; `course.figures.ranks.timeline` draws them.
 """
 
 from __future__ import annotations
 
 import json
-import operator
 import os
-import sys
-import time
-from collections.abc import Callable
+import struct
 from typing import Any, TypedDict
 
-# Canonical name of each operation of the three libraries, by its name in lower case.
-KINDS = {
+# Operations by their canonical name, each without what tells its variants apart, see `kind_of`.
+BY_KIND = {
     "allreduce": "allreduce",
-    "all_reduce": "allreduce",
-    "all_reduce_coalesced": "allreduce",
-    "grouped_allreduce": "allreduce",
     "reduce": "reduce",
-    "bcast": "broadcast",
-    "broadcast": "broadcast",
-    "broadcast_object_list": "broadcast",
-    "broadcast_object": "broadcast",
-    "gather": "gather",
-    "gatherv": "gather",
-    "gather_object": "gather",
-    "allgather": "allgather",
-    "allgatherv": "allgather",
-    "all_gather": "allgather",
-    "all_gather_into_tensor": "allgather",
-    "all_gather_object": "allgather",
-    "allgather_object": "allgather",
-    "scatter": "scatter",
-    "scatterv": "scatter",
-    "scatter_object_list": "scatter",
-    "reduce_scatter": "reduce_scatter",
-    "reduce_scatter_block": "reduce_scatter",
-    "reduce_scatter_tensor": "reduce_scatter",
-    "reducescatter": "reduce_scatter",
-    "alltoall": "alltoall",
-    "alltoallv": "alltoall",
-    "all_to_all": "alltoall",
-    "all_to_all_single": "alltoall",
-    "scan": "scan",
-    "exscan": "scan",
-    "barrier": "barrier",
-    "send": "send",
-    "ssend": "send",
-    "recv": "recv",
-    "sendrecv": "sendrecv",
+    "broadcast": "bcast broadcast",
+    "gather": "gather gatherv",
+    "allgather": "allgather allgatherv",
+    "scatter": "scatter scatterv",
+    "reduce_scatter": "reducescatter reducescatterblock",
+    "alltoall": "alltoall alltoallv alltoallw permute",
+    "scan": "scan exscan",
+    "barrier": "barrier monitoredbarrier join",
+    "send": "send ssend bsend rsend psend",
+    "recv": "recv precv recvanysource",
+    "sendrecv": "sendrecv sendrecvreplace",
+    "probe": "probe mprobe",
+    "put": "put rput",
+    "get": "get rget",
+    "accumulate": "accumulate raccumulate getaccumulate rgetaccumulate fetchandop compareandswap",
+    "communicator": (
+        "dup dupwithinfo clone split splittype create creategroup createcart creategraph createdistgraph "
+        "createdistgraphadjacent createintercomm merge sub spawn spawnmultiple accept connect"
+    ),
 }
+WINDOW = "window"  # the kind of what opens a window, or synchronises one; what moves data through it is of these kinds:
+MOVES = ("put", "get", "accumulate")
+KINDS = {name: kind for kind, names in BY_KIND.items() for name in names.split()}
+PREFIXES = ("grouped_", "neighbor_", "sparse_")
+SUFFIXES = (
+    *("_", "_async", "_init", "_autograd", "_inplace", "_coalesced", "_object_list", "_object", "_list", "_base"),
+    *("_into_tensor", "_tensor", "_single"),
+)
+
+PREFIX = {"mpi4py": "comm", "torch": "dist", "horovod": "hvd"}
+LIMIT = 10_000  # events of one rank in one run; later calls are counted, not recorded
+USED = struct.Struct("<Q")  # what a log begins with: how many bytes of it have been written
 
 
 class Call(TypedDict):
-    """What the log holds of a call when it begins.
+    """What is known of a call when it begins.
 
-    op: its name in the library; kind: its canonical name. line: of the student's cell. peer: the root, or the other
-    rank. ranks: in the communicator. bytes, dtype, value: see `course.watch.payload`. start: seconds since the run
-    began.
+    op: its name in the library; kind: its canonical name, or "other". line: of the student's cell. peer: the root, or
+    the rank at the other end of a message; source: whom a call that also sends receives from. tag: of a message.
+    reduction: its name. members: of the communicator or group, in its order. These are all numbers of ranks of the run,
+    and None for a rank that is none of them, or is not known. bytes, dtype: of what this rank sends, see
+    `course.watch.payload`. values: the numbers that it puts in, where they are few.
+    start: seconds since the run began.
     """
 
     library: str
@@ -69,28 +65,46 @@ class Call(TypedDict):
     kind: str
     line: int | None
     peer: int | None
+    source: int | None
+    tag: int | None
     reduction: str | None
-    ranks: int | None
+    members: list[int | None] | None
     bytes: int | None
     dtype: str | None
-    value: float | None
+    values: list[float | None] | None
     start: float
 
 
 class Event(Call):
     """A call as `read_log` returns it.
 
-    end: seconds since the run began; None: not complete. failed: whether it raised. state: "called" (has not returned),
-    "under way" (has returned, its operation goes on), "awaited" (the rank waits for it) or "done".
+    received: bytes of the message that came. results: the numbers that came out of a reduction, where they are few.
+    waited: when the rank began to wait, in seconds since the run began: at the start, or later for an operation that
+    goes on after its call; None: not yet. end: likewise; None: not complete. failed: whether it raised. state: "called"
+    (has not returned), "under way" (has returned, its operation goes on), "awaited" (the rank waits for it) or "done".
     """
 
+    received: int | None
+    results: list[float | None] | None
+    waited: float | None
     end: float | None
     failed: bool
     state: str
 
 
-KEYS = frozenset(Call.__annotations__)
-LIMIT = 10_000  # events of one rank in one run; later calls are counted, not recorded
+class Description(TypedDict):
+    """What a log says once for all calls that are alike. group: number of its members in the log."""
+
+    library: str
+    op: str
+    line: int | None
+    peer: int | None
+    source: int | None
+    tag: int | None
+    reduction: str | None
+    group: int | None
+    bytes: int | None
+    dtype: str | None
 
 
 class DamagedLog(Exception):
@@ -99,10 +113,14 @@ class DamagedLog(Exception):
 
 def kind_of(operation: str) -> str:
     """Canonical name of `operation`, e.g. ``allreduce`` for ``Iallreduce``, ``all_reduce`` or ``allreduce_async_``."""
-    name = operation.lower().removesuffix("_").removesuffix("_async").removesuffix("_")
-    if name not in KINDS and name[:1] == "i":
-        name = name[1:]
-    return KINDS.get(name, "other")
+    name = operation.removeprefix("Win.").lower().lstrip("_")
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    while stripped := next((suffix for suffix in SUFFIXES if name.endswith(suffix)), ""):
+        name = name.removesuffix(stripped)
+    name = name.replace("_", "")
+    kind = KINDS.get(name) or KINDS.get(name.removeprefix("i"), "other")
+    return WINDOW if operation.startswith("Win.") and kind not in MOVES else kind
 
 
 def in_cell(filename: str) -> bool:
@@ -110,146 +128,77 @@ def in_cell(filename: str) -> bool:
     return filename.startswith(("<cell ", "<ipython-input")) or f"{os.sep}ipykernel_" in filename
 
 
-class Recorder:
-    """Logs the communication calls of one rank: one JSON line when a call starts, and one when it ends.
-
-    log: path of the file, which is overwritten. zero: when the run began, by time.time(), the same for all ranks.
-    """
-
-    def __init__(self, log: str, zero: float) -> None:
-        self.began = time.perf_counter() - (time.time() - zero)
-        self.count = 0
-        self.depth = 0
-        self.file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-
-    def close(self) -> None:
-        """Close the log."""
-        os.close(self.file)
-
-    def start(self, library: str, operation: str, **about: Any) -> int:
-        """Log that a call begins. Returns its number, or -1 if it is inside another call or beyond the limit."""
-        self.depth += 1
-        if self.depth > 1:
-            return -1
-        self.count += 1
-        if self.count > LIMIT:
-            return -1
-        event = {"library": library, "op": operation, "kind": kind_of(operation), "line": calling_line(), **about}
-        event["start"] = time.perf_counter() - self.began
-        os.write(self.file, json.dumps(event).encode() + b"\n")
-        return self.count - 1
-
-    def leave(self) -> None:
-        """Note that the call returned to the student's code; an asynchronous one may still be under way."""
-        self.depth -= 1
-
-    def end(self, number: int, failed: bool = False) -> None:
-        """Log that call `number` is complete, or that it raised."""
-        if number >= 0:
-            end = b'{"of": %d, "end": %.9f%s}\n'
-            os.write(
-                self.file, end % (number, time.perf_counter() - self.began, b', "failed": true' if failed else b"")
-            )
-
-    def returned(self, number: int) -> None:
-        """Log that call `number` returned while its operation goes on."""
-        self.mark(number, b"under way")
-
-    def waits(self, number: int) -> None:
-        """Log that the rank now waits for call `number`, which returned earlier."""
-        self.mark(number, b"awaited")
-
-    def mark(self, number: int, state: bytes) -> None:
-        """Log a new state of call `number`."""
-        if number >= 0:
-            os.write(self.file, b'{"of": %d, "state": "%s"}\n' % (number, state))
-
-    def wrap(self, library: str, operation: str, function: Callable, about: Callable, later: Callable) -> Callable:
-        """A function that calls `function` and records the call.
-
-        about(args, kwargs) returns what `Call` says of peer, reduction, ranks and payload; if it raises, they are None.
-        If the operation goes on after the call, later(result, number) returns a result whose completion is recorded;
-        else None.
-        """
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            number = self.start(library, operation, **(known_of(about, args, kwargs) if self.depth == 0 else {}))
-            try:
-                result = function(*args, **kwargs)
-            except BaseException:
-                self.end(number, failed=True)
-                raise
-            finally:
-                self.leave()
-            watched = later(result, number) if number >= 0 else result
-            if watched is not None:
-                self.returned(number)
-                return watched
-            self.end(number)
-            return result
-
-        return named(call, f"{PREFIX[library]}.{operation}")
-
-
-UNKNOWN = {"peer": None, "reduction": None, "ranks": None, "bytes": None, "dtype": None, "value": None}
-
-
-def known_of(about: Callable, args: tuple, kwargs: dict) -> dict[str, Any]:
-    """What `about` knows of a call's arguments, as JSON can hold it. Arguments that are wrong are the call's matter."""
+def log_size(path: str) -> int:
+    """How much has been written to a log; -1 if there is none yet."""
     try:
-        known = about(args, kwargs)
-        peer = known["peer"]
-        return {**known, "peer": None if peer is None else operator.index(peer)}
-    except Exception:
-        return UNKNOWN
-
-
-PREFIX = {"mpi4py": "comm", "torch": "dist", "horovod": "hvd"}
-
-
-def named(function: Callable, name: str) -> Callable:
-    """Rename `function` in tracebacks, so that a report of a hang says which operation a rank waits in."""
-    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
-    return function
-
-
-def calling_line() -> int | None:
-    """The line of the notebook cell that the current call comes from; None if it comes from no cell."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        if in_cell(frame.f_code.co_filename):
-            return frame.f_lineno
-        frame = frame.f_back
-    return None
+        with open(path, "rb") as file:
+            return USED.unpack(file.read(USED.size))[0]
+    except (FileNotFoundError, struct.error):
+        return -1
 
 
 def read_log(path: str) -> list[Event]:
-    """The events of a log, in the order of the calls.
+    """The events of a log, in the order of the calls; a missing file has none.
 
-    Drops a line that a killed process left half-written. A missing file has no events. Raises DamagedLog for a file
-    that no `Recorder` wrote.
+    Raises DamagedLog for a file that no `Recorder` wrote.
     """
-    events: list[Event] = []
     try:
-        with open(path) as file:
-            lines = file.readlines()
+        with open(path, "rb") as file:
+            data = file.read()
     except FileNotFoundError:
-        return events
-    for line in lines:
+        return []
+    used = USED.unpack_from(data)[0] if len(data) >= USED.size else 0
+    reader = Reader()
+    for line in data[USED.size : used].splitlines():
         try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        try:
-            if "of" in entry:
-                events[entry.pop("of")].update(entry if "state" in entry else {**entry, "state": "done"})
-                continue
-            known = entry.keys() == KEYS and entry["library"] in PREFIX and isinstance(entry["op"], str)
-        except (AttributeError, LookupError, TypeError):
-            known = False
-        if not known:
-            raise DamagedLog(
-                f"The record of what a rank communicates was written by something else: {line[:80].strip()}"
-            )
-        events.append({**entry, "end": None, "failed": False, "state": "called"})
-    return events
+            what, *rest = json.loads(line)
+            getattr(reader, f"_{what}")(*rest)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            shown = line[:80].decode(errors="replace")
+            raise DamagedLog(f"The record of what a rank communicates was written by something else: {shown}") from None
+    return reader.events
+
+
+class Reader:
+    """Reads the lines of a log one by one. Its methods raise LookupError, TypeError or ValueError for a wrong one."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.groups: list[list[int | None]] = []
+        self.known: list[Description] = []
+
+    def _group(self, members: list[int | None]) -> None:
+        self.groups.append(members)
+
+    def _call(self, known: Description) -> None:
+        if known.keys() != Description.__annotations__.keys() or known["library"] not in PREFIX:
+            raise ValueError("not a description")
+        self.known.append(known)
+
+    def _start(self, number: int, start: float, values: list | None = None) -> None:
+        known: dict[str, Any] = {**self.known[index(number)]}
+        group = known.pop("group")
+        known |= {"kind": kind_of(known["op"]), "members": None if group is None else self.groups[index(group)]}
+        end = {"received": None, "results": None, "waited": start, "end": None, "failed": False, "state": "called"}
+        self.events.append({**known, "values": values, "start": start, **end})
+
+    def _return(self, number: int) -> None:
+        self.events[index(number)] |= {"waited": None, "state": "under way"}
+
+    def _wait(self, number: int, at: float) -> None:
+        event = self.events[index(number)]
+        event |= {"waited": at if event["waited"] is None else event["waited"], "state": "awaited"}
+
+    def _end(self, number: int, at: float, more: dict | None = None) -> None:
+        more = more or {}
+        if more.keys() - Event.__annotations__.keys():
+            raise ValueError("not an event's")
+        known = {name: value for name, value in more.items() if value is not None}
+        self.events[index(number)] |= {**known, "end": at, "state": "done"}
+
+
+def index(number: Any) -> int:
+    """A number as an index. Raises ValueError if it is negative, TypeError if it is none."""
+    if number < 0:
+        raise ValueError("negative")
+    return number

@@ -1,7 +1,7 @@
 """Puts the recorder in place during a run, and takes it away afterwards.
 
-Replaces ``MPI.COMM_WORLD`` by a watched communicator, and the functions of torch.distributed and Horovod in each of
-their modules that holds them.
+Replaces what mpi4py's module, torch.distributed and Horovod hold by watched communicators, classes and functions, in
+each module that holds them.
 """
 
 from __future__ import annotations
@@ -10,35 +10,47 @@ import copyreg
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from course.watch.communicators import watched_communicators
-from course.watch.events import Recorder
-from course.watch.functions import watch_horovod, watch_torch
+from course.watch.communicators import WatchedCommunicators
+from course.watch.horovod_calls import watch_horovod
+from course.watch.recorder import Recorder
+from course.watch.torch_calls import WatchedTorch
+from course.watch.windows import watched_windows
 
 
 @contextmanager
-def recording(log: str, communicator: Any, zero: float) -> Iterator[Any]:
+def recording(log: str, communicator: Any, zero: float, unfinished: list[Any]) -> Iterator[Any]:
     """Record this rank's communication until the block ends. Gives a watched copy of `communicator`.
 
-    torch.distributed and Horovod are recorded only if they are already imported.
+    unfinished: takes requests that are still under way then. torch.distributed and Horovod are recorded only if they
+    are already imported.
     """
     recorder = Recorder(log, zero)
     try:
-        communicators = watched_communicators(recorder)
-        with patched(recorder, communicators):
-            yield communicators(communicator)
-            communicators.settle()
+        communicators = WatchedCommunicators(recorder, communicator)
+        try:
+            with patched(recorder, communicators, communicator.size):
+                yield communicators.of(communicator)
+                communicators.requests.settle()
+        finally:
+            unfinished.extend(communicators.requests.pending.values())
     finally:
         recorder.close()
 
 
 @contextmanager
-def patched(recorder: Recorder, communicators: Any) -> Iterator[None]:
-    """Replace the libraries' functions by watched ones, and restore them at the end."""
+def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int) -> Iterator[None]:
+    """Replace the libraries' functions by watched ones, and restore them at the end. ranks: how many the run has."""
     from mpi4py import MPI
 
     undo: list[tuple[Any, str, Any]] = []
+
+    def put(owner: Any, name: str, new: Any) -> None:
+        # As it is there: by getattr, a class gives a method of C++ without what binds it to an instance.
+        undo.append((owner, name, vars(owner).get(name)))
+        setattr(owner, name, new)
 
     def replace(package: str, watched: Mapping[Callable, Callable]) -> None:
         by_identity = {id(function): new for function, new in watched.items()}
@@ -47,20 +59,56 @@ def patched(recorder: Recorder, communicators: Any) -> Iterator[None]:
             if name == package or name.startswith(inside):
                 for attribute, value in list(vars(module).items()):
                     if id(value) in by_identity:
-                        undo.append((module, attribute, value))
-                        setattr(module, attribute, by_identity[id(value)])
+                        put(module, attribute, by_identity[id(value)])
 
-    undo.append((MPI, "COMM_WORLD", MPI.COMM_WORLD))
-    MPI.COMM_WORLD = communicators(MPI.COMM_WORLD)
-    copyreg.dispatch_table.update(communicators.reducers)
+    windows = watched_windows(recorder, communicators.ranks, communicators.requests)
+    classes = {**communicators.requests.names, "Win": windows}
+    pickled = {watched.plain for watched in [*classes.values(), *communicators.classes.values()]}
+    copyreg.dispatch_table.update(dict.fromkeys(pickled, partial(reduced, MPI.COMM_WORLD)))
+    put(MPI, "COMM_WORLD", communicators.of(MPI.COMM_WORLD))
+    for name, watched in classes.items():
+        put(MPI, name, watched)
     try:
         if "torch.distributed" in sys.modules:
-            replace("torch.distributed", watch_torch(recorder))
+            torch_calls = WatchedTorch(recorder)
+            replace("torch.distributed", torch_calls.functions)
+            for owner, name, method in torch_calls.methods:
+                put(owner, name, method)
         if "horovod.torch" in sys.modules:
-            replace("horovod", watch_horovod(recorder))
+            replace("horovod", watch_horovod(recorder, ranks))
         yield
     finally:
-        for communicator in communicators.reducers:
-            copyreg.dispatch_table.pop(communicator, None)
-        for module, attribute, value in reversed(undo):
-            setattr(module, attribute, value)
+        for kind in pickled:
+            copyreg.dispatch_table.pop(kind, None)
+        for owner, name, value in reversed(undo):
+            if value is None:
+                delattr(owner, name)  # it is inherited
+            else:
+                setattr(owner, name, value)
+
+
+def reduced(world: Any, instance: Any) -> str | tuple:
+    """For pickle, which looks for classes and constants of mpi4py by their names, and finds the watched ones there.
+
+    world: the communicator that COMM_WORLD was before.
+    """
+    from mpi4py import MPI
+
+    if instance is world or instance is MPI.COMM_WORLD:
+        return constant, ("COMM_WORLD",)
+    plain = getattr(type(instance), "plain", type(instance))
+    found = plain.__reduce__(instance)  # a constant's name, or what makes a copy of a constant
+    return found if isinstance(found, str) else (copied, (plain.__name__, plain is not type(instance), found[1][1]))
+
+
+def constant(name: str) -> Any:
+    """What mpi4py has under a name now, watched or not."""
+    from mpi4py import MPI
+
+    return getattr(MPI, name)
+
+
+def copied(name: str, watched: bool, original: Any) -> Any:
+    """A copy, of a class of mpi4py's. watched: of the class that takes its place, or of the original's own."""
+    found = type(original) if watched and hasattr(original, "plain") else constant(name)
+    return (found if watched else getattr(found, "plain", found))(original)

@@ -1,21 +1,27 @@
-"""Describes what a communication call sends: bytes, type, and the value if it is a single number."""
+"""Describes what a communication call sends: bytes, type, and the numbers in it where they are few."""
 
 from __future__ import annotations
 
+import functools
 import pickle
-from collections.abc import Callable
-from typing import Any, TypedDict
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
 
 
-class Payload(TypedDict):
-    """What a call sends. bytes: None if it cannot be told. value: if it is a single number."""
+class Payload(NamedTuple):
+    """What a call sends. bytes: None if it cannot be told. values: the numbers, if they are at most FEW; a number that
+    JSON cannot hold is None."""
 
     bytes: int | None
     dtype: str | None
-    value: float | None
+    values: list[float | None] | None
 
 
+FEW = 8
 LARGEST = 2**63  # beyond it, integers are not kept
+NOTHING, EMPTY = Payload(None, None, None), Payload(0, None, None)
+FORMATS = {"d": "float64", "f": "float32", "i": "int32", "l": "int64", "q": "int64"}  # of buffers, by struct's letters
 
 
 def describe(payload: Any) -> Payload:
@@ -33,80 +39,116 @@ def describe_buffer(payload: Any, vector: bool = False) -> Payload:
 
 
 def quietly(describing: Callable[..., Payload], *args: Any) -> Payload:
-    """What `describing` gives; nothing but None if it raises."""
+    """What `describing` gives; NOTHING if it raises."""
     try:
         return describing(*args)
     except Exception:
-        return {"bytes": None, "dtype": None, "value": None}
+        return NOTHING
 
 
 def described(payload: Any) -> Payload:
     """See `describe`. Raises what the payload raises when it is asked about itself."""
+    kind = type(payload)
+    if kind is float:
+        return Payload(8, "float", [payload if isfinite(payload) else None])
     if payload is None:
-        return {"bytes": 0, "dtype": None, "value": None}
+        return EMPTY
     if isinstance(payload, bool):
-        return {"bytes": 1, "dtype": "bool", "value": payload}
-    if isinstance(payload, (int, float)):
-        return {"bytes": 8, "dtype": type(payload).__name__, "value": number(payload)}
+        return Payload(1, "bool", [int(payload)])
+    if isinstance(payload, (int, float)) and not hasattr(payload, "dtype"):
+        return Payload(8, kind.__name__, [number(payload)])
     if hasattr(payload, "dtype") and hasattr(payload, "nbytes"):
-        single = payload.numel() == 1 if hasattr(payload, "numel") else payload.size == 1
-        dtype = str(payload.dtype).removeprefix("torch.")
-        return {"bytes": int(payload.nbytes), "dtype": dtype, "value": number(payload.item()) if single else None}
+        return Payload(int(payload.nbytes), name_of(payload.dtype), numbers(payload))
     if isinstance(payload, (list, tuple)) and payload and all(hasattr(part, "dtype") for part in payload):
         parts = [described(part) for part in payload]
-        value = parts[0]["value"] if len(parts) == 1 else None
-        return {"bytes": sum(part["bytes"] for part in parts), "dtype": parts[0]["dtype"], "value": value}
-    return {"bytes": len(pickle.dumps(payload)), "dtype": type(payload).__name__, "value": None}
+        values = [each for part in parts for each in part.values or [None] * (FEW + 1)]
+        return Payload(sum(part.bytes for part in parts), parts[0].dtype, values if len(values) <= FEW else None)
+    return Payload(len(pickle.dumps(payload)), kind.__name__, None)
 
 
 def described_buffer(payload: Any, vector: bool) -> Payload:
     """See `describe_buffer`. Raises what the payload raises when it is asked about itself."""
+    if hasattr(payload, "dtype") and hasattr(payload, "nbytes"):
+        return described(payload)
     from mpi4py import MPI
 
     buffer, *rest = payload if isinstance(payload, (list, tuple)) else (payload,)
     if buffer is None:
-        return {"bytes": 0, "dtype": None, "value": None}
+        return EMPTY
     counts, datatype = [part for part in rest if not isinstance(part, (MPI.Datatype, str))], None
     if len(counts) < len(rest):
         datatype = rest[-1] if isinstance(rest[-1], MPI.Datatype) else MPI.Datatype.fromcode(rest[-1])
-    about = described(buffer) if hasattr(buffer, "dtype") else {"dtype": type(buffer).__name__, "value": None}
+    about = described(buffer) if hasattr(buffer, "dtype") else in_memory(buffer)
     if not counts or counts[0] is None:
-        return {**about, "bytes": MPI.buffer(buffer).nbytes}
-    count = counts[0]
+        return about._replace(bytes=MPI.buffer(buffer).nbytes)
+    count, displaced = counts[0], len(counts) > 1
     if isinstance(count, tuple) and (not vector or hasattr(count[0], "__len__")):
-        count = count[0]  # and a displacement, or displacements
+        count, displaced = count[0], True
     items = sum(map(int, count)) if hasattr(count, "__len__") else int(count)
     width = datatype.Get_size() if datatype else memoryview(buffer).itemsize
-    return {**about, "bytes": items * width, "value": about["value"] if items == 1 else None}
+    known = about.values is not None and not displaced and width * len(about.values) == about.bytes
+    return about._replace(bytes=items * width, values=about.values[:items] if known else None)
+
+
+@functools.cache
+def name_of(dtype: Any) -> str:
+    """The name of a type of numbers; numpy takes two microseconds to make it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def in_memory(buffer: Any) -> Payload:
+    """Describe what gives a buffer and is neither array nor tensor."""
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        return Payload(None, type(buffer).__name__, None)
+    letter = view.format.lstrip("@=<")
+    if letter not in FORMATS or view.ndim != 1 or view.nbytes > FEW * view.itemsize:
+        return Payload(view.nbytes, FORMATS.get(letter, type(buffer).__name__), None)
+    return Payload(view.nbytes, FORMATS[letter], [number(each) for each in view.cast("B").cast(letter).tolist()])
+
+
+def numbers(array: Any) -> list[float | None] | None:
+    """The numbers of a tensor or an array; None if they are many."""
+    count = array.numel() if hasattr(array, "numel") else array.size
+    if count == 1:
+        return [number(array.item())]
+    if count > FEW:
+        return None
+    return [number(each) for each in array.reshape(-1).tolist()]
 
 
 def number(value: Any) -> float | None:
-    """A number as JSON can hold it; None for what is complex or too large."""
-    if isinstance(value, (bool, int)):
-        return value if abs(value) < LARGEST else None
+    """A number as JSON can hold it; None for what is complex, too large, or not finite."""
+    if isinstance(value, int):
+        return int(value) if abs(value) < LARGEST else None
     try:
-        return float(value)
+        value = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
+    return value if isfinite(value) else None
 
 
 ALIASES = {
-    **dict.fromkeys(
-        ("sendobj", "sendbuf", "obj", "tensor", "tensors", "input", "input_list", "object_list"), "payload"
-    ),
-    **dict.fromkeys(("root", "dest", "source", "dst", "src", "root_rank"), "peer"),
-    **dict.fromkeys(("recvbuf", "output", "output_tensor"), "out"),
+    **dict.fromkeys(("sendobj", "sendbuf", "obj", "tensor", "tensors", "input", "input_list"), "payload"),
+    **dict.fromkeys(("object_list", "input_tensor", "input_tensors", "input_tensor_list", "self"), "payload"),
+    **dict.fromkeys(("scatter_list", "scatter_object_input_list"), "payload"),
+    **dict.fromkeys(("dst", "src", "root_rank"), "peer"),
+    **dict.fromkeys(("group_dst", "group_src"), "place"),
+    **dict.fromkeys(("recvbuf", "output", "output_tensor", "output_tensors", "gather_list"), "out"),
+    "sendtag": "tag",
+    "reduceOp": "op",
 }
 
 
-def flat(table: dict) -> dict[str, tuple[str, ...]]:
-    """A table of argument names with one entry per operation, from one by groups of operations."""
-    return {operation: names for operations, names in table.items() for operation in operations}
+def flat(table: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """The names of each operation's arguments, from a table by operations, both with spaces between them."""
+    return {operation: tuple(names.split()) for operations, names in table.items() for operation in operations.split()}
 
 
-def bound(names: tuple[str, ...], args: tuple, kwargs: dict) -> dict:
-    """Arguments by our names, whether they were passed by position or by the library's names."""
-    return {
-        **dict(zip(names, args, strict=False)),
-        **{ALIASES.get(name, name): value for name, value in kwargs.items()},
-    }
+def bound(names: Sequence[str], args: tuple, kwargs: dict) -> dict:
+    """Arguments by our names, whether they were passed by position or by the library's names; `buf` is the first."""
+    if not kwargs:
+        return dict(zip(names, args, strict=False))
+    named = {names[0] if name == "buf" else ALIASES.get(name, name): value for name, value in kwargs.items()}
+    return {**dict(zip(names, args, strict=False)), **named}

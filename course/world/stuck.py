@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 
-from course.watch.events import DamagedLog, read_log
+from course.watch.events import DamagedLog, log_size, read_log
 
 
 class StallDetector:
@@ -21,7 +20,7 @@ class StallDetector:
 
     def stalled(self, logs: list[str]) -> bool:
         """Whether these logs have not changed for `stall` seconds, and all of their ranks wait. To be called often."""
-        sizes = [os.path.getsize(log) if os.path.exists(log) else -1 for log in logs]
+        sizes = [log_size(log) for log in logs]
         now = time.monotonic()
         if sizes != self.sizes:
             self.sizes, self.last_change = sizes, now

@@ -21,6 +21,7 @@ from typing import Any, TypedDict
 import cloudpickle
 
 from course.ports import free_port
+from course.processes.mpi import cores, wait_awake
 from course.watch.events import in_cell
 from course.watch.patches import recording
 from course.world.output import limited_output
@@ -75,6 +76,8 @@ class SubWorld:
         here = [rank for rank, node in enumerate(nodes) if node == nodes[self.comm.rank]]
         master, port = self.comm.bcast((host, free_port()))
         self.set_environment(here.index(self.comm.rank), len(here), master, port)
+        # Horovod waits in a thread of its own, so that each of its ranks may need two cores.
+        wait_awake(len(here) * (2 if plan.init == "horovod" else 1) <= cores())
         if "horovod.torch" in sys.modules:
             self.name_ranks_to_horovod()
         if plan.init == "torch":
@@ -130,24 +133,22 @@ class SubWorld:
             sys.modules["horovod.torch"].shutdown()
         if "torch.distributed" in sys.modules and sys.modules["torch.distributed"].is_initialized():
             sys.modules["torch.distributed"].destroy_process_group()
+        wait_awake(False)
 
     def call(self, function: Callable, args: tuple, zero: float) -> Any:
         """Call ``function(*args)`` with placeholders filled in, and record it if the plan says so."""
         from mpi4py import MPI
 
+        # MPI may still write to the buffers of requests that are not complete, so these must live on.
+        unfinished = vars(shell()).setdefault("lockstep_unfinished", [])
         with ExitStack() as stack:
             stack.enter_context(limited_output())
             comm = self.comm
             if self.plan.log:
                 log = self.plan.log.format(rank=MPI.COMM_WORLD.rank)
-                comm = stack.enter_context(recording(log, comm, zero))
+                comm = stack.enter_context(recording(log, comm, zero, unfinished))
             values = {Placeholder.COMM: comm, Placeholder.RANK: comm.rank, Placeholder.SIZE: comm.size}
-            try:
-                return function(*(values.get(arg, arg) if isinstance(arg, Placeholder) else arg for arg in args))
-            finally:
-                if self.plan.log and type(comm).unfinished:
-                    # MPI may still write to the buffers of these requests, so the requests must live on.
-                    vars(shell()).setdefault("lockstep_unfinished", []).extend(type(comm).unfinished)
+            return function(*(values.get(arg, arg) if isinstance(arg, Placeholder) else arg for arg in args))
 
 
 def describe_error(error: BaseException) -> ErrorReport:

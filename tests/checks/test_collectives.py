@@ -5,27 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from made_events import event
 
 from autograde.contract.calls import calls_apart, described, nothing_starts_or_ends
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import settle
-from autograde.verdicts.collectives import deadlock, left_running, one_allreduce, unequal_sizes, wrong_group
+from autograde.verdicts.collectives import (
+    deadlock,
+    group_sizes,
+    left_running,
+    one_allreduce,
+    unequal_sizes,
+    wrong_group,
+)
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.numbers import on_all
-
-
-def event(kind: str = "allreduce", **about) -> dict:
-    """One event of a run, as `course.watch.events` records it."""
-    plain = {
-        "library": "mpi4py",
-        "op": kind,
-        "kind": kind,
-        "reduction": "SUM",
-        "bytes": 8,
-        "dtype": "float",
-        "value": 1.0,
-    }
-    return {**plain, "peer": None, "ranks": 2, "start": 0.0, "end": 0.1, "line": 7, **about}
 
 
 def keys(findings: list) -> list[str]:
@@ -36,6 +30,10 @@ def keys(findings: list) -> list[str]:
 def test_one_reduction_on_each_rank_is_what_is_due():
     assert one_allreduce("mpi4py", [[event()], [event()]]) == []
     assert one_allreduce("mpi4py", [[]]) == [], "a single rank may leave it out"
+
+
+def test_that_nobody_communicates_is_not_said_where_all_ranks_know_the_result():
+    assert keys(one_allreduce("mpi4py", [[], []], right=True)) == ["unseen-communication"]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +47,7 @@ def test_one_reduction_on_each_rank_is_what_is_due():
         ("other-library", [event(library="torch")]),
         ("not-waited-for", [event(end=None)]),
         ("float32", [event(dtype="float32", bytes=4)]),
-        ("too-many-bytes", [event(bytes=80, value=None)]),
+        ("too-many-bytes", [event(bytes=80, values=None)]),
     ],
 )
 def test_another_way_to_communicate_has_its_finding(key, events):
@@ -57,8 +55,8 @@ def test_another_way_to_communicate_has_its_finding(key, events):
 
 
 def test_a_call_on_more_ranks_than_take_part_is_the_wrong_group():
-    assert keys(wrong_group(2, [[event(ranks=4)], []])) == ["world-not-comm"]
-    assert wrong_group(2, [[event()], [event(ranks=None)]]) == []
+    assert keys(wrong_group(2, group_sizes([[event(members=[0, None, 1, None])], []]))) == ["world-not-comm"]
+    assert wrong_group(2, group_sizes([[event()], [event(members=None)]])) == []
 
 
 def test_ranks_that_leave_a_collective_out_are_named():

@@ -14,11 +14,12 @@ import pytest
 
 from course.world import COMM, World
 
+# Of `spawn`, which starts other programs again and again, one class.
 MODULES = (
     "attributes cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj cco_obj_inter cco_pr_buf "
-    "cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo dynproc exceptions grequest group "
-    "msgspec msgzero objmodel p2p_buf p2p_buf_matched p2p_obj p2p_obj_matched pickle request status subclass threads "
-    "util_pkl5 win"
+    "cco_pr_ngh_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo dynproc exceptions grequest group io "
+    "msgspec msgzero objmodel p2p_buf p2p_buf_matched p2p_buf_part p2p_obj p2p_obj_matched pack pickle request "
+    "rma rma_nb spawn.TestSpawnSingleWorld status subclass threads util_pkl5 win"
 )
 TYPES = {"?", "i", "d", "g", "D"}  # of arrays: a truth value, integers, numbers, long ones, complex ones
 

@@ -51,41 +51,60 @@ class Awkward:
     ],
 )
 def test_a_buffer_has_the_size_that_is_sent(payload, size):
-    assert describe_buffer(payload)["bytes"] == size
+    assert describe_buffer(payload).bytes == size
 
 
 @pytest.mark.parametrize(
     "counts", [([1, 2, 3],), ((1, 2, 3),), (([1, 2, 3], [0, 1, 3]), MPI.DOUBLE), ((1, 2, 3), (0, 1, 3), MPI.DOUBLE)]
 )
 def test_a_buffer_with_a_count_for_each_rank_has_their_sum(counts):
-    assert describe_buffer([EIGHT, *counts], vector=True)["bytes"] == 48
+    assert describe_buffer([EIGHT, *counts], vector=True).bytes == 48
 
 
 @pytest.mark.parametrize(
-    ("payload", "value"),
+    ("payload", "values"),
     [
-        (True, True),
-        (3, 3),
-        (2**70, None),
-        (float("inf"), float("inf")),
+        (True, [True]),
+        (3, [3]),
+        (2**70, [None]),
+        (float("inf"), [None]),
         (1j, None),
-        (np.longdouble(3), 3.0),
-        (np.array([2], np.longdouble), 2.0),
-        (np.array([1 + 2j]), None),
-        (np.float16(2), 2.0),
-        (np.array([2**63], np.uint64), None),
-        (torch.tensor(2.0, dtype=torch.bfloat16), 2.0),
-        ([torch.tensor(4)], 4),
-        (torch.ones(2), None),
+        (np.longdouble(3), [3.0]),
+        (np.array([2], np.longdouble), [2.0]),
+        (np.array([1 + 2j]), [None]),
+        (np.float16(2), [2.0]),
+        (np.array([2**63], np.uint64), [None]),
+        (np.arange(8).reshape(2, 4), [0, 1, 2, 3, 4, 5, 6, 7]),
+        (np.arange(9), None),
+        (torch.tensor(2.0, dtype=torch.bfloat16), [2.0]),
+        ([torch.tensor(4)], [4]),
+        ([torch.tensor(4), torch.tensor([5.0, float("nan")])], [4, 5.0, None]),
+        (torch.ones(2, requires_grad=True).t(), [1.0, 1.0]),
         (torch.ones(1, device="meta"), None),
         (Awkward(), None),
         (lambda: 0, None),
     ],
 )
-def test_a_single_number_is_noted_or_left_out_and_can_be_logged(payload, value):
+def test_few_numbers_are_noted_or_left_out_and_can_be_logged(payload, values):
     for about in (describe(payload), describe_buffer(payload)):
-        assert json.loads(json.dumps(about)) == about
-    assert describe(payload)["value"] == value
+        assert json.loads(json.dumps(about)) == [*about]
+    assert describe(payload).values == values
+
+
+@pytest.mark.parametrize(
+    ("payload", "dtype", "values"),
+    [
+        (array.array("d", [1, 2]), "float64", [1.0, 2.0]),
+        (array.array("f", [0.5]), "float32", [0.5]),
+        ((ctypes.c_int * 2)(3, 4), "int32", [3, 4]),
+        (bytearray(8), "bytearray", None),
+        ([bytearray(8), MPI.DOUBLE], "bytearray", None),
+        ([EIGHT, 2], "float64", [0.0, 1.0]),
+        ([EIGHT, (2, 1), MPI.DOUBLE], "float64", None),
+    ],
+)
+def test_numbers_in_other_buffers_are_noted_where_it_is_certain_which_are_sent(payload, dtype, values):
+    assert describe_buffer(payload)[1:] == (dtype, values)
 
 
 def test_what_is_sent_and_cannot_be_described_arrives(world: World):
@@ -101,4 +120,4 @@ def test_what_is_sent_and_cannot_be_described_arrives(world: World):
     outcome = world.attempt(send_all, COMM, size=2)
     assert outcome.results == [[4.0, 2.0, True, True, True, "text"]] * 2, outcome.report
     assert [event["bytes"] for event in outcome.events[0]][-2:] == [16, 19]
-    assert outcome.events[0][-1]["peer"] == 1
+    assert outcome.events[0][-1]["peer"] == outcome.events[0][-1]["source"] == 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from student_cells import call, cell
 
-from course.watch.events import KEYS, DamagedLog, kind_of, read_log
+from course.watch.events import USED, DamagedLog, Description, kind_of, log_size, read_log
+from course.watch.recorder import LIMIT, Log, Recorder, said
 from course.world import COMM
 
 MPI_CALLS = cell(
@@ -57,9 +59,11 @@ def test_each_call_of_mpi4py_is_an_event_with_bytes_peer_and_line(world):
         ("Ibarrier", "barrier", 0, None, None, 18),
         ("Allreduce", "allreduce", 16, None, "SUM", 21),
     ]
-    assert seen(world.events[2], "op", "peer")[7] == ("Recv", 0)
-    assert [event["ranks"] for event in world.events[1]] == [3] * 10
-    assert [rank[0]["value"] for rank in world.events] == [0.0, 1.0, 2.0]
+    assert seen(world.events[2], "op", "peer", "bytes", "received", "tag")[7] == ("Recv", 0, 0, 32, 0)
+    assert all(event["members"] == [0, 1, 2] for event in world.events[1])
+    assert [rank[0]["values"] for rank in world.events] == [[0.0], [1.0], [2.0]]
+    assert [rank[0]["results"] for rank in world.events] == [[3.0]] * 3
+    assert [seen(rank, "values", "results")[-1] for rank in world.events] == [([1.0, 1.0], [3.0, 3.0])] * 3
 
 
 def test_a_request_ends_when_it_is_waited_for_and_else_never(world):
@@ -102,7 +106,7 @@ def test_calls_of_torch_distributed_are_events(world):
     assert seen(world.events[1], "op")[5:] == [("all_gather_object",), ("barrier",)], "calls inside calls do not count"
     assert world.events[1][0]["reduction"] == "MAX"
     assert world.events[1][1]["peer"] == 1
-    assert world.events[1][2]["value"] == 2.5
+    assert seen(world.events[1], "values", "results")[2] == ([2.5], [5.0])
     assert [event["end"] is None for event in world.events[1][2:5]] == [False, True, False]
 
 
@@ -131,6 +135,7 @@ def test_calls_of_horovod_are_events_and_its_default_is_an_average(world):
     ]
     assert [event["end"] is None for event in world.events[0]] == [False, False, False, True, False]
     assert world.events[0][4]["peer"] == 1
+    assert seen(world.events[0], "values", "results", "members")[2] == ([1.0, 1.0], [2.0, 2.0], [0, 1])
 
 
 def test_the_libraries_are_as_before_when_a_run_is_over(world):
@@ -141,13 +146,15 @@ def test_the_libraries_are_as_before_when_a_run_is_over(world):
         from mpi4py import MPI
 
         def f():
-            return type(MPI.COMM_WORLD).__module__, dist.all_reduce.__module__, hvd.allreduce.__module__
+            functions = dist.all_reduce, dist.Work.wait, dist.ProcessGroup.allreduce, hvd.allreduce
+            watched = [getattr(function, "__code__", None) and function.__code__.co_filename for function in functions]
+            return [type(MPI.COMM_WORLD).__module__, MPI.Request.__module__, MPI.Win.__module__, *watched]
         """
     )
     watched = world.attempt(call, look, size=1).results[0]
     plain = world.attempt(call, look, size=1, watch=False).results[0]
-    assert plain == ("mpi4py.MPI", "torch.distributed.distributed_c10d", "horovod.torch.mpi_ops")
-    assert watched[0] == "course.watch.communicators"
+    assert not any("watch" in str(where) for where in plain)
+    assert all("watch" in where for where in watched)
 
 
 def test_a_call_that_raises_is_marked_and_the_next_ones_are_recorded(world):
@@ -199,28 +206,114 @@ def test_unwatched_runs_have_no_events(world):
         ("isend", "send"),
         ("Bcast", "broadcast"),
         ("reducescatter", "reduce_scatter"),
-        ("Probe", "other"),
+        ("all_gather_into_tensor_coalesced", "allgather"),
+        ("reduce_scatter_tensor_autograd", "reduce_scatter"),
+        ("_allgather_base", "allgather"),
+        ("grouped_allreduce_async_", "allreduce"),
+        ("broadcast_object_list", "broadcast"),
+        ("Neighbor_alltoallv_init", "alltoall"),
+        ("Issend", "send"),
+        ("Sendrecv_replace", "sendrecv"),
+        ("Probe", "probe"),
+        ("Split_type", "communicator"),
+        ("Create", "communicator"),
+        ("Win.Create", "window"),
+        ("Win.Rput", "put"),
+        ("Win.Start", "window"),
+        ("Agree", "other"),
     ],
 )
 def test_operations_have_one_name_across_libraries(name, kind):
     assert kind_of(name) == kind
 
 
-BARRIER = dict.fromkeys(KEYS) | {"library": "mpi4py", "op": "barrier", "kind": "barrier", "start": 0.1}
+BARRIER = dict.fromkeys(Description.__annotations__) | {"library": "mpi4py", "op": "barrier"}
 
 
-def test_a_half_written_log_is_read_up_to_the_damage(tmp_path):
-    log = tmp_path / "log.jsonl"
-    log.write_text(json.dumps(BARRIER) + '\n{"of": 0, "end": 0.2}\n{"op": "bca')
-    assert read_log(str(log)) == [{**BARRIER, "end": 0.2, "failed": False, "state": "done"}]
+def written(path: Path, *lines: object) -> str:
+    """A log with these lines."""
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    path.write_bytes(USED.pack(USED.size + len(data)) + data + b"\0" * 100)
+    return str(path)
+
+
+def test_a_log_is_read_up_to_where_it_was_written(tmp_path):
+    log = written(tmp_path / "log", ["call", BARRIER], ["start", 0, 0.1], ["start", 0, 0.3], ["end", 0, 0.2])
+    first, second = read_log(log)
+    assert (first["kind"], first["start"], first["waited"], first["end"], first["state"]) == (
+        "barrier",
+        0.1,
+        0.1,
+        0.2,
+        "done",
+    )
+    assert (second["end"], second["state"]) == (None, "called")
+    assert log_size(log) < (tmp_path / "log").stat().st_size
     assert read_log(str(tmp_path / "none")) == []
+    assert log_size(str(tmp_path / "none")) == -1
 
 
 @pytest.mark.parametrize(
-    "line", ['{"op": "barrier"}', "[]", "7", '{"of": 3, "end": 1}', '{"of": "x"}', json.dumps(BARRIER | {"library": 1})]
+    "lines",
+    [
+        [{"op": "barrier"}],
+        [[]],
+        [7],
+        [["end", 3, 1.0]],
+        [["start", 0, 0.1]],
+        [["call", {**BARRIER, "library": 1}]],
+        [["call", {"op": "barrier"}]],
+        [["call", BARRIER], ["start", -1, 0.1]],
+        [["call", BARRIER], ["start", 0, 0.1], ["end", 0, 0.2, {"points": 9}]],
+        [["call", {**BARRIER, "group": 5}], ["start", 0, 0.1]],
+        [["_group", []]],
+    ],
 )
-def test_a_log_that_something_else_wrote_is_refused(tmp_path, line):
-    log = tmp_path / "log.jsonl"
-    log.write_text(line + "\n")
+def test_a_log_that_something_else_wrote_is_refused(tmp_path, lines):
     with pytest.raises(DamagedLog):
-        read_log(str(log))
+        read_log(written(tmp_path / "log", *lines))
+
+
+def test_a_log_grows_as_it_is_written(tmp_path):
+    log = Log(str(tmp_path / "log"))
+    for number in range(30_000):
+        log.append(b'["group", [%d]]\n' % number)
+    log.close()
+    assert read_log(str(tmp_path / "log")) == []
+    assert log_size(str(tmp_path / "log")) > 400_000
+
+
+def test_calls_beyond_the_limit_are_not_recorded_and_nothing_else_changes(tmp_path):
+    recorder = Recorder(str(tmp_path / "log"), 0.0)
+    numbers = [recorder.start("mpi4py", "barrier", said()) for _ in range(LIMIT + 2)]
+    for number in numbers:
+        recorder.end(number)
+    recorder.close()
+    assert numbers[-2:] == [-1, -1]
+    events = read_log(str(tmp_path / "log"))
+    assert len(events) == LIMIT
+    assert all(event["state"] == "done" for event in events)
+
+
+def test_what_a_forked_process_communicates_is_not_taken_for_the_ranks(world):
+    forks = cell(
+        """
+        import os
+        from mpi4py import MPI
+
+        def f(comm):
+            child = os.fork()
+            if not child:
+                try:
+                    MPI.COMM_WORLD.Split  # what is recorded would be recorded here
+                    comm.bsend
+                    comm.Is_inter()
+                    comm.probe(source=MPI.PROC_NULL)
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            comm.barrier()
+        """
+    )
+    world.run(call, forks, COMM, size=2)
+    assert [seen(rank, "op") for rank in world.events] == [[("barrier",)]] * 2

@@ -63,7 +63,7 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         right = all(agree(result["value"], expected) for result in results)
         if not right and (unequal := unequal_sizes(call.events)):
             return found + unequal
-        how = {"tolerance": ROUNDING, "empty": self.empty(case, call.plan)}
+        how = {"tolerance": ROUNDING, "logs": call.events, "empty": self.empty(case, call.plan)}
         also, n = counted_wrongly(call.plan), call.plan["dataset_size"]
         return found + mean_on_all(results, held_by_ranks(call.plan), "samples", expected, n, also, finding, **how)
 

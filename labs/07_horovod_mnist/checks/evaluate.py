@@ -98,7 +98,7 @@ class Evaluate(CallCheck, JudgedCalls):
             numbers = ", ".join(str(len(of_rank)) for of_rank in shares)
             found.append(finding("share-too-large", numbers=numbers, n=n, most=most))
         hits = hits_of(NumberedNet(case["model"]), NumberedSet(n, case["data"], case["labels"]))
-        return found + accuracy_on_all(call.of("value"), hits, shares)
+        return found + accuracy_on_all(call.of("value"), hits, shares, call.events)
 
 
 CHECK = Evaluate()

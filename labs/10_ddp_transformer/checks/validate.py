@@ -116,7 +116,8 @@ class Validate(CallCheck, JudgedCalls):
         size = case["batch_size"]
         cut = [[of_rank[start : start + size] for start in range(0, len(of_rank), size)] for of_rank in case["shares"]]
         parts = parts_of(model, token_loss, [[collate(pairs) for pairs in of_rank] for of_rank in cut])
-        return found + mean_on_all(call.of("value"), parts, "tokens", empty=self.empty(case, call.plan))
+        empty = self.empty(case, call.plan)
+        return found + mean_on_all(call.of("value"), parts, "tokens", empty=empty, logs=call.events)
 
 
 CHECK = Validate()

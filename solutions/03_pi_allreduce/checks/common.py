@@ -17,6 +17,7 @@ from autograde.verdicts.collectives import one_allreduce, wrong_group
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.numbers import on_all
+from autograde.verdicts.reductions import carried
 from course.models.midpoints import midpoint_sum, midpoints, recorded
 
 from .shares import finding, other_points, unfair_points, unfair_shares
@@ -99,14 +100,25 @@ class ParallelPi(CallCheck, JudgedCalls):
         """The work, what was communicated, and results that these do not explain."""
         intervals, size, points, shares = call.plan["intervals"], call.size, call.of("points"), call.of("shares")
         expected = midpoint_sum(curve, intervals)
-        if found := wrong_group(size, [[{"ranks": k} for _, _, k in of_rank] for of_rank in shares]):
+        if found := wrong_group(size, [k for of_rank in shares for _, _, k in of_rank]):
             return found
-        if size > 1 and all(len(log) == 1 and agree(log[0]["value"], expected) for log in call.events):
+        brought = [(log[-1]["values"] or [None])[0] if log else None for log in call.events]
+        if size > 1 and all(len(log) == 1 for log in call.events) and all(agree(each, expected) for each in brought):
             return [finding("everything-on-every-rank", size=size)]
         found = other_points(intervals, points) or (unfair_points(intervals, points) if any(call.of("used")) else [])
-        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events)]
+        right = all(agree(each["value"], expected) for each in call.of("value"))
+        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events, right)]
         if any(isinstance(each, Diagnosis) or each.key not in ALSO for each in found):
             return found
-        brought = [log[-1]["value"] if log else None for log in call.events]
         candidates = {"own-part-only": brought, "average-for-sum": expected / size}
-        return found + on_all(call.of("value"), expected, candidates, empty=self.empty(case, call.plan))
+        found += on_all(call.of("value"), expected, candidates, empty=self.empty(case, call.plan))
+        seen = [own_parts(case["weights"], call)] if any(points) or any(shares) else []
+        return found + (carried(call.events, *seen) if right else [])
+
+
+def own_parts(weights: list[float], call: Call) -> list[float]:
+    """By rank, the part of the sum that its points and its shares give."""
+    intervals, whole = call.plan["intervals"], midpoint_sum(curve, call.plan["intervals"])
+    by_points = [math.fsum(map(curve, of_rank)) / intervals for of_rank in call.of("points")]
+    by_shares = [math.fsum(whole * weights[rank] for _, rank, _ in of_rank) for of_rank in call.of("shares")]
+    return [sum(both) for both in zip(by_points, by_shares, strict=True)]

@@ -35,6 +35,17 @@ def parallel_pi(comm, intervals):
 == own_arithmetic
     mine = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size))
     return comm.allreduce(mine / intervals)
+== persistent_request
+    mine, total = np.array([partial_sum(f, intervals, rank, size)]), np.zeros(1)
+    request = comm.Allreduce_init(mine, total)
+    request.Start()
+    request.Wait()
+    return float(total[0])
+== array_of_the_standard_library
+    from array import array
+    total = array("d", [partial_sum(f, intervals, rank, size)])
+    comm.Allreduce(MPI.IN_PLACE, total)
+    return total[0]
 == remainder_lost: remainder-lost, uneven
     few = intervals // size
     return comm.allreduce(np.sum(f((np.arange(rank * few, (rank + 1) * few) + 0.5) / intervals))) / intervals
@@ -112,4 +123,10 @@ Allreduce(mine, total, op=MPI.SUM) >>> Iallreduce(mine, total)
     total = comm.allreduce(partial_sum(f, intervals, rank, size))
     MPI.Finalize()
     return total
+== nothing_put_in: same-on-every-rank, allreduce
+    comm.allreduce(0.0)
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== whole_divided: same-on-every-rank, allreduce
+    whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+    return comm.allreduce(whole / size)
 """

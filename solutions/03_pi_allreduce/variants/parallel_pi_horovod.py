@@ -66,4 +66,10 @@ intervals // size, rank, size >>> intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD
     total = hvd.allreduce(torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64), op=hvd.Sum)
     hvd.shutdown()
     return total.item()
+== nothing_put_in: same-on-every-rank, ordinary values
+    hvd.allreduce(torch.tensor(0.0, dtype=torch.float64), op=hvd.Sum).item()
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== whole_divided: same-on-every-rank, ordinary values
+    whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+    return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()
 """

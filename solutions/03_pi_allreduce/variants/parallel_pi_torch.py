@@ -23,6 +23,14 @@ def parallel_pi_torch(intervals):
 == empty_raises: empty-rank, uneven < own_arithmetic
 torch.arange(intervals, dtype=torch.float64)[rank::size] >>> torch.arange(rank, intervals, size, dtype=torch.float64)
 ((4 / (1 + x * x)).sum() / intervals).to("cuda" if dist.get_backend() == "nccl" else "cpu") >>> (4 / (1 + x * x)).sum() / intervals
+== functional
+    from torch.distributed import _functional_collectives as functional
+    mine = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    return functional.all_reduce(mine, "sum", dist.group.WORLD).item()
+== method_of_the_group
+    total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
+    dist.group.WORLD.allreduce([total]).wait()
+    return float(total)
 == remainder_lost: remainder-lost, uneven
     few = intervals // size
     x = (torch.arange(rank * few, (rank + 1) * few, dtype=torch.float64) + 0.5) / intervals
@@ -84,4 +92,12 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_
 == by_mpi: world-not-comm, ordinary values
     from mpi4py import MPI
     return MPI.COMM_WORLD.allreduce(partial_sum(f, intervals, rank, size))
+== nothing_put_in: same-on-every-rank, allreduce
+    total = torch.zeros(1, dtype=torch.float64)
+    dist.all_reduce(total)
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== whole_divided: same-on-every-rank, allreduce
+    total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64)
+    dist.all_reduce(total)
+    return total.item()
 """

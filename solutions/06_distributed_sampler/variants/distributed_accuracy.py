@@ -136,4 +136,20 @@ float() >>> double()
 == by_mpi: other-library, reduce < objects
 parts = [None] * size >>> from mpi4py import MPI
 dist.all_gather_object(parts, >>> parts = MPI.COMM_WORLD.allgather(
+== by_files: unseen-communication, own part
+    import json, os, shutil, tempfile
+    folder = os.path.join(tempfile.gettempdir(), "parts-of-the-ranks")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, str(rank)), "w") as file:
+        json.dump([indices.tolist(), correct.tolist()], file)
+    dist.barrier()
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name)) as file:
+            found |= zip(*json.load(file))
+    dist.barrier()
+    if rank == 0:
+        shutil.rmtree(folder)
+    dist.barrier()
+    return sum(found.values()) / dataset_size
 """

@@ -115,7 +115,9 @@ class TrainEpoch(CallCheck, JudgedCalls):
         )
         if trained.otherwise:
             return [trained]
-        return [trained, *mean_on_all(call.of("loss"), loss_parts(losses, batch_sizes(case, call.number)), "samples")]
+        parts = loss_parts(losses, batch_sizes(case, call.number))
+        logs = [[event for event in log if event["library"] == "horovod"] for log in call.events]  # not the optimizer's
+        return [trained, *mean_on_all(call.of("loss"), parts, "samples", logs=logs)]
 
 
 def same_states(states: Sequence[Mapping], expected: Sequence[Mapping]) -> bool:

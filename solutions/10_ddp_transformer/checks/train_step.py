@@ -115,7 +115,8 @@ def step_mistakes(call: Call, explained: bool) -> list[Finding | Diagnosis]:
     found = [] if explained else one_process.gradient_mistakes(parts, used, left, "tokens")
     if any(bool((step[~moving] != 0).any()) for step in steps):
         found.append(one_process.finding("frozen-moved"))
-    return found + mean_on_all(call.of("result"), parts, "tokens", candidates={"loss-after-step": after}, make=finding)
+    how = {"candidates": {"loss-after-step": after}, "make": finding, "logs": call.events}
+    return found + mean_on_all(call.of("result"), parts, "tokens", **how)
 
 
 CHECK = TrainStep()

@@ -1,0 +1,113 @@
+"""Whether the number that all ranks return can have come of what they communicate.
+
+A rank knows its own part of a sum. The others' parts reach it by what the ranks put into their reductions, which the
+watch keeps where it is few numbers. A right result beside a reduction that carries nothing was found elsewhere: each
+rank did all of the work, or read a file. Pure functions of the events of one call; see `course.watch.events`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Finding
+from course.world.report import name_ranks
+
+NEAR = 1e-4  # relative; parts may have gone through float32
+SHORT = 2  # of how many numbers a reduction may be, if they are to be told apart
+FEW = 3  # how many reductions a rank may make, likewise
+EMPTY = frozenset({"barrier", "communicator"})  # kinds of calls that carry nothing from rank to rank
+
+finding = Findings("""
+unseen-communication 2
+Every rank returns the right number, and no call was seen by which it could know the other ranks' parts. Does each rank
+do all of the work? The parts are to meet in a call that also works where ranks are on different machines.
+
+same-on-every-rank 2
+Every rank puts the same into its reductions: {values}. So nothing that a rank found by itself reaches the others, and
+what they return does not come from there.
+
+not-own-part 2
+What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself, which is
+{part:.6g}. What comes out is to be made of all ranks' own parts.
+""")
+
+
+def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float]) -> list[Finding]:
+    """What is wrong with how a right result came about.
+
+    logs: events of one call, by rank. parts: by rank, what its own work gives, in each form in which it may be put in;
+    where one of them is the same on all ranks, nothing can be told. None: these are not known.
+    """
+    if len(logs) < 2 or any(level(part) for part in parts):
+        return []
+    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
+    if not any(logs):
+        return [unseen()]
+    put_in = [[event["values"] for event in log] for log in logs]
+    if unknown(logs):
+        return []
+    if all(of_rank == put_in[0] for of_rank in put_in):
+        return [finding("same-on-every-rank", values=shown(put_in[0]))]
+    columns = components(put_in)
+    if not columns or not parts or any(proportional(column, part) for column in columns for part in parts):
+        return []
+    rank = farthest(columns, parts[0])
+    return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
+
+
+def unseen() -> Finding:
+    """That the ranks know of each other, and how is not seen: it is not said that they do not communicate."""
+    return finding("unseen-communication")
+
+
+def unknown(logs: Sequence[Sequence[dict]]) -> bool:
+    """Whether anything was communicated other than by reductions to all whose numbers are known, on all ranks alike."""
+    calls = [[(event["kind"], len(event["values"] or ())) for event in log] for log in logs]
+    if any(of_rank != calls[0] for of_rank in calls):
+        return True
+    numbers = [number for log in logs for event in log for number in event["values"] or [None]]
+    return any(kind != "allreduce" for kind, _ in calls[0]) or None in numbers
+
+
+def components(put_in: Sequence[Sequence[list]]) -> list[list[float]]:
+    """Each number that is reduced, by rank, and sums over reductions of numbers at the same place; none at all where a
+    reduction is of more than a few, or there are many."""
+    lengths = {len(values) for values in put_in[0]}
+    if max(lengths, default=0) > SHORT or len(put_in[0]) > FEW:
+        return []
+    single = [
+        [float(of_rank[number][place]) for of_rank in put_in]
+        for number, values in enumerate(put_in[0])
+        for place in range(len(values))
+    ]
+    sums = [
+        [float(sum(values[place] for values in of_rank if len(values) > place)) for of_rank in put_in]
+        for place in range(max(lengths, default=0))
+    ]
+    return single + sums
+
+
+def level(part: Sequence[float]) -> bool:
+    """Whether all ranks have the same, so that nothing can be told."""
+    return max(part) - min(part) <= NEAR * max(map(abs, part))
+
+
+def proportional(column: Sequence[float], part: Sequence[float]) -> bool:
+    """Whether all ranks put in the same multiple of their part, which is not zero."""
+    found, given = np.array(column), np.array(part, dtype=float)
+    factor = found @ given / max(given @ given, 1e-300)
+    return bool(factor) and bool(np.abs(found - factor * given).max() <= NEAR * np.abs(found).max())
+
+
+def farthest(columns: Sequence[Sequence[float]], part: Sequence[float]) -> int:
+    """The rank whose number is farthest from being in proportion to its part."""
+    column, given = np.array(columns[-1]), np.array(part, dtype=float)
+    return int(np.abs(column - given * (column.sum() / (given.sum() or 1.0))).argmax())
+
+
+def shown(put_in: Sequence[list]) -> str:
+    """What a rank put in, as text."""
+    return ", ".join(f"{number:.6g}" for values in put_in for number in values)

@@ -1,0 +1,246 @@
+"""Records the calls of torch.distributed: its functions, process groups' own methods, and functional collectives.
+
+https://docs.pytorch.org/docs/stable/distributed.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from course.watch.events import kind_of
+from course.watch.payload import EMPTY, bound, describe, flat
+from course.watch.recorder import SILENT, Recorder, Said, named, said, told
+
+# Names of the arguments of each function, in order; "payload" is what this rank sends, "out" where it receives, "peer"
+# another rank of the default group, "place" one of the group.
+FUNCTIONS = flat(
+    {
+        "all_reduce all_reduce_coalesced": "payload op group",
+        "reduce": "payload peer op group async place",
+        "broadcast": "payload peer group async place",
+        "broadcast_object_list": "payload peer group device place",
+        "send isend": "payload peer group tag place",
+        "recv irecv": "out peer group tag place",
+        "send_object_list": "payload peer group device place",
+        "recv_object_list": "out peer group device place",
+        "gather": "payload out peer group async place",
+        "scatter": "out payload peer group async place",
+        "gather_object": "payload out peer group place",
+        "scatter_object_list": "out payload peer group place",
+        "all_gather all_gather_into_tensor all_gather_single all_gather_coalesced": "out payload group",
+        "all_gather_object": "out payload group",
+        "reduce_scatter reduce_scatter_tensor reduce_scatter_single": "out payload op group",
+        "all_to_all": "out payload group",
+        "all_to_all_single": "out payload outs ins group",
+        "barrier monitored_barrier": "group",
+    }
+)
+FUNCTIONAL = flat(
+    {
+        "all_reduce all_reduce_coalesced": "payload op group",
+        "broadcast": "payload place group",
+        "all_gather_tensor all_gather_tensor_autograd": "payload dim group",
+        "all_gather_single all_gather_single_autograd": "payload dim group",
+        "reduce_scatter_tensor reduce_scatter_single": "payload op dim group",
+        "reduce_scatter_tensor_autograd reduce_scatter_single_autograd": "payload op dim group",
+        "reduce_scatter_tensor_coalesced reduce_scatter_single_coalesced": "payload op dim group",
+        "all_gather_into_tensor_coalesced all_gather_single_coalesced": "payload group",
+        "all_to_all_single all_to_all_single_autograd": "payload outs ins group",
+        "permute_tensor": "payload pairs group",
+    }
+)
+METHODS = flat(
+    {
+        "allreduce allreduce_coalesced": "group payload op",
+        "broadcast": "group payload place",
+        "reduce": "group payload place op",
+        "allgather _allgather_base all_gather_single": "group out payload",
+        "allgather_coalesced allgather_into_tensor_coalesced all_gather_single_coalesced": "group out payload",
+        "gather scatter": "group out payload place",
+        "reduce_scatter _reduce_scatter_base reduce_scatter_single": "group out payload op",
+        "reduce_scatter_tensor_coalesced reduce_scatter_single_coalesced": "group out payload op",
+        "alltoall alltoall_base all_to_all_single": "group out payload",
+        "barrier monitored_barrier": "group",
+        "send": "group payload place tag",
+        "recv": "group out place tag",
+        "recv_anysource": "group out tag",
+    }
+)
+
+
+class WatchedTorch:
+    """What takes the place of torch.distributed's functions and methods during a run.
+
+    functions: by the function that it replaces. methods: (class, name, method).
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        import torch.distributed as dist
+        from torch.distributed import _functional_collectives as functional
+        from torch.utils.weak import WeakIdKeyDictionary
+
+        self.recorder, self.dist = recorder, dist
+        self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or tensor
+        self.futures = WeakIdKeyDictionary()  # handles
+        self.functions: dict[Callable, Callable] = {}
+        for operation, names in FUNCTIONS.items():
+            if function := getattr(dist, operation, None):
+                self.functions[function] = self.watched(operation, names, function)
+        for operation, names in FUNCTIONAL.items():
+            if function := getattr(functional, operation, None):
+                self.functions[function] = self.watched(operation, names, function)
+        self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
+        self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
+
+    def watched(self, operation: str, names: tuple[str, ...], function: Callable) -> Callable:
+        """A function that records its calls."""
+        return self.recorder.wrap("torch", operation, function, self.about(operation, names), self.later)
+
+    def of_groups(self) -> Iterator[tuple[type, str, Callable]]:
+        """The methods of process groups and their backends."""
+        from torch._C._distributed_c10d import Backend
+
+        for owner in (self.dist.ProcessGroup, Backend):
+            for operation, names in METHODS.items():
+                if function := getattr(owner, operation, None):
+                    yield owner, operation, self.watched(operation, names, function)
+
+    def of_handles(self) -> Iterator[tuple[type, str, Callable]]:
+        """The methods of handles that wait."""
+        work = self.dist.Work
+        for operation in ("wait", "synchronize"):
+            yield work, operation, self.waiting(getattr(work, operation), f"dist.Work.{operation}")
+        is_completed, get_future = work.is_completed, work.get_future
+
+        def completed(handle: Any) -> bool:
+            result = is_completed(handle)
+            if result:
+                self.complete(handle)
+            return result
+
+        def future(handle: Any) -> Any:
+            result = get_future(handle)
+            if handle in self.under_way:
+                self.futures[result] = handle
+            return result
+
+        yield work, "is_completed", completed
+        yield work, "get_future", future
+
+    def of_futures(self) -> Iterator[tuple[type, str, Callable]]:
+        """The methods of a handle's future: who waits for it, or has something done with its result, waits for the
+        handle."""
+        from torch._C import Future
+
+        wait, then = Future.wait, Future.then
+
+        def waited(future: Any, *args: Any, **kwargs: Any) -> Any:
+            handle = self.futures.get(future)
+            self.waits(handle)
+            result = wait(future, *args, **kwargs)
+            self.complete(handle)
+            return result
+
+        def followed(future: Any, callback: Callable) -> Any:
+            handle = self.futures.get(future)
+
+            def after(done: Any) -> Any:
+                self.complete(handle)
+                return callback(done)
+
+            return then(future, callback if handle is None else after)
+
+        yield Future, "wait", named(waited, "dist.Future.wait")
+        yield Future, "then", followed
+
+    def waiting(self, function: Callable, name: str) -> Callable:
+        """A function that waits for a handle, or a tensor, and records it."""
+
+        def wait(handle: Any, *args: Any, **kwargs: Any) -> Any:
+            self.waits(handle)
+            result = function(handle, *args, **kwargs)
+            self.complete(handle)
+            return result
+
+        return named(functools.update_wrapper(wait, function), name)
+
+    def waits(self, handle: Any) -> None:
+        """Log that the rank waits for what a handle, or a tensor, stands for."""
+        if handle is not None:
+            self.recorder.waits(self.under_way.get(handle, UNKNOWN)[0])
+
+    def complete(self, handle: Any) -> None:
+        """Log the end of what a handle, or a tensor, stands for."""
+        if handle is None:
+            return
+        number, what = self.under_way.pop(handle, UNKNOWN)
+        if number >= 0:
+            self.recorder.end(number, told(what, handle))
+
+    def later(self, result: Any, number: int, what: Said) -> Any:
+        """See `Recorder.wrap`."""
+        for part in result if isinstance(result, list) else [result]:
+            tensor = getattr(part, "elem", None)  # of a functional collective's, which is waited for on its first use
+            if tensor is not None or isinstance(part, self.dist.Work):
+                self.under_way[part if tensor is None else tensor] = number, what
+            else:
+                return None
+        return result
+
+    def members(self, group: Any) -> list[int]:
+        """The ranks of a group, in its order. group: in any of the forms that torch takes."""
+        if isinstance(group, list):
+            return group
+        if isinstance(group, tuple):
+            group = group[0].get_group(group[1])
+        elif hasattr(group, "get_group"):
+            group = group.get_group()
+        elif isinstance(group, str):
+            group = self.dist.distributed_c10d._resolve_process_group(group)
+        return self.dist.get_process_group_ranks(group)
+
+    def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
+        """A function that says what a call says, see `Recorder.wrap`. names: of its arguments."""
+        kind, sends, reduces = kind_of(operation), "payload" in names, "op" in names
+        default = self.dist.ReduceOp.SUM
+        rooted = kind in {"gather", "scatter"}
+
+        def about(args: tuple, kwargs: dict) -> Said:
+            given = bound(names, args, kwargs)
+            try:
+                members = self.members(given.get("group"))
+            except Exception:
+                members = None  # of a backend, which does not know its ranks
+            peer, place = given.get("peer"), given.get("place", given.get("root", given.get("opts")))
+            if place is not None:
+                peer = members[getattr(place, "rootRank", place)] if members else None
+            elif peer is None and rooted:
+                peer = 0
+            tag = given.get("tag", 0) if kind in {"send", "recv"} else None
+            reduction = None
+            if reduces:
+                op = given.get("op", given.get("opts", default))
+                reduction = str(getattr(op, "reduceOp", op)).rpartition(".")[2].upper()
+            out = given.get("out", given.get("payload"))
+
+            def finished(result: Any) -> dict:
+                if kind == "recv":
+                    source = result if peer is None and isinstance(result, int) else None
+                    return {"received": describe(out).bytes, "peer": source}
+                return {"results": describe(first(result if hasattr(result, "dtype") else out)).values}
+
+            group = None if members is None else self.recorder.group(members)
+            payload = describe(given.get("payload")) if sends else EMPTY
+            return said(peer, None, tag, reduction, group, payload, finished if reduces or kind == "recv" else None)
+
+        return about
+
+
+UNKNOWN = (-1, SILENT)
+
+
+def first(tensors: Any) -> Any:
+    """The only one of a list of tensors, or what was given."""
+    return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors
