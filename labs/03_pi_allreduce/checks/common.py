@@ -103,15 +103,14 @@ class ParallelPi(CallCheck, JudgedCalls):
         if size > 1 and all(len(log) == 1 for log in call.events) and all(agree(each, expected) for each in brought):
             return [finding("everything-on-every-rank", size=size)]
         found = other_points(intervals, points) or (unfair_points(intervals, points) if any(call.of("used")) else [])
-        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events)]
+        right = all(agree(each["value"], expected) for each in call.of("value"))
+        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events, right)]
         if any(isinstance(each, Diagnosis) or each.key not in ALSO for each in found):
             return found
         candidates = {"own-part-only": brought, "average-for-sum": expected / size}
         found += on_all(call.of("value"), expected, candidates, empty=self.empty(case, call.plan))
-        if not all(agree(each["value"], expected) for each in call.of("value")):
-            return found
         seen = [own_parts(case["weights"], call)] if any(points) or any(shares) else []
-        return found + carried(call.events, *seen)
+        return found + (carried(call.events, *seen) if right else [])
 
 
 def own_parts(weights: list[float], call: Call) -> list[float]:
