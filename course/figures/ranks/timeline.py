@@ -1,82 +1,168 @@
-"""What each rank did, as a timeline: one row per rank, one bar per communication call."""
+"""What each rank did, as a timeline: one row per rank, one bar per communication call, one arrow per message."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from course.figures.style import COLOURS, INK, Picture, look, new_figure
+from course.figures.ranks.call_colours import FAMILIES, Groups, colour, group_name
+from course.figures.ranks.message_arrows import DASHES, draw_messages
+from course.figures.ranks.waits import in_words
+from course.figures.style import LOOKS, Picture, look, new_figure
 from course.watch.events import Event
+from course.watch.messages import Message, messages
 
-# Kinds of call that share a colour, the same in every figure of the course.
-FAMILIES = (
-    ("allreduce",),
-    ("broadcast",),
-    ("gather", "allgather"),
-    ("reduce", "reduce_scatter", "scan"),
-    ("scatter", "alltoall"),
-    ("barrier",),
-    ("send", "recv", "sendrecv", "other"),
-)
+ROW, ROWS, THINNEST = 0.46, 6.0, 0.2  # inches: a row's height, that of all rows from which on they get thinner
+AROUND = 1.1  # inches: title, ticks and label
+ENTRY = 0.2  # inches: a line of the legend
+THICKNESS = 0.6  # of a row's bars, in rows
+NARROWEST = 1 / 500  # of a bar, as part of the time axis
+LANES = 6  # side by side in a row, at most
+NAMED = 4  # groups in the legend, at most
+WIDTH = 22  # of a line of the legend, in letters
+HATCH = "////"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is drawn. edge: end of the time axis in seconds. scale: from seconds to the axis's unit."""
+
+    events: Sequence[Sequence[Event]]
+    sent: Sequence[Message]
+    groups: Groups
+    edge: float
+    scale: float
+
+    @property
+    def calls(self) -> list[Event]:
+        """The events of all ranks."""
+        return [event for rank in self.events for event in rank]
 
 
 def timeline(events: Sequence[Sequence[Event]], title: str = "What each rank did") -> Picture:
     """Draw the communication of a run.
 
-    events: by rank, as in `course.world.World.events`. A call that never ended reaches to the right edge, and is
-    hatched.
+    events: by rank, as in `course.world.World.events`. A bar is the time in which a rank is in a call. If the operation
+    goes on after the call, a thin line is the time until the rank waits for it, and the bar that in which it waits. A
+    call that never ended reaches to the right edge, and is hatched. Calls on fewer ranks than all have another shade.
     """
-    calls = [event for rank in events for event in rank]
-    alt = f"Timeline of {len(calls)} communication calls on {len(events)} ranks."
-    figure, axes = new_figure(width=7.6, height=1.4 + 0.42 * max(1, len(events)), alt=alt)
-    last = max((event["end"] or event["start"] for event in calls), default=1.0)
-    edge = last * 1.05 + 1e-6
-    scale, unit = (1e3, "ms") if edge < 1.0 else (1.0, "s")
-    with look():
-        for row, rank in enumerate(events):
-            for event in rank:
-                draw_call(axes, row, event, edge, scale)
-        axes.set_yticks(range(len(events)), [f"rank {row}" for row in range(len(events))])
-        axes.set_ylim(len(events) - 0.5, -0.5)
-        axes.set_xlim(0.0, edge * scale)
-        axes.set_xlabel(f"time since the run began [{unit}]")
+    sent = messages(events)
+    calls, ranks = sum(map(len, events)), len(events)
+    alt = f"Timeline of {calls} communication call{'s' * (calls != 1)} on {ranks} rank{'s' * (ranks != 1)}."
+    alt += f" {in_words(events, sent)}"
+    times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
+    edge = max(times, default=1.0) * 1.05 + 1e-6
+    run = Run(events, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
+    picture = draw(run, title, alt, "light")
+    picture.dark = draw(run, title, alt, "dark")
+    return picture
+
+
+def draw(run: Run, title: str, alt: str, ground: str) -> Picture:
+    """The figure for a "light" or a "dark" ground."""
+    rows, ink = max(1, len(run.events)), LOOKS[ground]["text.color"]
+    handles = list(legend(run, ink))
+    lines = sum(1 + handle.get_label().count("\n") for handle in handles)
+    rows_height = rows * max(THINNEST, min(ROW, ROWS / rows))
+    height = AROUND + max(rows_height, ENTRY * lines - AROUND / 2)
+    figure, axes = new_figure(width=7.6, height=height, alt=alt, ground=ground)
+    thickness = THICKNESS * rows_height / (height - AROUND)  # no thicker where the legend makes rows high
+    with look(ground):
+        for row, rank in enumerate(run.events):
+            draw_rank(axes, row, rank, run, thickness, ink)
+        draw_messages(axes, run.sent, run.edge, run.scale, thickness, ink)
+        axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
+        axes.set_ylim(rows - 0.5, -0.5)
+        axes.set_xlim(0.0, run.edge * run.scale)
+        axes.set_xlabel(f"time since the run began [{'ms' if run.scale > 1 else 's'}]")
         axes.set_title(title)
-        legend(axes, calls)
+        if handles:
+            axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 
-def draw_call(axes: Axes, row: int, event: Event, edge: float, scale: float) -> None:
-    """Draw one bar. edge: end of unfinished calls, in seconds. scale: from seconds to the axis's unit."""
-    open_end = event["end"] is None
-    end = edge if open_end else event["end"]
-    axes.barh(
-        row,
-        max(end - event["start"], edge / 400) * scale,
-        left=event["start"] * scale,
-        height=0.6,
-        color=colour(event["kind"]),
-        edgecolor=INK if open_end else colour(event["kind"]),
-        hatch="////" if open_end else None,
-        linewidth=0.8,
-    )
+def draw_rank(axes: Axes, row: int, events: Sequence[Event], run: Run, thickness: float, ink: str) -> None:
+    """Draw the calls of a rank: three collections of artists, as there may be ten thousand."""
+    done, unfinished, lines, forgotten = [], [], [], []
+    for event, lane, of in in_lanes(events, run.edge):
+        height = thickness / of
+        top = row - thickness / 2 + lane * height
+        wait, end = event["waited"], event["end"]
+        begin = next(time for time in (wait, end, run.edge) if time is not None)
+        shade, full = run.groups.shade(event), colour(event["kind"])
+        middle = top + height / 2
+        if begin > event["start"]:
+            lines.append(([(event["start"] * run.scale, middle), (begin * run.scale, middle)], full))
+        if end is None and wait is None:
+            forgotten.append((middle, full))
+            continue
+        stop = max(run.edge if end is None else end, begin + NARROWEST * run.edge)
+        bottom = top + height * (1.0 if of == 1 else 0.9)
+        corners = [(time * run.scale, y) for time, y in ((begin, top), (begin, bottom), (stop, bottom), (stop, top))]
+        (unfinished if end is None else done).append((corners, shade, full))
+    for bars, hatch in ((done, None), (unfinished, HATCH)):
+        shapes, shades, edges = zip(*bars, strict=True) if bars else ((), (), ())
+        drawn = PolyCollection(shapes, facecolors=shades, edgecolors=ink if hatch else edges, hatch=hatch, zorder=3)
+        drawn.set(gid="unfinished" if hatch else "calls", linewidth=0.6)
+        axes.add_collection(drawn, autolim=False)
+    segments, colours = zip(*lines, strict=True) if lines else ((), ())
+    thin = LineCollection(segments, colors=colours, linewidths=1.4, capstyle="butt", zorder=2, gid="under way")
+    axes.add_collection(thin, autolim=False)
+    for middle, full in forgotten:
+        axes.plot(run.edge * run.scale, middle, **open_end(full), clip_on=False, gid="never waited for")
 
 
-def colour(kind: str) -> str:
-    """The colour of a kind of call."""
-    return next(colour for colour, family in zip(COLOURS, FAMILIES, strict=True) if kind in family)
+def open_end(colour: str) -> dict:
+    """The look of the end of an operation that nobody waited for."""
+    return {"color": colour, "marker": "o", "markersize": 5, "markerfacecolor": "none", "linewidth": 1.4}
 
 
-def legend(axes: Axes, calls: Sequence[Event]) -> None:
-    """Name the kinds of call that occur, and the unfinished ones, beside the rows."""
+def in_lanes(events: Sequence[Event], edge: float) -> Iterator[tuple[Event, int, int]]:
+    """The calls of a rank, each with its lane in the row, and how many there are. Calls at the same time lie side by
+    side, as long as there are lanes enough."""
+    together: list[tuple[Event, int]] = []
+    ends: list[float] = []
+    for event in sorted(events, key=lambda event: event["start"]):
+        start, end = event["start"], edge if event["end"] is None else event["end"]
+        if ends and start >= max(ends):
+            yield from ((other, lane, len(ends)) for other, lane in together)
+            together, ends = [], []
+        first = min(range(len(ends)), key=lambda lane: (max(ends[lane], start), lane), default=0)
+        if len(ends) < LANES and (not ends or ends[first] > start):
+            first = len(ends)
+            ends.append(end)
+        ends[first] = max(ends[first], end)
+        together.append((event, first))
+    yield from ((other, lane, len(ends)) for other, lane in together)
+
+
+def legend(run: Run, ink: str) -> Iterator[Artist]:
+    """What occurs in a run: kinds of call, groups of ranks, calls that did not end, messages."""
+    calls = run.calls
     kinds = {call["kind"] for call in calls}
-    patches = [
-        Patch(color=colour(family[0]), label=", ".join(kind for kind in family if kind in kinds))
-        for family in FAMILIES
-        if kinds.intersection(family)
-    ]
-    if any(call["end"] is None for call in calls):
-        patches.append(Patch(facecolor="none", edgecolor=INK, hatch="////", label="never finished"))
-    if patches:
-        axes.legend(handles=patches, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    for family in FAMILIES:
+        if kinds.intersection(family):
+            names = ", ".join(kind for kind in family if kind in kinds)
+            yield Patch(color=colour(family[0]), label=textwrap.fill(names, WIDTH))
+    for group, call in [*run.groups.first.items()][:NAMED]:
+        shades = {"facecolor": run.groups.shade(call), "edgecolor": colour(call["kind"])}
+        yield Patch(**shades, label=textwrap.fill(group_name(group), WIDTH))
+    if len(run.groups.first) > NAMED:
+        yield Patch(alpha=0, label="…")
+    if any(call["waited"] != call["start"] for call in calls):
+        yield Line2D([], [], color=ink, linewidth=1.4, label="under way")
+    if any(call["waited"] is None and call["end"] is None for call in calls):
+        yield Line2D([], [], **open_end(ink), label="never waited for")
+    if any(call["waited"] is not None and call["end"] is None for call in calls):
+        yield Patch(facecolor="none", edgecolor=ink, hatch=HATCH, label="never finished")
+    if any(message.arrived is not None for message in run.sent):
+        yield Line2D([], [], color=ink, linewidth=1, marker=">", markersize=4, label="message")
+    if any(message.arrived is None for message in run.sent):
+        yield Line2D([], [], color=ink, linewidth=1.2, linestyle=DASHES, label="message not received")
