@@ -40,6 +40,13 @@ def test_each_call_is_a_bar_in_the_row_of_its_rank_and_an_unfinished_one_is_hatc
     assert len(figure.png()) > 5_000
 
 
+def test_the_run_is_shown_whole_where_its_seconds_are_given():
+    event = {"kind": "allreduce", "start": 0.01, "end": None}
+    axes = timeline([[], [event]], seconds=3.0).axes[0]
+    assert axes.get_xlim() == (0.0, 3.0)
+    assert axes.patches[0].get_x() + axes.patches[0].get_width() == 3.0
+
+
 def test_a_run_without_communication_has_a_picture_too():
     assert timeline([[], []]).axes[0].patches[:] == []
 

@@ -22,17 +22,19 @@ FAMILIES = (
 )
 
 
-def timeline(events: Sequence[Sequence[Event]], title: str = "What each rank did") -> Picture:
+def timeline(
+    events: Sequence[Sequence[Event]], title: str = "What each rank did", seconds: float | None = None
+) -> Picture:
     """Draw the communication of a run.
 
     events: by rank, as in `course.world.World.events`. A call that never ended reaches to the right edge, and is
-    hatched.
+    hatched. seconds: how long the run took, to be shown whole; None: as far as its last event.
     """
     calls = [event for rank in events for event in rank]
     alt = f"Timeline of {len(calls)} communication calls on {len(events)} ranks."
     figure, axes = new_figure(width=7.6, height=1.4 + 0.42 * max(1, len(events)), alt=alt)
     last = max((event["end"] or event["start"] for event in calls), default=1.0)
-    edge = last * 1.05 + 1e-6
+    edge = max(last * 1.05 + 1e-6, seconds or 0.0)
     scale, unit = (1e3, "ms") if edge < 1.0 else (1.0, "s")
     with look():
         for row, rank in enumerate(events):
