@@ -14,7 +14,7 @@
 # After this lab you can
 #
 # - derive the gradient of a loss by hand and check it,
-# - write stochastic gradient descent, and say what the batch size does to its path,
+# - write stochastic gradient descent, and say what the [batch](../GLOSSARY.md#batch) size does to its path,
 # - compute the gradient of a large batch from several small ones.
 #
 # **Before you start.** This is the first lab, and it runs in one process. You need Python functions and loops, PyTorch
@@ -104,8 +104,7 @@ with needs("mse_gradient"):
 #
 # ## 2. Walk down
 #
-# Stochastic gradient descent (SGD) does not use all samples for each step. It uses a [batch](../GLOSSARY.md#batch) of
-# them:
+# Stochastic gradient descent (SGD) does not use all samples for each step. It uses a batch of them:
 #
 # - An [epoch](../GLOSSARY.md#epoch) visits each sample once, in a random order. Every epoch draws a new order.
 # - The order is cut into batches of `batch_size` samples. Samples left over at the end form one more, smaller batch.
@@ -138,9 +137,9 @@ def sgd_path(
     seed: determines the orders of all epochs. Same seed, same path; another seed,
     another path. Use any random generator; you may seed the global ones.
     Returns a tensor [steps + 1, 2] with the dtype of x and no autograd history:
-    row 0 is `start`, row k the point after k steps.
-    You may call `mse_gradient`. The check supplies a right one, which returns what
-    your code can use: floats, or tensors of shape [] or [1].
+    row 0 is `start`, row k the point after k steps. Compute in any precision.
+    You may call `mse_gradient`. The check supplies a right one; it takes m and n as
+    floats or one-element tensors, and returns whichever of them your code needs.
 
     Example: 5 samples, batch_size 2 and 4 epochs make 12 steps: the result is [13, 2].
     """

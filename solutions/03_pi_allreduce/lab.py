@@ -13,12 +13,12 @@
 #
 # After this lab you can
 #
-# - share out a loop among any number of ranks, so that nothing is done twice and nothing is left out,
+# - share out a loop among any number of [ranks](../GLOSSARY.md#rank), so that nothing is done twice or left out,
 # - combine the parts of all ranks into one number, with mpi4py, torch.distributed and Horovod,
-# - recognise a deadlock, and read from a report which rank it waits for,
-# - measure the speed-up from more ranks, and say when there is none.
+# - recognise a [deadlock](../GLOSSARY.md#deadlock), and read from a report which rank is missing,
+# - measure the [speed-up](../GLOSSARY.md#speed-up) from more ranks, and say when there is none.
 #
-# A **[rank](../GLOSSARY.md#rank)** is a process with a number. All ranks run the same program, each in its own memory,
+# A **rank** is a process with a number. All ranks run the same program, each in its own memory,
 # and they exchange data by messages. **[MPI](../GLOSSARY.md#mpi)**, the Message Passing Interface, is the standard by
 # which they do so. This notebook is not a rank: it sends its functions to four of them.
 #
@@ -219,8 +219,8 @@ def parallel_pi(comm, intervals: int) -> float:
     comm: an mpi4py communicator; all its ranks call this function. It is not always
     the world, so ask `comm` for rank and size.
     Each rank evaluates its own share only. Then there is exactly one all-reduce, of one
-    number (`allreduce`, `Allreduce` or `Iallreduce`), and no other communication. On a
-    single rank the all-reduce may be left out.
+    number, and no other communication: `allreduce`, `Allreduce`, or `Iallreduce` with
+    its wait. On a single rank the all-reduce may be left out.
     The function is called again and again: it does not start or end MPI.
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
@@ -259,7 +259,7 @@ with needs("partial_sum", "parallel_pi"):
 # ### If one rank never comes
 #
 # In the next cell, rank 0 does not make the call. The others wait for something that never happens: a
-# **[deadlock](../GLOSSARY.md#deadlock)**. `world.attempt` is like `world.run`, but returns how the run ended, well or
+# **deadlock**. `world.attempt` is like `world.run`, but returns how the run ended, well or
 # badly. It gives up when for three seconds no rank has made progress, reports where each rank stands, and replaces the
 # ranks by new ones.
 
@@ -383,7 +383,7 @@ check("parallel_pi_horovod")
 # %% [markdown]
 # ## 5. Was it worth it?
 #
-# The **[speed-up](../GLOSSARY.md#speed-up)** on $N$ ranks is $S(N) = T(1) / T(N)$, where $T$ is the time for the same
+# The **speed-up** on $N$ ranks is $S(N) = T(1) / T(N)$, where $T$ is the time for the same
 # work. We time the slowest rank, and keep the best of a few tries, because this machine is busy with other things too.
 # A [barrier](../GLOSSARY.md#barrier), which no rank leaves before all have come, lets the ranks start together.
 
