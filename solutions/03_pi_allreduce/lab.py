@@ -234,8 +234,8 @@ def parallel_pi(comm, intervals: int) -> float:
 check("parallel_pi")
 
 # %% [markdown]
-# What the ranks do while they wait: here, each rank calls your `parallel_pi` 0.1 s after the one before. A bar shows
-# how long a rank spends in the all-reduce.
+# What if the ranks do not come at the same time? Here, each rank calls your `parallel_pi` 0.1 s after the one before. A
+# bar shows how long a rank spends in the all-reduce.
 
 # %%
 import time
@@ -258,10 +258,9 @@ with needs("partial_sum", "parallel_pi"):
 #
 # ### If one rank never comes
 #
-# In the next cell, rank 0 does not make the call. The others wait for something that never happens: a
-# **deadlock**. `world.attempt` is like `world.run`, but returns how the run ended, well or
-# badly. It gives up when for three seconds no rank has made progress, reports where each rank stands, and replaces the
-# ranks by new ones.
+# In the next cell, rank 0 does not make the call. The others wait for something that never happens: a **deadlock**.
+# `world.attempt` is like `world.run`, but returns how the run ended, well or badly. When no rank has made progress for
+# three seconds, it gives up, reports where each rank stands, and replaces the ranks by new ones.
 
 
 # %%
