@@ -3,6 +3,7 @@
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
+    solutions/GLOSSARY.md    likewise             what the terms mean to which notebooks link
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
@@ -46,6 +47,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 KEPT_BACK = frozenset({"lab.py", "variants", "checks"})  # checks are copied by themselves, without hidden cases
 RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
@@ -72,6 +74,9 @@ def build(lab: Lab) -> Built:
     notebook = instructor_notebook(lab)
     files = extra_files(lab)
     files.setdefault("run.sh", run_script(lab))
+    # In each lab's own folder: that is all that students fetch.
+    if (glossary := lab.folder.parent / GLOSSARY).is_file():
+        files.setdefault(GLOSSARY, File(glossary.read_bytes()))
     for name, text in read_package(lab.checks).items():
         files[f"checks/{name}"] = File(without_hidden_cases(text, f"{lab.name}/checks/{name}").encode())
     return Built(

@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterable, Sequence
@@ -101,7 +102,7 @@ class Record(TypedDict):
 
 
 def record(todo: str, world: World, history: Sequence[dict], samples: int, data: str) -> None:
-    """Put a training on record if the notebook runs in batch; else say how to run it so.
+    """Put a training on record if the notebook runs in batch; else, where there is Slurm, say how to run it so.
 
     todo: the TODO whose function has trained. world: all its ranks took part. history: one dict for each epoch, with
     `epoch`, `loss`, and optionally `accuracy` and `seconds`. samples: seen by all ranks together in an epoch. data:
@@ -111,7 +112,8 @@ def record(todo: str, world: World, history: Sequence[dict], samples: int, data:
     path = os.environ.get(REPORTS)
     report = report_of(todo, [] if path is None else world.run(place), history, samples, data)
     if path is None:
-        print("To have a run on record, run this notebook in batch: `sbatch run.sh` in its folder.")
+        if shutil.which("sbatch"):
+            print("To have a run on record, run this notebook in batch: `sbatch run.sh` in its folder.")
         return
     with open(path, "a") as file:
         file.write(json.dumps(report) + "\n")

@@ -13,57 +13,72 @@
 #
 # After this lab you can
 #
-# - derive the gradient of a loss by hand, and see whether it is right,
-# - write stochastic gradient descent, and tell what the batch size does to its path,
-# - make the gradient of a large batch out of small ones. Distributed training is that, on many machines.
+# - derive the gradient of a loss by hand and check it,
+# - write stochastic gradient descent, and say what the [batch](GLOSSARY.md#batch) size does to its path,
+# - compute the gradient of a large batch from several small ones.
 #
-# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn; the cell below tells you what
-# it saw. Nothing breaks: run a check as often as you like.
+# **Before you start.** This is the first lab, and it runs in one process. You need Python functions and loops, PyTorch
+# tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a `torch.nn.Module` and `backward`.
+#
+# **Time:** about one hour.
+#
+# Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
+# your code and run the cell. The next cell checks your code and tells you what it saw. Check as often as you like:
+# nothing can break. Grading runs the same check on new numbers, with a few more cases of the same kinds.
+#
+# **Only the cell with your code is handed in and run: import in it what it uses.**
 
 # %%
 import torch
-from IPython.display import display
 
-from autograde.notebook import Checker, needs
-from course.figures.data.sample_weights import weights_picture
-from course.figures.training.loss_curves import loss_picture, samples_until
-from course.figures.training.loss_surface import best_line, lines_picture, paths_picture, slopes_picture
-from course.figures.training.sgd_animation import paths_movie
-from course.world import World
+from course.figures.training.loss_surface import lines_picture
 
-world = World(1)
-check = Checker("checks", world)
-
-# %%
 generator = torch.Generator().manual_seed(0)
 x = 4 * torch.rand(48, generator=generator, dtype=torch.float64) - 1
-y = 1.5 * x - 0.5 + 0.8 * torch.randn(48, generator=generator, dtype=torch.float64)
+noise = torch.randn(48, generator=generator, dtype=torch.float64)
+y = 1.5 * x - 0.5 + 0.8 * noise
 
 lines_picture(x, y, {"A": (-1.0, 3.0), "B": (0.4, 0.6), "C": (1.4, -0.2)})
 
 # %% [markdown]
-# Three lines $y = m x + n$ through the same 48 samples, and the same three as points $(m, n)$. How badly a line fits
-# is its mean squared error, the **loss**:
+# On the left are three lines $y = m x + n$ through the same 48 samples. On the right, each of these lines is one point
+# $(m, n)$. How badly a line fits is measured by its mean squared error, the **loss**:
 #
 # $$L(m, n) = \frac{1}{48} \sum_{i=1}^{48} (m x_i + n - y_i)^2$$
 #
-# The darker, the larger. The least loss is at the +. Each ring stands about half as high above it as the next one out.
+# Darker means larger loss; the minimum is marked +. A contour line joins points of equal loss. Going inwards, each
+# contour line halves the height above the minimum.
 #
+# This cell loads the checks. They run your code in a process of its own, a [rank](GLOSSARY.md#rank); this lab needs
+# only one:
+
+# %%
+from IPython.display import display
+
+from autograde.notebook import Checker, needs
+from course.world import World
+
+check = Checker("checks", World(1))
+
+# %% [markdown]
 # ## 1. Which way is down?
 #
-# The gradient of the loss points uphill. Derive $\partial L / \partial m$ and $\partial L / \partial n$ on paper,
-# then write them down for a batch of any size.
+# The gradient of the loss, $\nabla L = (\partial L / \partial m,\ \partial L / \partial n)$, points uphill. Derive both
+# parts on paper. Then write them as code, for a batch of any size $B$ in place of 48.
 
 # %% todo="mse_gradient"
 import torch
 
 
 def mse_gradient(m, n, x: torch.Tensor, y: torch.Tensor):
-    """The gradient of the mean squared error of the line y = m x + n.
+    """The gradient (dm, dn) of the mean squared error of the line y = m x + n.
 
-    m, n: floats. x, y: float tensors [B], one entry a sample; they stay as they are.
-    Returns (dm, dn), how fast the loss changes with m and with n: two floats, or two tensors of one element.
-    Derived by hand: it works under `torch.inference_mode()`, where `backward` raises.
+    m, n: numbers. x, y: float tensors [B], one entry per sample; do not change them.
+    Returns two floats, or two tensors with one element each (shape [] or [1]).
+    Use a formula, not autograd: the check calls this function inside
+    `torch.inference_mode()`, where `backward` raises an error.
+
+    Example: m = 1, n = 0, x = [1., 2.], y = [1., 1.] give (2.0, 1.0).
     """
     ### BEGIN SOLUTION
     error = m * x + n - y
@@ -74,35 +89,59 @@ def mse_gradient(m, n, x: torch.Tensor, y: torch.Tensor):
 # %% check="mse_gradient"
 check("mse_gradient")
 
+# %% [markdown]
+# The arrows point in the direction opposite to your gradient, on the loss of all 48 samples:
+
 # %%
+from course.figures.training.loss_surface import best_line, slopes_picture
+
 with needs("mse_gradient"):
     display(slopes_picture(x, y, mse_gradient, centre=best_line(x, y).tolist()))
 
 # %% [markdown]
-# Most arrows do not point at the +. Down is not towards the goal: the loss is a valley, and its walls are steeper
-# than its floor.
+# Most arrows do not point at the +. Straight downhill is not the direction of the minimum: the loss is a valley whose
+# walls are steeper than its floor.
 #
 # ## 2. Walk down
 #
-# Stochastic gradient descent does not look at all samples before it steps. It looks at a **batch** of them:
+# Stochastic gradient descent (SGD) does not use all samples for each step. It uses a batch of them:
 #
-# - An **epoch** visits each sample once, in a random order that is new in every epoch.
-# - The order is cut into batches of `batch_size` samples. What is left at the end is a batch too, only smaller.
-# - Each batch gives one step: `-lr` times the gradient of the mean over the samples *in that batch*.
+# - An [epoch](GLOSSARY.md#epoch) visits each sample once, in a random order. Every epoch draws a new order.
+# - The order is cut into batches of `batch_size` samples. Samples left over at the end form one more, smaller batch.
+# - Each batch $b$ gives one step: minus `lr`, the [learning rate](GLOSSARY.md#learning-rate), times the gradient of
+#   the mean loss over the samples *in that batch*:
+#
+# $$(m, n) \leftarrow (m, n) - \mathrm{lr} \cdot \nabla\, \frac{1}{|b|} \sum_{i \in b} (m x_i + n - y_i)^2$$
+#
+# The orders are random, but the same [seed](GLOSSARY.md#seed) must always give the same orders: an experiment that
+# cannot be repeated cannot be checked.
 
 # %% todo="sgd_path"
 import torch
 
 
 def sgd_path(
-    x: torch.Tensor, y: torch.Tensor, batch_size: int, lr: float, epochs: int, start: tuple[float, float], seed: int
+    x: torch.Tensor,
+    y: torch.Tensor,
+    batch_size: int,
+    lr: float,
+    epochs: int,
+    start: tuple[float, float],
+    seed: int,
 ) -> torch.Tensor:
     """The points (m, n) that stochastic gradient descent goes through.
 
-    x, y: float tensors [N]; they stay as they are. batch_size: samples a step; it may exceed N. start: a pair (m, n).
-    seed: all random orders are drawn from it, so that the same seed gives the same path.
-    Returns a tensor [steps + 1, 2] without gradient history, of the dtype of x: row 0 is `start`, row k the point after
-    k steps. You may call `mse_gradient`: the check has a right one, in case yours is not.
+    x, y: float tensors [N]; do not change them.
+    batch_size: samples per step. It may be larger than N.
+    start: the point (m, n) before the first step.
+    seed: determines the orders of all epochs. Same seed, same path; another seed,
+    another path. Use any random generator; you may seed the global ones.
+    Returns a tensor [steps + 1, 2] with the dtype of x and no autograd history:
+    row 0 is `start`, row k the point after k steps. Compute in any precision.
+    You may call `mse_gradient`. The check supplies a right one; it takes m and n as
+    floats or one-element tensors, and returns whichever of them your code needs.
+
+    Example: 5 samples, batch_size 2 and 4 epochs make 12 steps: the result is [13, 2].
     """
     ### BEGIN SOLUTION
     generator = torch.Generator().manual_seed(seed)
@@ -121,55 +160,100 @@ def sgd_path(
 # %% check="sgd_path"
 check("sgd_path")
 
+# %% [markdown]
+# Three runs from the same start, with the same learning rate, each over 20 epochs. Which one is fastest at the
+# beginning? Which one comes to rest?
+
 
 # %%
-def three_runs(lr=0.05):
-    """20 epochs with batch sizes 1, 8 and 48, from the same start: a list of (batch size, path)."""
-    return [(size, sgd_path(x, y, size, lr, epochs=20, start=(-2.0, 1.5), seed=7)) for size in (1, 8, 48)]
+from course.figures.training.sgd_animation import paths_movie
 
 
-with needs("mse_gradient", "sgd_path"):
-    display(paths_picture(x, y, three_runs()))
+def three_runs(epochs=20, lr=0.05):
+    """Runs with batch sizes 1, 8 and 48: a list of pairs (batch size, path)."""
+    sizes, start = (1, 8, 48), (-2.0, 1.5)
+    return [(size, sgd_path(x, y, size, lr, epochs, start, seed=7)) for size in sizes]
 
-# %%
+
 with needs("mse_gradient", "sgd_path"):
     display(paths_movie(x, y, three_runs()))
 
 # %% [markdown]
-# On one clock: all three have read the same number of samples. Which is quickest at the start? Which comes to rest?
+# The same paths at the end, larger:
 
 # %%
+from course.figures.training.loss_surface import paths_picture
+
 with needs("mse_gradient", "sgd_path"):
-    display(loss_picture(x, y, three_runs()))
-    for run in three_runs():
-        read = samples_until(x, y, run)
-        print(f"batch size {run[0]:2}: within 10 % of the least loss", f"after {read} samples" if read else "not yet")
+    display(paths_picture(x, y, three_runs()))
 
 # %% [markdown]
-# ## 3. When a batch does not fit
-#
-# A large batch takes calm steps, but its activations may not fit into memory. So it is cut into **micro-batches**:
-# each goes forward and backward on its own, and `.grad` adds up what they give. Many machines do the same, one
-# micro-batch each. The usual mistake, in both cases, is to average the micro-batches' means:
+# So small batches are fast, and large ones slow? That depends on the clock. The next picture shows the same runs over
+# 60 epochs, and reads them off two clocks: on the left by the *samples* they have seen, on the right by the *steps*
+# they have taken. A dot marks where a run is first within 10 % of the smallest possible loss.
 
 # %%
+from course.figures.training.loss_curves import loss_picture, samples_until, steps_until
+
+with needs("mse_gradient", "sgd_path"):
+    runs = three_runs(epochs=60)
+    display(loss_picture(x, y, runs))
+    print("Within 10 % of the smallest loss:")
+    for run in runs:
+        samples, steps = samples_until(x, y, run), steps_until(x, y, run)
+        arrival = f"after {samples:4} samples, {steps:2} steps" if steps else "not yet"
+        print(f"  batch size {run[0]:2}: {arrival}")
+
+# %% [markdown]
+# In samples, batch size 1 wins by far. **In steps, all three arrive at about the same time.** A step on 48 samples is
+# more work than a step on one. But the 48 gradients of a step do not depend on each other: 48 machines can compute them
+# at once. Then the large batch is as fast as the small one, and its path has no noise. This is why many machines can
+# share one training, and why this course is about large batches.
+#
+# ## 3. When a batch does not fit
+#
+# A network computes its gradient backwards, from the intermediate results of its forward pass, the *activations*. For a
+# large batch they may not fit into memory. So we cut the batch into [micro-batches](GLOSSARY.md#micro-batch): each
+# one goes forward and backward by itself, and `.grad` adds up the gradients. This is
+# [gradient accumulation](GLOSSARY.md#gradient-accumulation). The result should be the gradient of the whole batch,
+# the mean over all $N = \sum_k n_k$ samples of the $K$ micro-batches:
+#
+# $$g = \nabla\, \frac{1}{N} \sum_{k=1}^{K} \sum_{i=1}^{n_k} \ell_{k,i}$$
+#
+# The usual mistake is to take the mean of the micro-batches' means. The picture shows how much each of 16 samples then
+# counts; 1 would be right:
+
+# %%
+from course.figures.data.sample_weights import weights_picture
+
 weights_picture([8, 6, 2])
 
 # %% [markdown]
-# Of 16 samples, the two in the small micro-batch count 2.7 times as much as they should. No error, no warning: the
-# model trains, on another loss.
+# The two samples in the small micro-batch count 2.7 times as much as they should. There is no error and no warning: the
+# model trains, but on another loss.
+#
+# Before you start: `loss_fn` returns the *mean* over the micro-batch that you give it. And `backward` adds to whatever
+# `.grad` holds, also to what somebody else left there.
 
 # %% todo="accumulate_gradient"
 import torch
 
 
 def accumulate_gradient(model: torch.nn.Module, loss_fn, micro_batches: list) -> None:
-    """Leave in `.grad` the gradient of the mean loss over all samples of all micro-batches.
+    """Leave in `.grad` the gradient of the mean loss over all samples.
 
-    model: some of its parameters may be frozen, or unused; these stay without gradient, or at zero.
-    loss_fn(outputs, targets): the mean loss over its batch, a tensor with one element.
-    micro_batches: pairs (inputs, targets) of unequal numbers of samples, `len(inputs)`; they stay as they are.
-    One micro-batch at a time goes forward. What lies in `.grad` before does not count. There is no optimizer step.
+    model: some parameters may be frozen (`requires_grad=False`) or unused. Their
+    `.grad` must stay None or zero.
+    loss_fn(outputs, targets): the mean loss over its batch, a tensor of shape [].
+    micro_batches: pairs (inputs, targets) of `len(inputs)` samples each. Their sizes
+    may differ, and there may be only one.
+    Start from zero: discard whatever `.grad` holds when the function is called.
+    Put one micro-batch at a time through the model. Calling `backward` after each one
+    saves memory; a single call at the end earns all points, too.
+    Change nothing else: parameters, `requires_grad`, train mode and micro_batches stay.
+    There is no optimizer step.
+
+    Example: micro-batches of 8, 6 and 2 samples give the gradient of one batch of 16.
     """
     ### BEGIN SOLUTION
     total = sum(len(inputs) for inputs, _ in micro_batches)
@@ -183,15 +267,21 @@ def accumulate_gradient(model: torch.nn.Module, loss_fn, micro_batches: list) ->
 # %% check="accumulate_gradient"
 check("accumulate_gradient")
 
+# %% [markdown]
+# A small network on our 48 samples, cut into micro-batches of 26, 20 and 2. How far is your gradient from that of one
+# large batch, and how far is the mean of the three means?
+
 # %%
 torch.manual_seed(0)
-model = torch.nn.Sequential(torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)).double()
+layers = torch.nn.Linear(1, 32), torch.nn.Tanh(), torch.nn.Linear(32, 1)
+model = torch.nn.Sequential(*layers).double()
 loss_fn = torch.nn.MSELoss()
-parts = list(zip(x[:, None].split([26, 20, 2]), y[:, None].split([26, 20, 2]), strict=True))
+sizes = [26, 20, 2]
+parts = list(zip(x[:, None].split(sizes), y[:, None].split(sizes), strict=True))
 
 
 def gradient(*losses):
-    """The gradient of the mean of some losses, all parameters in one row."""
+    """The gradient of the mean of some losses, with all parameters in one row."""
     rows = torch.autograd.grad(sum(losses) / len(losses), model.parameters())
     return torch.cat([row.flatten() for row in rows])
 
@@ -201,23 +291,47 @@ with needs("accumulate_gradient"):
     yours = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     whole = gradient(loss_fn(model(x[:, None]), y[:, None]))
     means = gradient(*(loss_fn(model(inputs), targets) for inputs, targets in parts))
-    for name, made in ("yours", yours), ("the mean of the three means", means):
-        print(f"{name} differs from the gradient of one large batch by {(made - whole).norm() / whole.norm():.1%}")
+    for name, made in {"yours": yours, "mean of the three means": means}.items():
+        print(f"{name}: off by {(made - whole).norm() / whole.norm():.1%}")
 
 # %% [markdown]
 # ## What you saw
 #
-# - The loss of a line is a valley in the plane of all lines, and the gradient points straight up its walls.
-# - Small batches make many steps out of the samples they read. With the orders of our own solution, batch size 1 was
-#   within 10 % of the least loss after 43 samples, batch size 8 after 432; the full batch needs 2544, which is 53
-#   epochs.
-# - But their steps are noisy. Batch size 1 never comes to rest: in its last epoch, its loss was up to 3.1 times the
-#   least.
-# - The mean of the micro-batches' means was 12 % off the gradient of one large batch, and nothing complained. Means
-#   over unequal parts must be weighted. That will be back, with ranks in place of micro-batches.
+# Answer first, then unfold.
+#
+# <details><summary>Why do most arrows of section 1 not point at the minimum?</summary>
+#
+# The loss is a valley in the plane of all lines. The gradient points straight up its walls, not along its floor, where
+# the minimum lies.
+#
+# </details>
+#
+# <details><summary>What is good about small batches, and what is good about large ones?</summary>
+#
+# With the orders of our own solution, batch size 1 is within 10 % of the smallest loss after 43 samples, batch size 8
+# after 432, and the full batch after 2544. Small batches make many steps out of the samples they read. But their steps
+# are noisy: batch size 1 never comes to rest, and in the last of 20 epochs its loss is up to 3.1 times the smallest
+# one. Large batches take calm steps, and they need no more of them: 43, 54 and 53 steps.
+#
+# </details>
+#
+# <details><summary>How wrong is the mean of the micro-batches' means?</summary>
+#
+# Here it is 12 % off the gradient of one large batch, and nothing complains. Means over unequal parts must be weighted.
+# You will meet this again in labs 07 and 10, with ranks in place of micro-batches.
+#
+# </details>
+#
+# ## What comes next
+#
+# Replace "one micro-batch after the other" by "one micro-batch on each machine", and you have
+# [data parallelism](GLOSSARY.md#data-parallelism), which labs 07 and 10 use to train real networks. One thing is
+# missing: each machine has the gradient of its own part only, and all need the sum. Lab 03, *Pi on several ranks*, is
+# about that sum and nothing else. Lab 06, *Samplers for several ranks*, shares the samples out. (Numbers that your
+# course leaves out are not needed: go straight on to lab 03.)
 #
 # ## A question
 #
-# Is the picture fair to the full batch? It has no noise, so it could take longer steps. Try: in a new cell, raise its
-# `lr` from 0.05 in steps of 0.01, with the same start and 20 epochs. **What is the smallest `lr` with which it ends
-# at a larger loss than it began with?** Then look at the paths of `three_runs` with half of that.
+# Is the comparison fair to the full batch? It has no noise, so it could take longer steps. In a new cell, raise its
+# `lr` from 0.05 in steps of 0.01, with the same start and 20 epochs. **What is the smallest `lr` with which the run
+# ends at a larger loss than it began with?** Then look at the paths of `three_runs` with half of that `lr`.

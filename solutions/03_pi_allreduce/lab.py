@@ -13,56 +13,62 @@
 #
 # After this lab you can
 #
-# - share out a loop among any number of ranks, so that nothing is done twice and nothing is left out,
-# - make one number out of the parts of all ranks, with mpi4py, torch.distributed and Horovod,
-# - measure what more ranks bring, and say when they bring nothing.
+# - share out a loop among any number of [ranks](GLOSSARY.md#rank), so that nothing is done twice or left out,
+# - combine the parts of all ranks into one number, with mpi4py, torch.distributed and Horovod,
+# - recognise a [deadlock](GLOSSARY.md#deadlock), and read from a report which rank is missing,
+# - measure the [speed-up](GLOSSARY.md#speed-up) from more ranks, and say when there is none.
 #
-# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn; the cell below tells you what
-# it saw. It runs your cell by itself, on the ranks, so import in the cell what you use there. Nothing breaks, not even
-# by a deadlock: run a check as often as you like.
-
-# %%
-import math
-import time
-
-import numpy as np
-from IPython.display import display
-
-from autograde.notebook import Checker, needs
-from course.batch.record import record
-from course.figures.ranks.convergence import convergence_picture
-from course.figures.ranks.slices import slices_picture
-from course.figures.ranks.speedup import speedup_picture
-from course.figures.ranks.timeline import timeline
-from course.models.midpoints import midpoints, recorded
-from course.processes.mpi import cores
-from course.world import COMM, World
-
-world = World(4)
-check = Checker("checks", world)
-
-
-# %%
-def f(x: np.ndarray) -> np.ndarray:
-    """4 / (1 + x^2), for a float64 array of any shape."""
-    if not isinstance(x, np.ndarray) or x.dtype != np.float64:
-        raise TypeError(f"f takes an ndarray of float64, not {type(x).__name__} {getattr(x, 'dtype', '')}")
-    return 4.0 / (1.0 + x * x)
-
-
-cards = [1, 2, 3, 1, 1, 0, 1, 0, 0, 2, 0, 3, 2, 3]
-dealt = [midpoints(14, [i for i, card in enumerate(cards) if card == rank]) for rank in range(4)]
-slices_picture(f, 14, dealt, "14 slices, dealt to 4 ranks like cards")
-
-# %% [markdown]
-# The area under this curve, from 0 to 1, is $\pi$. Cut it into slices of width $h$, each as high as the curve is in the
-# *middle* of the slice, and add them up:
+# A **rank** is a process with a number. All ranks run the same program, each in its own memory,
+# and they exchange data by messages. **[MPI](GLOSSARY.md#mpi)**, the Message Passing Interface, is the standard by
+# which they do so. This notebook is not a rank: it sends its functions to four of them.
+#
+# **Before you start.** Lab 01, *Paths over a loss surface*, tells you what the sums of this lab are good for. You need
+# Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch tensors. You need not
+# know MPI.
+#
+# **Time:** about an hour and a half.
+#
+# Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
+# your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you
+# like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
+# the same kinds.
+#
+# **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# ## The area under a curve
+#
+# The area under the curve $f(x) = 4 / (1 + x^2)$, from 0 to 1, is $\pi$. Cut it into $n$ slices of width $h$, each as
+# high as the curve is in the *middle* of the slice, and add them up:
 #
 # $$\pi = \int_0^1 \frac{4}{1 + x^2}\, dx \approx \sum_{i=0}^{n-1} f(x_i)\, h, \qquad
 # h = \frac{1}{n}, \quad x_i = \left(i + \tfrac12\right) h$$
 #
-# Any way to deal out the slices is right, as long as each goes to exactly one rank. It is fair if no rank gets two more
-# than another. On one rank, it is three lines:
+# The slices do not depend on each other, so several ranks can share the work. Here, 14 slices are given to four ranks
+# at random:
+
+# %%
+import math
+
+import numpy as np
+
+from course.figures.ranks.slices import slices_picture
+from course.models.midpoints import midpoints
+
+
+def f(x: np.ndarray) -> np.ndarray:
+    """4 / (1 + x^2), for a float64 array of any shape."""
+    if not isinstance(x, np.ndarray) or x.dtype != np.float64:
+        raise TypeError(f"f takes a float64 ndarray, not {type(x).__name__}")
+    return 4.0 / (1.0 + x * x)
+
+
+owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i
+given = [midpoints(14, np.flatnonzero(owner == rank)) for rank in range(4)]
+slices_picture(f, 14, given, "14 slices, given to 4 ranks at random")
+
+# %% [markdown]
+# Any way to share out the slices is right, as long as each slice goes to exactly one rank. The shares are *fair* if
+# their sizes differ by at most one slice. On one rank, the sum takes three lines:
 
 
 # %%
@@ -74,12 +80,26 @@ def serial_pi(intervals: int) -> float:
 
 
 for intervals in 1, 10, 100, 1000:
-    print(f"{intervals:5} intervals: {serial_pi(intervals):.10f}, off by {abs(serial_pi(intervals) - math.pi):.1e}")
+    pi = serial_pi(intervals)
+    print(f"{intervals:5} intervals: {pi:.10f}, off by {abs(pi - math.pi):.1e}")
 
 # %% [markdown]
 # ## Four ranks
 #
-# `World(4)` started four more processes. A cell that begins with `%%px` runs on all of them at once:
+# All ranks together are the **[world](GLOSSARY.md#world)**. This cell starts a world of four ranks, and loads the
+# checks:
+
+# %%
+from IPython.display import display
+
+from autograde.notebook import Checker, needs
+from course.world import COMM, World
+
+world = World(4)
+check = Checker("checks", world)
+
+# %% [markdown]
+# A cell that begins with `%%px` runs on all four ranks at once:
 
 # %%
 # %%px
@@ -93,11 +113,13 @@ luck = 7 * MPI.COMM_WORLD.rank
 print(f"The luck of rank {MPI.COMM_WORLD.rank} is {luck}.")
 
 # %% [markdown]
-# One program, four processes, and each has a memory of its own: this notebook's kernel has no `luck` at all. All that
-# tells the ranks apart is their number. They do not wait for each other, so what they print comes in any order.
+# One program, four processes, and each process has a memory of its own: every rank has another `luck`, and this
+# notebook has none at all. The ranks differ in nothing but their number. They do not wait for each other, so their
+# lines may come in any order.
 #
-# `world.run` sends a function to ranks of your choice and brings back what it returns. `COMM` stands for the
-# **communicator** of these ranks: the group in which they have numbers and talk to each other.
+# `world.run` sends a function to ranks of your choice and brings back what it returns on each. `COMM` stands for the
+# **[communicator](GLOSSARY.md#communicator)** of these ranks: the group in which they have numbers and exchange
+# messages.
 
 
 # %%
@@ -105,29 +127,46 @@ def introduce(comm) -> str:
     """What a rank knows about itself."""
     from mpi4py import MPI
 
-    return f"rank {comm.rank} of {comm.size} here, rank {MPI.COMM_WORLD.rank} of {MPI.COMM_WORLD.size} in the world"
+    everyone = MPI.COMM_WORLD
+    here = f"rank {comm.rank} of {comm.size} here"
+    return f"{here}, rank {everyone.rank} of {everyone.size} in the world"
 
 
 for line in world.run(introduce, COMM, ranks=[2, 0, 3]):
     print(line)
 
 # %% [markdown]
-# A function that is given a communicator asks *it* for rank and size.
+# A rank may have one number in the world and another one in a smaller group. A function that is given a communicator
+# asks *it* for rank and size.
 #
 # ## 1. Your share
 #
-# Each rank runs the same function, and only `rank` differs. Which slices are its own?
+# Each rank calls the same function, and only `rank` differs. Which slices are its own?
+#
+# Two things to know before you start:
+#
+# - **`f` takes a float64 ndarray**, not a Python float and not float32. Build the array of your midpoints and call `f`
+#   once.
+# - The parameter `f` hides the notebook's `f`: inside `partial_sum`, `f` is whatever function the caller passes. The
+#   check passes other curves, too.
 
 # %% todo="partial_sum"
 import numpy as np
 
 
 def partial_sum(f, intervals: int, rank: int, size: int) -> float:
-    """This rank's share of the sum of f(x_i) h over all midpoints x_i of `intervals` equal intervals of [0, 1].
+    """This rank's part of the sum of f(x_i) * h over i = 0, 1, ..., intervals - 1.
 
-    f: takes a float64 ndarray and returns one of its shape; you may call it once or many times. It is not always the
-    curve above. rank: from 0 to size - 1. size: number of ranks; it need not divide `intervals`, and may be larger.
-    All shares together evaluate each midpoint exactly once, and differ by at most one interval. An empty share is 0.0.
+    f: takes a float64 ndarray of any shape, returns one of the same shape. Call it as
+    often as you like.
+    intervals: into how many slices all ranks together cut [0, 1]; h = 1 / intervals.
+    rank, size: this rank's number, 0 to size - 1, and the number of ranks, which need
+    not divide `intervals` and may be larger.
+    Over all ranks, each midpoint x_i is evaluated exactly once. The ranks' numbers of
+    midpoints differ by at most one.
+    Returns a float (numpy's float64 is one): 0.0 on a rank without midpoints.
+
+    Example: with 5 intervals on 2 ranks, one rank evaluates 3 midpoints, the other 2.
     """
     ### BEGIN SOLUTION
     h = 1 / intervals
@@ -139,8 +178,13 @@ def partial_sum(f, intervals: int, rank: int, size: int) -> float:
 # %% check="partial_sum"
 check("partial_sum")
 
+# %% [markdown]
+# Which rank evaluates which slice in your solution:
 
 # %%
+from course.models.midpoints import recorded
+
+
 def evaluated(intervals: int, size: int) -> list[list[float]]:
     """For each rank, the points at which your `partial_sum` evaluates f."""
     records = [{"points": []} for _ in range(size)]
@@ -150,24 +194,35 @@ def evaluated(intervals: int, size: int) -> list[list[float]]:
 
 
 with needs("partial_sum"):
-    display(slices_picture(f, 14, evaluated(14, 4), "14 slices, as your partial_sum shares them out"))
+    title = "14 slices, as your partial_sum shares them out"
+    display(slices_picture(f, 14, evaluated(14, 4), title))
 
 # %% [markdown]
 # ## 2. One number out of four
 #
-# Now every rank has a part of $\pi$, and none has $\pi$. A **reduction** combines one number of each rank into one; an
-# **all-reduce** gives the result to all of them. It is a **collective**: each rank of the communicator has to call it,
-# and none gets further before all have come.
+# Now each rank has a part $p_r$ of $\pi$, and no rank has $\pi = p_0 + p_1 + p_2 + p_3$. A
+# [reduce](GLOSSARY.md#reduce) combines one number of each rank into one, here by adding them up, and leaves the
+# result on one rank. An **[all-reduce](GLOSSARY.md#all-reduce)** gives the result to all ranks.
+#
+# Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank
+# gets its result before all of them have called it. (That is so because the result needs a number from each rank. Other
+# collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
+# have come.)
+#
+# If you use names such as `MPI.SUM`, import `MPI` in the cell.
 
 
 # %% todo="parallel_pi"
 def parallel_pi(comm, intervals: int) -> float:
-    """Pi by the midpoint rule on all ranks of `comm`, on each the same float, bit for bit.
+    """Pi by the midpoint rule, on all ranks of `comm` the very same float.
 
-    comm: an mpi4py communicator; its ranks all call this function. It is not always the world.
-    Each rank evaluates its own share only. There is exactly one reduction to all ranks, blocking or not, and no other
-    communication; on a single rank it may be left out. It can be called again and again: it starts and ends nothing.
-    You may call `partial_sum` and `f`: the check has right ones, in case yours are not.
+    comm: an mpi4py communicator; all its ranks call this function. It is not always
+    the world, so ask `comm` for rank and size.
+    Each rank evaluates its own share only. Then there is exactly one all-reduce, of one
+    number, and no other communication: `allreduce`, `Allreduce`, or `Iallreduce` with
+    its wait. On a single rank the all-reduce may be left out.
+    The function is called again and again: it does not start or end MPI.
+    You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
     share = partial_sum(f, intervals, comm.rank, comm.size)
@@ -178,43 +233,89 @@ def parallel_pi(comm, intervals: int) -> float:
 # %% check="parallel_pi"
 check("parallel_pi")
 
+# %% [markdown]
+# What if the ranks do not come at the same time? Here, each rank calls your `parallel_pi` 0.1 s after the one before. A
+# bar shows how long a rank spends in the all-reduce.
 
 # %%
+import time
+
+from course.figures.ranks.timeline import timeline
+
+
 def come_one_by_one(comm) -> float:
-    """`parallel_pi`, to which each rank comes 0.1 s after the one before."""
+    """`parallel_pi`, which each rank calls 0.1 s after the one before."""
     time.sleep(0.1 * comm.rank)
     return parallel_pi(comm, 10_000)
 
 
 with needs("partial_sum", "parallel_pi"):
     print(world.run(come_one_by_one, COMM))
-    display(timeline(world.events, "Your reduction, with ranks that come one by one"))
+    display(timeline(world.events, "Your all-reduce, with ranks that come one by one"))
 
 # %% [markdown]
-# A bar is the time that a rank spends in the reduction. The last one to come keeps all others waiting: that is why fair
-# shares matter. And if one rank never comes? Take `if comm.rank > 0:` for a try, and see what the check reports.
+# The last rank to come keeps all others waiting. This is why fair shares matter.
 #
-# How good is your $\pi$?
+# ### If one rank never comes
+#
+# In the next cell, rank 0 does not make the call. The others wait for something that never happens: a **deadlock**.
+# `world.attempt` is like `world.run`, but returns how the run ended, well or badly. When no rank has made progress for
+# three seconds, it gives up, reports where each rank stands, and replaces the ranks by new ones.
+
 
 # %%
+def all_but_rank_0(comm) -> float | None:
+    """`parallel_pi`, which rank 0 does not call."""
+    if comm.rank > 0:
+        return parallel_pi(comm, 10_000)
+    return None
+
+
+with needs("partial_sum", "parallel_pi"):
+    print("All ranks call it:", world.run(parallel_pi, COMM, 10_000))
+    outcome = world.attempt(all_but_rank_0, COMM)
+    print(f"Without rank 0: {outcome.state}, after {outcome.seconds:.1f} s")
+    print(outcome.report)
+    title = "Rank 0 never comes, and the others never finish"
+    display(timeline(outcome.events, title, outcome.seconds))
+
+# %% [markdown]
+# Read such a report from the rank that does *not* wait: what did it do instead? The others stand in the line that is
+# quoted. If your own code hangs in a check, you get the same report.
+#
+# ### How good is your pi?
+#
+# The error against the number of intervals:
+
+# %%
+from course.figures.ranks.convergence import convergence_picture
+
 with needs("partial_sum", "parallel_pi"):
     tried, errors = [], []
     for intervals in [round(10 ** (k / 2)) for k in range(15)]:
         began = time.monotonic()
         tried.append(intervals)
-        errors.append(world.run(parallel_pi, COMM, intervals, deadline=60)[0] - math.pi)
+        pi = world.run(parallel_pi, COMM, intervals, deadline=60)[0]
+        errors.append(pi - math.pi)
         if time.monotonic() - began > 2:
             break
     display(convergence_picture(tried, errors))
 
 # %% [markdown]
-# Down to $10^{-15}$ this is about the midpoint rule, below that about `float64`. In `float32`, ten million intervals
-# come no nearer to $\pi$ than a thousand do in `float64`: the error stays at $9 \cdot 10^{-8}$.
+# Down to $10^{-15}$, the error is that of the midpoint rule: it falls with $1/n^2$. Below that, `float64` has no more
+# digits. In `float32`, ten million intervals come no closer to $\pi$ than a thousand do in `float64`: the error stays
+# at $9 \cdot 10^{-8}$.
 #
 # ## 3. The same with torch
 #
-# Training frameworks bring collectives of their own, for tensors. There is a *default group* instead of `comm`. Two
-# things to look up: the type that `torch.tensor` gives a Python float, and what `all_reduce` returns.
+# Training frameworks bring collectives of their own, for tensors. In torch, the
+# **[process group](GLOSSARY.md#process-group)** takes the place of the communicator. Most functions use a *default
+# group* unless you pass another one. The library that moves the data is the group's
+# **[backend](GLOSSARY.md#backend)**: [gloo](GLOSSARY.md#gloo) for tensors in the memory of the CPU,
+# [nccl](GLOSSARY.md#nccl) for tensors on NVIDIA GPUs. `dist.get_backend()` returns its name.
+#
+# Look up two things before you start: the dtype that `torch.tensor` gives a Python float, and what `dist.all_reduce`
+# returns.
 
 # %% todo="parallel_pi_torch"
 import torch
@@ -222,9 +323,14 @@ import torch.distributed as dist
 
 
 def parallel_pi_torch(intervals: int) -> float:
-    """As `parallel_pi`, on the ranks of torch.distributed's default group, which is there already.
+    """Pi as in `parallel_pi`, on the ranks of torch.distributed's default group.
 
-    In float64, on the device of the group's backend: CPU for "gloo", the current GPU for "nccl".
+    Each rank evaluates its own share only. Then there is exactly one `dist.all_reduce`,
+    of a tensor with one float64, and no other communication. The tensor is on the CPU
+    if the group's backend is "gloo", on the current GPU if it is "nccl".
+    On a single rank the all-reduce may be left out.
+    Returns a float, not a tensor. The group exists: do not start or end it.
+    You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
     share = partial_sum(f, intervals, dist.get_rank(), dist.get_world_size())
@@ -240,13 +346,14 @@ check("parallel_pi_torch")
 
 # %%
 with needs("partial_sum", "parallel_pi_torch"):
-    backend = "nccl, on GPUs" if torch.cuda.device_count() >= world.size else "gloo, on the CPU"
-    print(f"By {backend}:", world.run(parallel_pi_torch, 10_000, init="torch"))
+    gpus = torch.cuda.device_count() >= world.size
+    backend = "nccl, on GPUs" if gpus else "gloo, on the CPU"
+    print(f"With {backend}:", world.run(parallel_pi_torch, 10_000, init="torch"))
 
 # %% [markdown]
 # ## 4. The same with Horovod
 #
-# Horovod was made for gradients, and one thing about its all-reduce follows from that. Which?
+# Horovod's all-reduce was designed for gradients, and one of its defaults shows it. Look it up before you start.
 
 # %% todo="parallel_pi_horovod"
 import horovod.torch as hvd
@@ -254,7 +361,14 @@ import torch
 
 
 def parallel_pi_horovod(intervals: int) -> float:
-    """As `parallel_pi`, on Horovod's ranks, in float64. Horovod is initialised already."""
+    """Pi as in `parallel_pi`, on Horovod's ranks.
+
+    Each rank evaluates its own share only. Then there is exactly one all-reduce of
+    Horovod's, of a tensor with one float64, and no other communication.
+    On a single rank it may be left out.
+    Returns a float, not a tensor. Horovod is initialised: do not start or end it.
+    You may call `partial_sum` and `f`: the check supplies right ones.
+    """
     ### BEGIN SOLUTION
     share = partial_sum(f, intervals, hvd.rank(), hvd.size())
     total = hvd.allreduce(torch.tensor(share, dtype=torch.float64), op=hvd.Sum)
@@ -266,14 +380,20 @@ def parallel_pi_horovod(intervals: int) -> float:
 check("parallel_pi_horovod")
 
 # %% [markdown]
-# ## 5. What did it bring?
+# ## 5. Was it worth it?
 #
-# The time of the slowest rank counts, and the best of a few tries, since this machine does other things too.
-
+# The **speed-up** on $N$ ranks is $S(N) = T(1) / T(N)$, where $T$ is the time for the same
+# work. We time the slowest rank, and keep the best of a few tries, because this machine is busy with other things too.
+# A [barrier](GLOSSARY.md#barrier), which no rank leaves before all have come, lets the ranks start together.
 
 # %%
+from course.batch.record import record
+from course.figures.ranks.speedup import speedup_picture
+from course.processes.mpi import cores
+
+
 def seconds(comm, intervals: int) -> float:
-    """How long this rank takes for `parallel_pi`, from when all ranks are there."""
+    """How long `parallel_pi` takes on this rank."""
     comm.Barrier()
     began = time.perf_counter()
     parallel_pi(comm, intervals)
@@ -281,23 +401,30 @@ def seconds(comm, intervals: int) -> float:
 
 
 def best(intervals: int, size: int, tries: int = 5) -> float:
-    """Seconds that `size` ranks take."""
-    return min(max(world.run(seconds, COMM, intervals, size=size, deadline=60)) for _ in range(tries))
+    """Seconds that `size` ranks take, in the best of some tries."""
+    options = {"size": size, "deadline": 60}
+    runs = (world.run(seconds, COMM, intervals, **options) for _ in range(tries))
+    return min(map(max, runs))
 
 
 with needs("partial_sum", "parallel_pi"):
     intervals = 1000
     while intervals < 4_000_000 and best(intervals, 1, tries=2) < 0.02:
         intervals *= 4
-    print(f"{intervals} intervals, which one rank does in {best(intervals, 1) * 1000:.0f} ms")
+    alone = best(intervals, 1) * 1000
+    print(f"One rank does {intervals} intervals in {alone:.0f} ms.")
     times = [best(intervals, size) for size in range(1, world.size + 1)]
     display(speedup_picture(times, cores()))
     error = abs(world.run(parallel_pi, COMM, intervals)[0] - math.pi)
-    record("parallel_pi", world, [{"epoch": 0, "loss": error, "seconds": times[-1]}], samples=intervals, data="none")
+    history = [{"epoch": 0, "loss": error, "seconds": times[-1]}]
+    record("parallel_pi", world, history, samples=intervals, data="none")
 
 # %% [markdown]
-# More ranks than cores take turns, and the line goes flat. (Where there is Slurm: `sbatch --ntasks 8 run.sh`.) And a
-# reduction is not free. What does a call cost when there is next to nothing to compute?
+# Where there are more ranks than cores, ranks take turns on a core, and the line goes flat. Points above the ideal line
+# are possible, too: a smaller share may fit into a core's cache. If you work on a cluster with
+# [Slurm](GLOSSARY.md#slurm), `sbatch --ntasks 8 run.sh` in this lab's folder runs the notebook on eight ranks.
+#
+# And an all-reduce is not free. What does a call cost when there is next to nothing to compute?
 
 
 # %%
@@ -310,26 +437,57 @@ def one_call(comm, function, *args) -> float:
     return (time.perf_counter() - began) / 50
 
 
+def show_cost(name: str, function, *args, **options) -> None:
+    """Print what a call costs on the slowest rank."""
+    slowest = max(world.run(one_call, COMM, function, *args, **options))
+    print(f"{name:16} {slowest * 1e6:7.0f} microseconds")
+
+
 with needs("partial_sum", "parallel_pi", "parallel_pi_torch", "parallel_pi_horovod"):
-    costs = {
-        "one rank alone": world.run(one_call, COMM, serial_pi, 4, size=1),
-        "four, mpi4py": world.run(one_call, COMM, parallel_pi, COMM, 4),
-        "four, torch": world.run(one_call, COMM, parallel_pi_torch, 4, init="torch"),
-        "four, Horovod": world.run(one_call, COMM, parallel_pi_horovod, 4, init="horovod"),
-    }
-    for name, times in costs.items():
-        print(f"{name:14} {max(times) * 1e6:7.0f} microseconds")
+    show_cost("1 rank, no MPI", serial_pi, 4, size=1)
+    show_cost("4 ranks, mpi4py", parallel_pi, COMM, 4)
+    show_cost("4 ranks, torch", parallel_pi_torch, 4, init="torch")
+    show_cost("4 ranks, Horovod", parallel_pi_horovod, 4, init="horovod")
 
 # %% [markdown]
 # ## What you saw
 #
-# - The ranks run one program. What differs is their number, and a share is a matter of arithmetic on it.
-# - One reduction of 8 bytes makes the result. It is done when the last rank has come, and hangs if one stays away.
-# - Ten times the intervals leave a hundredth of the error, until `float64` has no more digits.
-# - An average instead of a sum, or a part counted twice: four ranks agree on a wrong number just as readily.
+# Answer first, then unfold.
+#
+# <details><summary>All ranks run one program. What makes them do different work?</summary>
+#
+# Their number. A share follows from `rank`, `size` and some arithmetic. Blocks of neighbouring slices are right, and so
+# is every `size`-th slice.
+#
+# </details>
+#
+# <details><summary>When does an all-reduce end, and when does it never end?</summary>
+#
+# It ends when the last rank has called it, and never if one rank does not. Eight bytes per rank are enough to make
+# $\pi$ out of the parts.
+#
+# </details>
+#
+# <details><summary>What do ten times the intervals do to the error?</summary>
+#
+# They leave a hundredth of it, until `float64` has no more digits.
+#
+# </details>
+#
+# <details><summary>All four ranks return the same number. Is it right?</summary>
+#
+# Not for that reason. With an average in place of the sum, or with a part that counts twice, four ranks agree on a
+# wrong number just as well.
+#
+# </details>
+#
+# ## What comes next
+#
+# Training on several ranks needs the same two steps. The samples are shared out, as the slices were here: lab 06,
+# *Samplers for several ranks*. The ranks' gradients are combined by an all-reduce in every step: labs 07 and 10.
 #
 # ## A question
 #
-# With few intervals, one rank alone is faster than two, which have to talk. **From how many intervals on are two ranks
-# faster than one, on this machine?** In a new cell, compare `best(intervals, 1)` with `best(intervals, 2)` for
-# 100, 1000, 10 000, ... and then look closer. Give more `tries` where the times jump about.
+# With few intervals, one rank alone is faster than two, which have to communicate. **From how many intervals on are two
+# ranks faster than one, on this machine?** In a new cell, compare `best(intervals, 1)` with `best(intervals, 2)` for
+# 100, 1000, 10 000, ... intervals, then look closer where the order changes. Use more `tries` if the times vary.

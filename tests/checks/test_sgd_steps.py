@@ -52,6 +52,27 @@ def test_a_right_path_has_no_mistakes_and_a_wrong_one_those_that_have_a_sentence
     assert found.key == "with-replacement" and "Epoch 0" in found.message
 
 
+def test_two_slips_at_once_are_both_named() -> None:
+    case = draw_line_problem(random.Random(6), 9) | {"lr": 0.05, "batch_size": 4, "epochs": 2}
+    batches = [[0, 3, 4, 8], [1, 2, 5, 7], [6], [2, 4, 5, 8], [0, 1, 3, 7], [6]]
+    path = [torch.tensor(case["start"], dtype=torch.float64)]
+    for batch in batches:
+        each = sample_gradients(case["x"], case["y"], path[-1][None])[0]
+        path.append(path[-1] - 0.05 * each[batch].sum(0) / 8)
+    found = {finding.key for finding in path_mistakes(case, torch.stack(path))}
+    assert found == {"factor-two", "last-batch-divided-by-batch-size"}
+
+
+@pytest.mark.parametrize(
+    "shift", [lambda first, k: first[k:] + first[:k], lambda first, k: [(i + k) % 9 for i in first]]
+)
+def test_an_order_that_is_only_shifted_is_no_new_order(shift) -> None:
+    case = draw_line_problem(random.Random(7), 9) | {"lr": 0.05, "batch_size": 1, "epochs": 3}
+    first = random.Random(8).sample(range(9), 9)
+    path = walk(case, [[sample] for k in (0, 2, 3) for sample in shift(first, k)])
+    assert [finding.key for finding in path_mistakes(case, path)] == ["order-only-rolled"]
+
+
 def test_the_fewest_mistakes_explain_a_gradient() -> None:
     problem = draw_line_problem(random.Random(5), 7)
     where = problem["x"], problem["y"], problem["start"]

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course.figures.data.sample_weights import weights_picture
-from course.figures.training.loss_curves import loss_picture, samples_seen, samples_until
+from course.figures.training.loss_curves import loss_picture, samples_seen, samples_until, steps_until
 from course.figures.training.loss_surface import (
     best_line,
     drawable,
@@ -104,10 +104,18 @@ def test_losses_are_drawn_against_the_samples_read() -> None:
         assert curve.get_xdata()[-1] == 36
 
 
+def test_losses_are_drawn_against_the_steps_of_the_shortest_run() -> None:
+    axes = FIGURES["losses"]().axes[1]
+    drawn = [line.get_xdata()[-1] for line in axes.get_lines()]
+    for _, path in RUNS:
+        assert len(path) - 1 in drawn
+    assert axes.get_xlim() == (0, 3)
+
+
 def test_a_run_that_never_comes_near_the_least_loss_has_no_number() -> None:
     path = torch.stack([torch.tensor(START, dtype=X.dtype), best_line(X, Y)])
-    assert samples_until(X, Y, (5, path)) == 5
-    assert samples_until(X, Y, (5, path[:1])) is None
+    assert samples_until(X, Y, (5, path)) == 5 and steps_until(X, Y, (5, path)) == 1
+    assert samples_until(X, Y, (5, path[:1])) is None and steps_until(X, Y, (5, path[:1])) is None
 
 
 def test_the_animation_moves_and_needs_neither_network_nor_scripts() -> None:
@@ -121,6 +129,9 @@ def test_the_animation_moves_and_needs_neither_network_nor_scripts() -> None:
     html = movie._repr_html_()
     assert "http" not in html and "script" not in html
     assert len(html) < 3e6
+    still = Image.open(io.BytesIO(movie.still))
+    assert still.size == image.size
+    assert movie.caption in html
 
 
 def test_the_bars_of_a_mean_of_means_add_up_to_all_samples() -> None:

@@ -224,6 +224,11 @@ def test_a_long_run_on_many_ranks_can_be_read(events):
     assert_words_are_readable(figure)
 
 
+def test_the_run_is_shown_whole_where_its_seconds_are_given():
+    axes = timeline([[], [event(start=0.01, end=None)]], seconds=3.0).axes[0]
+    assert axes.get_xlim() == (0.0, 3.0)
+
+
 def test_a_run_without_communication_and_one_on_one_rank_have_pictures_too():
     for events in ([], [[]], [[], []], [[event(members=[0])]]):
         figure = timeline(events)

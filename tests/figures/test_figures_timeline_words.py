@@ -98,6 +98,11 @@ def test_in_a_hang_it_says_who_never_came():
     assert said(reduction([None, 0.1, None], None, state="called")) == f"Rank 1 waits for ever {text}"
 
 
+def test_in_a_hang_of_a_broadcast_only_its_root_is_missed():
+    hang = reduction([None, 0.1, None], None, kind="broadcast", peer=0, state="called")
+    assert said(hang).endswith("for rank 0, which never makes that call.")
+
+
 def test_a_hang_is_said_rather_than_a_wait_however_long():
     waits = reduction([0.0, 50.0], 60.0)
     hang = reduction([None, 70.0], None, state="called")

@@ -19,6 +19,7 @@ from autograde.sandbox.untrusted import problem
 from autograde.slurm import accounting
 from autograde.slurm.accounting import Job, look_up
 from autograde.slurm.record_verdict import by_accounting, by_itself, by_rerun, read_record, record_schema, run_of
+from course.batch.record import REPORTS, record
 from course.processes.slurm_command import SlurmError
 
 DEMAND = Demand(points=1, ranks=2)
@@ -120,6 +121,15 @@ def test_what_a_record_tells_of_itself_gets_its_finding(tmp_path, change, key):
     change(made)
     found = by_itself(DEMAND, "descend", NAME, read(tmp_path, made), CODE)
     assert (found.key, found.points) == (key, 1), found
+
+
+def test_outside_of_a_batch_run_a_notebook_speaks_of_sbatch_only_where_there_is_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv(REPORTS, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for said in ("", "To have a run on record, run this notebook in batch: `sbatch run.sh` in its folder.\n"):
+        record("descend", None, [{"epoch": 0, "loss": 0.5}], samples=1, data="none")
+        assert capsys.readouterr().out == said
+        (tmp_path / "sbatch").touch(mode=0o755)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 10000, "\ud800", '{"format": 1, "format": 1}'])

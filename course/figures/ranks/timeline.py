@@ -46,19 +46,22 @@ class Run:
         return [event for rank in self.events for event in rank]
 
 
-def timeline(events: Sequence[Sequence[Event]], title: str = "What each rank did") -> Picture:
+def timeline(
+    events: Sequence[Sequence[Event]], title: str = "What each rank did", seconds: float | None = None
+) -> Picture:
     """Draw the communication of a run.
 
     events: by rank, as in `course.world.World.events`. A bar is the time in which a rank is in a call. If the operation
     goes on after the call, a thin line is the time until the rank waits for it, and the bar that in which it waits. A
     call that never ended reaches to the right edge, and is hatched. Calls on fewer ranks than all have another shade.
+    seconds: how long the run took, to be shown whole; None: as far as its last event.
     """
     sent = messages(events)
     calls, ranks = sum(map(len, events)), len(events)
     alt = f"Timeline of {calls} communication call{'s' * (calls != 1)} on {ranks} rank{'s' * (ranks != 1)}."
     alt += f" {in_words(events, sent)}"
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
-    edge = max(times, default=1.0) * 1.05 + 1e-6
+    edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
     run = Run(events, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
     picture = draw(run, title, alt, "light")
     picture.dark = draw(run, title, alt, "dark")

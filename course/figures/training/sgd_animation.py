@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 from collections.abc import Callable, Sequence
 
@@ -18,16 +19,28 @@ from course.figures.training.loss_surface import RUN_COLOURS, Run, draw_surface,
 
 
 class Movie:
-    """An animated GIF in a notebook, which needs no network, JavaScript or ffmpeg. alt: what it shows."""
+    """An animated GIF in a notebook, which needs no network, JavaScript or ffmpeg.
 
-    def __init__(self, gif: bytes, width: int, alt: str) -> None:
-        self.gif, self.width, self.alt = gif, width, alt
+    images: its frames; the last one is also shown by itself, as a PNG, where a notebook is read without HTML.
+    milliseconds: how long each is shown. alt: what it shows. caption: a text below it.
+    """
+
+    def __init__(self, images: Sequence[Image.Image], milliseconds: Sequence[int], alt: str, caption: str = "") -> None:
+        self.gif, self.alt, self.caption = gif(images, milliseconds), alt, caption
+        self.width = images[-1].width // SHARPNESS
+        stream = io.BytesIO()
+        images[-1].save(stream, format="PNG")
+        self.still = stream.getvalue()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.alt}>"
 
     def _repr_html_(self) -> str:
-        return image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
+        image = image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
+        return f'<figure style="margin: 0">{image}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
+
+    def _repr_png_(self) -> tuple[bytes, dict]:
+        return self.still, {"width": self.width, "alt": self.alt}
 
 
 def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: int = 48) -> Movie:
@@ -64,8 +77,11 @@ def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: i
             head.set_data(*path[here, :, None])
             height.set_data(seen[number][here, None], above[number][here, None])
 
-    images = filmed(figure, moving, move, frames)
-    return Movie(gif(images, [80] * (frames - 1) + [3000]), images[0].width // SHARPNESS, alt)
+    caption = (
+        "Left: the paths over the loss. Right: their losses. All runs share one clock: at any moment of the film they "
+        "have seen the same number of samples. The clock starts slowly and speeds up."
+    )
+    return Movie(filmed(figure, moving, move, frames), [80] * (frames - 1) + [3000], alt, caption)
 
 
 def filmed(figure: Picture, moving: Sequence[Artist], move: Callable[[int], None], frames: int) -> list[Image.Image]:

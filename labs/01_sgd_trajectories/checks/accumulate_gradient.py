@@ -29,13 +29,13 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 
 finding = Findings("""
 frozen-has-gradient 1
-A frozen or unused parameter has a gradient now, or another `requires_grad`.
+After the call, a frozen or unused parameter has a gradient, or its `requires_grad` has changed.
 
 no-gradient 4
-After the call `.grad` of {names} is None, or holds nothing of any micro-batch.
+After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
 
 parameters-moved 2
-The parameters changed: a step was made. That is for whoever calls this function.
+The parameters have changed, so a step was taken. Steps are the business of the code that calls this function.
 """)
 
 
@@ -82,10 +82,11 @@ class AccumulateGradient(RankCheck, JudgedRun):
     prices = MappingProxyType({"one-micro-batch-only": 3, "wrong-weights": 3})
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two models and losses."""
+        """Two models and losses; one micro-batch alone."""
         cases = [
             draw_problem(rng, [5, 2, 3], "mse", plain=True),
             draw_problem(rng, [4, 1, 6, 2], "cross_entropy", plain=False),
+            draw_problem(rng, [6], "mse", plain=True),
         ]
         return cases
 

@@ -17,17 +17,19 @@ from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.judged import finding as judged
 from autograde.verdicts.one_process import row_of
 
-from .line_fit import draw_line_problem, gradient_mistakes, mistake, tensors
+from .line_fit import draw_line_problem, gradient_mistakes, mistake, sample_gradients, tensors
 
 finding = Findings("""
 uses-backward 1
-Under torch.inference_mode() it raised {raised}. Elsewhere it ran: do without autograd.
+Inside torch.inference_mode() it raises {raised}. Outside it works, so it uses autograd. A formula does not need it.
 
 not-two-numbers 2
 Two numbers, dm and dn, are expected for a batch of {n}. You return {problem}.
 
 wrong-slope 2
-For a batch of {n} you return ({dm:.5g}, {dn:.5g}). A small step changes the loss by other amounts.
+At (m, n) = {point}, with a batch of {n}, you return ({dm:.5g}, {dn:.5g}). Measured there by small steps, the loss
+changes by {slope_m:.5g} per unit of m and by {slope_n:.5g} per unit of n. What is the derivative of the square, and
+what that of the term inside it?
 """)
 
 
@@ -38,8 +40,8 @@ class MseGradient(RankCheck, JudgedRun):
     prices = MappingProxyType({"sum-not-mean": 1, "wrong-sign": 1, "argument-changed": 0.5})
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Batches of several sizes."""
-        cases = [draw_line_problem(rng, 7), draw_line_problem(rng, 5, "float32")]
+        """Batches of several sizes, one of a single sample."""
+        cases = [draw_line_problem(rng, 7), draw_line_problem(rng, 5, "float32"), draw_line_problem(rng, 1)]
         return cases
 
     @staticmethod
@@ -83,7 +85,9 @@ class MseGradient(RankCheck, JudgedRun):
         pair = row_of(seen["values"]).tolist()
         mistakes = gradient_mistakes(case["x"], case["y"], case["start"], pair)
         if mistakes is None:
-            yield finding("wrong-slope", n=n, dm=pair[0], dn=pair[1])
+            slope_m, slope_n = sample_gradients(case["x"], case["y"], [case["start"]])[0].mean(0).tolist()
+            about = {"point": tuple(case["start"]), "slope_m": slope_m, "slope_n": slope_n}
+            yield finding("wrong-slope", n=n, dm=pair[0], dn=pair[1], **about)
         yield from map(mistake, mistakes or ())
 
 

@@ -23,10 +23,10 @@ from .shares import other_points, unfair_points
 
 finding = Findings("""
 not-an-array 3
-{seen}. It takes ndarrays of float64, of any length.
+{seen}. It takes a float64 ndarray, of any shape.
 
 f-not-called 3
-The function never calls its argument f. It has to work for any f, not only for this lab's.
+The function never calls its argument f. The check passes other functions than the curve of this lab.
 """)
 
 

@@ -17,13 +17,13 @@ TOLERANCE = 2e-5  # relative: float32 arithmetic stays below it, a wrong factor 
 
 finding = Findings("""
 factor-two 1
-It is half as large as the slope of the loss: the gradient of half the squared error.
+It is half of the expected gradient: that of half the squared error.
 
 swapped 1
 dm and dn have changed places.
 
 x-forgotten 1.5
-dm is what dn should be; but how much a change of m moves the line depends on x.
+dm has the value expected for dn. How far does a change of m move the line at x?
 """)
 
 

@@ -48,10 +48,10 @@ class SgdPath(RankCheck, JudgedRun):
     prices = MappingProxyType({"seed-ignored": 1, "same-order-every-epoch": 1.5})
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Single samples; batches that do not divide the samples; one batch larger than the set."""
-        cases = [self.draw(rng, 12, 1, 3), self.draw(rng, 9, 4, 4), self.draw(rng, 5, 8, 3)]
+        """Single samples; batches that do not divide the samples; one batch larger than the set; both precisions."""
+        cases = [self.draw(rng, 12, 1, 4), self.draw(rng, 9, 4, 5), self.draw(rng, 5, 8, 3, "float32")]
         ### BEGIN HIDDEN CASES
-        cases += [self.draw(rng, 12, 5, 4, "float32"), self.draw(rng, 9, 3, 4), self.draw(rng, 13, 1, 3, "float32")]
+        cases += [self.draw(rng, 12, 5, 4, "float32"), self.draw(rng, 9, 3, 7), self.draw(rng, 13, 1, 4, "float32")]
         ### END HIDDEN CASES
         return cases
 

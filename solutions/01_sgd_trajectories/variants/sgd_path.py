@@ -79,6 +79,13 @@ torch.randperm(len(x), generator=generator) >>> torch.arange(len(x))
 path = [(m, n)] >>> path = [(m, n)]\n    order = torch.randperm(len(x), generator=generator)
 == same_order_every_epoch__seeded_again: same-order-every-epoch, keras 1783 < plain
 order = >>> generator.manual_seed(seed)\n        order =
+== order_only_rolled: order-only-rolled, bergson 352 < plain
+path = [(m, n)] >>> path = [(m, n)]\n    once = torch.randperm(len(x), generator=generator)
+order = torch.randperm(len(x), generator=generator) >>> order = once.roll(epoch)
+== order_only_rolled__by_a_random_number: order-only-rolled, bergson 352 < order_only_rolled
+once.roll(epoch) >>> once.roll(int(torch.randint(1, len(x), (), generator=generator)))
+== order_only_rolled__numbers_shifted: order-only-rolled, bergson 352 < order_only_rolled
+once.roll(epoch) >>> (once + epoch) % len(x)
 == batches_not_cut_anew: batches-not-cut-anew, stackoverflow 53514495 < plain
 order = torch.randperm(len(x), generator=generator) >>> batches = torch.arange(len(x)).split(batch_size)
 order.split(batch_size) >>> [batches[i] for i in torch.randperm(len(batches), generator=generator)]
@@ -118,6 +125,13 @@ torch.tensor(path, >>> torch.tensor(path[-1],
 .mean() >>> .sum()
 == last_batch_divided_by_batch_size: last-batch-divided-by-batch-size, discuss pytorch org < with_autograd_and_the_global_generator
 .mean() >>> .sum().div(batch_size)
+== two_slips: last-batch-divided-by-batch-size, andrew ng s < last_batch_divided_by_batch_size
+.sum().div(batch_size) >>> .sum().div(2 * batch_size)
+== two_slips__half_the_sum: factor-two, andrew ng s < last_batch_divided_by_batch_size
+.sum().div(batch_size) >>> .sum().div(2)
+== m_before_n: wrong-step, a variable that < plain
+dm, dn = mse_gradient(m, n, x[batch], y[batch]) >>> m = m - lr * float(mse_gradient(m, n, x[batch], y[batch])[0])\n            dn = mse_gradient(m, n, x[batch], y[batch])[1]
+m, n = m - lr * float(dm), n - lr * float(dn) >>> n = n - lr * float(dn)
 == divided_by_all: divided-by-all, discuss pytorch org < with_autograd_and_the_global_generator
 .mean() >>> .sum().div(len(x))
 == gradient_carried_over: gradient-carried-over, stackoverflow 48001598 < with_autograd_and_the_global_generator

@@ -15,25 +15,27 @@ KNOWN = frozenset({"everything-on-every-rank", "remainder-lost", "local-h", "flo
 
 finding = Findings("""
 not-midpoints 3
-{bad} of the {all} points given to f are the middle of no interval. Where is the middle of interval i?
+{bad} of the {all} points given to f are not the middle of any interval. Where is the middle of interval i?
 
 local-h 3
-The width of an interval comes from the number of one rank's intervals. How wide is it when *all* cut [0, 1]?
+The width h is computed from the number of one rank's intervals. How wide is an interval when *all* of them cut [0, 1]?
 
 everything-on-every-rank 3
-Each of {size} ranks evaluates the whole integral. That takes as long as one rank alone. Which part is a rank's own?
+Each of {size} ranks evaluates the whole integral, which takes as long as on one rank alone. Which part is a rank's own?
 
 overlapping-shares 2
-Evaluated more than once, on {size} ranks: {twice}, so that area counts too often. Where does a share end?
+On {size} ranks, {twice} are evaluated more than once, so their area counts too often. Where does a share end?
 
 remainder-lost 2
-Midpoints that nobody evaluates, on {size} ranks: {n}. As many are left over when the intervals are divided by ranks.
+On {size} ranks, nobody evaluates {n} of the midpoints. As many are left over when the intervals are divided by the
+ranks.
 
 points-missing 2
-Midpoints that nobody evaluates, on {size} ranks: {n}. Their area is missing.
+On {size} ranks, nobody evaluates {n} of the midpoints. Their area is missing.
 
 unbalanced 1
-On {size} ranks, one evaluates {most} midpoints, another {least}, and all wait for the slowest. One more would do.
+On {size} ranks, one rank evaluates {most} midpoints and another {least}, and all wait for the slowest. The shares can
+be fairer.
 """)
 
 

@@ -24,6 +24,15 @@ def partial_sum(f, intervals, rank, size):
         return 0.0
     x = np.linspace(0.5 / intervals, 1 - 0.5 / intervals, intervals)[rank::size]
     return sum(f(x).tolist()) / intervals
+== one_array_for_all_calls
+    x, total = np.empty(1), 0.0
+    for i in range(rank, intervals, size):
+        x[0] = (i + 0.5) / intervals
+        total += f(x)[0]
+    return float(total / intervals)
+== a_column
+    x = (np.arange(rank, intervals, size)[:, None] + 0.5) / intervals
+    return f(x).sum() / intervals
 == remainder_lost: remainder-lost, uneven
     few = intervals // size
     return float(np.sum(f((np.arange(rank * few, (rank + 1) * few) + 0.5) / intervals)) / intervals)
