@@ -40,5 +40,5 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
             axes.set_xlabel("epoch")
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             quiet_grid(axes, "y")
-        right.legend(loc="lower right")
+        right.legend(loc="best")
     return figure
