@@ -13,15 +13,18 @@
 #
 # After this lab you can
 #
-# - share out a data set among ranks, so that no sample is left out and no rank has to wait for another,
-# - shuffle it anew in every epoch, in the same way on all ranks, and in the same way again when a run is resumed,
+# - share out a data set among [ranks](../GLOSSARY.md#rank), so that no sample is left out and no rank has to wait for
+#   another,
+# - shuffle it anew in every [epoch](../GLOSSARY.md#epoch), in the same way on all ranks, and in the same way again when
+#   a run is resumed,
 # - see in the samples themselves whether a training loop really does so,
 # - measure an accuracy that does not depend on the number of ranks.
 #
-# **Before you start.** You need lab 03, *Pi on several ranks*, for the all-reduce. Of Python you need classes and
-# iterators, of PyTorch tensors, `Dataset` and `DataLoader`. There are four TODOs; plan one and a half to two hours.
+# **Before you start.** You need lab 03, *Pi on several ranks*, for the [all-reduce](../GLOSSARY.md#all-reduce). Of
+# Python you need classes and iterators, of PyTorch tensors, `Dataset` and `DataLoader`. There are four TODOs; plan one
+# and a half to two hours.
 #
-# A [rank](../GLOSSARY.md#rank) is one of several processes that run the same program side by side. Ranks are numbered
+# A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.
 #
 # Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
@@ -37,13 +40,13 @@ draws_picture(RECORDED, 14, "14 samples, as 4 ranks drew them in 5 epochs")
 # %% [markdown]
 # In [data-parallel training](../GLOSSARY.md#data-parallelism) every rank holds the whole model. In each step, a rank
 # computes the gradient of samples of its own, and the ranks average their gradients. Who takes which sample? The
-# picture shows a recorded run: one row for each [epoch](../GLOSSARY.md#epoch), that is each pass over the data set, one
+# picture shows a recorded run: one row for each epoch, that is each pass over the data set, one
 # column for each sample, one colour for each rank. Look for three things:
 #
 # - Every sample is drawn in every epoch.
 # - 14 samples cannot be split into four equal parts. Two of them are drawn **again** (hatched), so that every rank
 #   draws four. This is [padding](../GLOSSARY.md#padding). Otherwise two ranks would take one step more than the others,
-#   and wait for ever in the [all-reduce](../GLOSSARY.md#all-reduce) of that step.
+#   and wait for ever in the all-reduce of that step.
 # - Each epoch has a new order, and samples move from rank to rank.
 #
 # No sample and no index is sent for this. Each rank works out its own share of the samples, its

@@ -13,18 +13,19 @@
 #
 # After this lab you can
 #
-# - train a network on several ranks, each with its share of every batch, so that they stay one network,
+# - train a network on several [ranks](../GLOSSARY.md#rank), each with its share of every [batch](../GLOSSARY.md#batch),
+#   so that they stay one network,
 # - say what has to be the same on all ranks, what has to differ, and which numbers are only right once every rank has
 #   contributed,
-# - choose a learning rate when more ranks make the batch larger,
+# - choose a [learning rate](../GLOSSARY.md#learning-rate) when more ranks make the batch larger,
 # - run the training as a job on a cluster,
 # - read what Horovod does with the gradients of a step, and measure when more ranks pay off.
 #
 # **Before you start.** You need the Horovod part of lab 03, *Pi on several ranks*, and the idea of lab 06, *Samplers
-# for several ranks*, whose sampler is built into torch. Of PyTorch you need a training loop: model, `DataLoader`,
-# optimizer, `backward`. There are eight TODOs; plan three hours.
+# for several ranks*, whose [sampler](../GLOSSARY.md#sampler) is built into torch. Of PyTorch you need a training loop:
+# model, `DataLoader`, optimizer, `backward`. There are eight TODOs; plan three hours.
 #
-# A [rank](../GLOSSARY.md#rank) is one of several processes that run the same program side by side. Ranks are numbered
+# A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.
 #
 # Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
@@ -41,7 +42,7 @@ rank_names = [f"rank {rank}" for rank in range(4)]
 digits_picture(images, labels, "A batch of 64 images, on 4 ranks", 16, rank_names)
 
 # %% [markdown]
-# One step of training takes a [batch](../GLOSSARY.md#batch) of 64 images, and each of four ranks has 16 of them. Every
+# One step of training takes a batch of 64 images, and each of four ranks has 16 of them. Every
 # rank has the whole model, and computes the gradient $g_r$ of the mean loss of *its* images. The average of these is
 # the gradient of the mean loss of all 64,
 #
@@ -116,7 +117,7 @@ with needs("setup"):
 # %% [markdown]
 # ## 2. A rank's shard of the data
 #
-# Every rank can read all images. In each [epoch](../GLOSSARY.md#epoch), a [sampler](../GLOSSARY.md#sampler) puts them
+# Every rank can read all images. In each [epoch](../GLOSSARY.md#epoch), a sampler puts them
 # into a random order that is the same on all ranks, and gives each rank its [shard](../GLOSSARY.md#shard) of it.
 
 # %% todo="make_loader"
@@ -181,7 +182,7 @@ with needs("make_loader"):
 #
 # Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. The *linear scaling rule*
 # ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)) makes each step longer in return: it multiplies the
-# [learning rate](../GLOSSARY.md#learning-rate) by the number of ranks $N$. We call the product the **effective learning
+# learning rate by the number of ranks $N$. We call the product the **effective learning
 # rate**.
 
 # %% todo="make_optimizer"
@@ -311,7 +312,8 @@ check("train_epoch")
 # ## 6. How good is the model?
 #
 # The ranks share this work, too. An image that counts twice would make the accuracy depend on the number of ranks, so
-# here there is no padding: some ranks may have an image less, or none. They call the same collectives all the same.
+# use no [padding](../GLOSSARY.md#padding) here, or do not count it. Then some ranks may have an image less than others,
+# or none. They still have to take part in every [collective](../GLOSSARY.md#collective).
 
 # %% todo="evaluate"
 import horovod.torch as hvd

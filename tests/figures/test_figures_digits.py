@@ -92,13 +92,14 @@ def test_wrong_predictions_are_framed_and_no_others() -> None:
 
 
 def test_loss_and_accuracy_are_drawn_over_epochs_from_1_on() -> None:
-    loss, accuracy = FIGURES["learning"]().axes
+    figure = FIGURES["learning"]()
+    loss, accuracy = figure.axes
     for axes, key in ((loss, "loss"), (accuracy, "accuracy")):
         for line in axes.lines[:2]:
             assert list(line.get_xdata()) == list(range(1, 9)) and list(line.get_ydata()) == [
                 entry[key] for entry in RUN
             ]
-    assert [text.get_text() for text in accuracy.get_legend().get_texts()] == [
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "1 rank, 64 images",
         "4 ranks, 16 images each",
     ]
