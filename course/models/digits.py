@@ -17,8 +17,8 @@ def digit_model(seed: int) -> nn.Module:
     torch.manual_seed(seed)
     return nn.Sequential(
         *(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4), nn.Flatten()),
-        *(nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10)),
+        *(nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(4)),
+        *(nn.Flatten(), nn.Linear(512, 64), nn.ReLU(), nn.Linear(64, 10)),
     )
 
 

@@ -13,60 +13,72 @@
 #
 # After this lab you can
 #
-# - share out a data set among ranks, so that nothing is left out and no rank has to wait for another,
-# - shuffle it anew in each epoch, alike on all ranks, and again alike when the run is resumed,
-# - see in the samples themselves whether a training loop does so,
+# - share out a data set among [ranks](GLOSSARY.md#rank), so that no sample is left out and no rank has to wait for
+#   another,
+# - shuffle it anew in every [epoch](GLOSSARY.md#epoch), in the same way on all ranks, and in the same way again when
+#   a run is resumed,
+# - see in the samples themselves whether a training loop really does so,
 # - measure an accuracy that does not depend on the number of ranks.
 #
-# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn; the cell below tells you what
-# it saw. It runs your cell by itself, on the ranks, so import in the cell what you use there.
+# **Before you start.** You need lab 03, *Pi on several ranks*, for the [all-reduce](GLOSSARY.md#all-reduce). Of
+# Python you need classes and iterators, of PyTorch tensors, `Dataset` and `DataLoader`. There are four TODOs; plan one
+# and a half to two hours.
+#
+# A **rank** is one of several processes that run the same program side by side. Ranks are numbered
+# from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.
+#
+# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
+# on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
+# with your code is handed in and run: import in it what it uses.**
+
+# %%
+from course.data.sampler_draws import RECORDED
+from course.figures.data.draws import draws_picture
+
+draws_picture(RECORDED, 14, "14 samples, as 4 ranks drew them in 5 epochs")
+
+# %% [markdown]
+# In [data-parallel training](GLOSSARY.md#data-parallelism) every rank holds the whole model. In each step, a rank
+# computes the gradient of samples of its own, and the ranks average their gradients. Who takes which sample? The
+# picture shows a recorded run: one row for each epoch, that is each pass over the data set, one
+# column for each sample, one colour for each rank. Look for three things:
+#
+# - Every sample is drawn in every epoch.
+# - 14 samples cannot be split into four equal parts. Two of them are drawn **again** (hatched), so that every rank
+#   draws four. This is [padding](GLOSSARY.md#padding). Otherwise two ranks would take one step more than the others,
+#   and wait for ever in the all-reduce of that step.
+# - Each epoch has a new order, and samples move from rank to rank.
+#
+# No sample and no index is sent for this. Each rank works out its own share of the samples, its
+# [shard](GLOSSARY.md#shard), by itself.
+#
+# ## 1. A shard for each rank
+#
+# First without shuffling: the samples are dealt out in turn. Sample 0 goes to rank 0, sample 1 to rank 1, and so on,
+# round and round. When the samples run out, dealing starts again from sample 0. On $N$ ranks, each rank gets
+# $\lceil n / N \rceil$ of the $n$ samples.
 
 # %%
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.data.batches import batches_picture
-from course.figures.data.counting import counting_picture
-from course.figures.data.draws import draws_picture
 from course.world import RANK, SIZE, World
 
 world = World(4)
 check = Checker("checks", world)
-
-# %%
-recorded = [  # a line for each epoch, and in it what each of four ranks drew
-    [[11, 13, 7, 9], [12, 0, 5, 3], [6, 4, 2, 11], [10, 1, 8, 12]],
-    [[0, 9, 12, 11], [13, 1, 10, 3], [2, 5, 8, 0], [4, 6, 7, 13]],
-    [[5, 9, 12, 0], [13, 8, 2, 11], [7, 6, 1, 5], [3, 4, 10, 13]],
-    [[10, 5, 7, 12], [4, 0, 9, 11], [3, 8, 13, 10], [1, 2, 6, 4]],
-    [[1, 7, 11, 10], [0, 2, 13, 4], [5, 9, 12, 1], [3, 8, 6, 0]],
-]
-draws_picture(recorded, 14, "14 samples, as 4 ranks drew them in 5 epochs")
-
-# %% [markdown]
-# In **data-parallel training** each rank computes the gradient of its own samples, and all gradients are averaged. Who
-# draws which sample? Above, a run that somebody recorded. Look for three things:
-#
-# - In each epoch every sample is drawn.
-# - 14 samples do not make four equal parts. Two are drawn **again** (hatched), so that all ranks draw four. Otherwise
-#   two ranks would make one step more than the others, and wait in its all-reduce for ever.
-# - Each epoch is another order, and samples change their ranks.
-#
-# Nobody sends a sample or an index for that: each rank works out its own share, from its number alone.
-#
-# ## 1. A share for each rank
-#
-# First without shuffling. The samples are dealt out like cards: one to rank 0, one to rank 1, and so on, in turn. What
-# is drawn again comes from the start, too.
 
 
 # %% todo="shard"
 def shard(dataset_size: int, rank: int, size: int) -> list[int]:
     """This rank's share of the samples 0, 1, ..., dataset_size - 1, as a list of ints.
 
-    They are dealt out in their order, one after the other, to rank 0, rank 1, ..., rank size - 1, and round again. When
-    all are gone and some ranks have one more than others, dealing goes on from sample 0, until all have equally many.
-    There may be more ranks than samples: then it starts again as often as needed.
+    The samples are dealt out one by one, in their order, to ranks 0, 1, ..., size - 1,
+    and round again. If the last round is not full, dealing goes on from sample 0 until
+    all ranks have equally many. 6 samples on 4 ranks: rank 0 gets [0, 4], rank 1 gets
+    [1, 5], rank 2 gets [2, 0], and rank 3 gets [3, 1].
+
+    There may be more ranks than samples: then the samples are dealt out as often as
+    needed. 2 samples on 5 ranks: rank 4 gets [0].
     """
     ### BEGIN SOLUTION
     length = -(-dataset_size // size)
@@ -80,16 +92,22 @@ check("shard")
 # %%
 with needs("shard"):
     dealt = [shard(14, rank, 4) for rank in range(4)]
-    display(draws_picture([dealt] * 3, 14, "14 samples, as your shard deals them"))
+    title = "14 samples, as your shard deals them in 3 epochs"
+    display(draws_picture([dealt] * 3, 14, title))
 
 # %% [markdown]
-# Every epoch is the same, and it is always the first samples that are drawn twice.
+# Every epoch is the same, and it is always samples 0 and 1 that are drawn twice.
 #
-# ## 2. Another order in each epoch
+# ## 2. A new order in each epoch
 #
-# A **sampler** tells a `DataLoader` which samples to take, in which order. Yours is to shuffle: *one* order, common to
-# all ranks, of which each takes its share. But the ranks do not talk, and each has random numbers of its own. From what
-# can they all work out the same order? And how does the next epoch get another one?
+# A [sampler](GLOSSARY.md#sampler) tells a `DataLoader` which samples to take, and in which order. Yours shuffles: it
+# puts all samples into *one* random order that all ranks have in common, and each rank takes its shard of that order.
+# But the ranks do not communicate, and each has its own random generator. What do they all know that determines one
+# common order? And what makes the next epoch's order a new one?
+#
+# A random generator that starts from a given [seed](GLOSSARY.md#seed) always draws the same numbers. Python, numpy
+# and torch each have a global one. You can also make one of your own: look up `torch.Generator`, and the argument
+# `generator` of `torch.randperm`.
 
 # %% todo="ShuffledSampler"
 from collections.abc import Iterator
@@ -101,33 +119,46 @@ from torch.utils.data import Sampler
 class ShuffledSampler(Sampler):
     """Yields this rank's share of all samples in a random order, as ints.
 
-    The order is one permutation, common to all ranks. It is dealt out to them as by `shard`, and what is drawn again
-    comes from its own start. It depends on `seed` and the epoch only: another pass, another sampler and another process
-    on another day give the same. The epoch is 0 until `set_epoch` is called. Python's, numpy's and torch's global
-    random generators are left alone: other code draws from them.
+    In each epoch there is one random permutation of all samples, the same on all
+    ranks. It is dealt out to them in the way of `shard`; when it runs out, dealing
+    starts again from its first entry. You may call `shard(dataset_size, rank, size)`:
+    the check has a right one, in case yours is not.
+
+    The permutation follows from `seed` and the epoch, and from nothing else: another
+    pass, another sampler, another number of ranks, and another process on another
+    day give the same one. With the same seed, each epoch draws it anew. In the same
+    epoch, each seed gives another one.
+
+    Leave the global random generators of Python, numpy and torch in the state in
+    which they are: other code draws from them.
     """
 
     def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
         ### BEGIN SOLUTION
-        self.dataset_size, self.rank, self.size, self.seed, self.epoch = dataset_size, rank, size, seed, 0
+        self.dataset_size, self.rank, self.size = dataset_size, rank, size
+        self.seed, self.epoch = seed, 0
         ### END SOLUTION
 
     def set_epoch(self, epoch: int) -> None:
-        """Make the next pass that of `epoch`, which counts from 0."""
+        """Choose the epoch, counted from 0, of all passes that begin after this call.
+
+        Until it is called, the epoch is 0.
+        """
         ### BEGIN SOLUTION
         self.epoch = epoch
         ### END SOLUTION
 
     def __iter__(self) -> Iterator[int]:
+        """Begin a pass."""
         ### BEGIN SOLUTION
         generator = torch.Generator().manual_seed(self.seed + self.epoch)
         order = torch.randperm(self.dataset_size, generator=generator).tolist()
-        for turn in range(len(self)):
-            yield order[(self.rank + turn * self.size) % self.dataset_size]
+        for position in shard(self.dataset_size, self.rank, self.size):
+            yield order[position]
         ### END SOLUTION
 
     def __len__(self) -> int:
-        """How many samples this rank draws in an epoch; all ranks draw equally many."""
+        """How many samples a rank draws in an epoch; all ranks draw equally many."""
         ### BEGIN SOLUTION
         return -(-self.dataset_size // self.size)
         ### END SOLUTION
@@ -136,37 +167,38 @@ class ShuffledSampler(Sampler):
 # %% check="ShuffledSampler"
 check("ShuffledSampler")
 
+# %% [markdown]
+# This is what your sampler yields on four ranks:
 
 # %%
-def draw(epochs: int, rank: int, size: int) -> list[list[int]]:
-    """What this rank's sampler yields in each epoch."""
-    sampler, drawn = ShuffledSampler(14, rank, size, seed=7), []
-    for epoch in range(epochs):
-        sampler.set_epoch(epoch)
-        drawn.append(list(sampler))
-    return drawn
-
+from course.data.sampler_draws import draws_of
 
 with needs("ShuffledSampler"):
-    by_rank = world.run(draw, 5, RANK, SIZE)
-    by_epoch = [[own[epoch] for own in by_rank] for epoch in range(5)]
-    display(draws_picture(by_epoch, 14, "14 samples, as your ShuffledSampler draws them on 4 ranks"))
+    by_rank = world.run(draws_of, ShuffledSampler, 14, 5, RANK, SIZE)
+    title = "14 samples, as your ShuffledSampler draws them on 4 ranks"
+    display(draws_picture([*zip(*by_rank, strict=True)], 14, title))
 
 # %% [markdown]
-# ## 3. The loop has its part in it
+# ## 3. The training loop must help
 #
-# A sampler does not know which epoch it is: the training loop has to tell it, each time. If it forgets, nothing fails.
-# The loss falls, too. So look at the samples themselves: a data set whose samples are their own ids shows them.
+# A sampler cannot know which epoch it is: the training loop has to tell it, every time. If the loop forgets, nothing
+# fails, and the loss still falls. Only the samples show it. In a data set whose samples are their own ids, you can see
+# them.
 
 # %% todo="samples_seen"
 from torch.utils.data import DataLoader
 
 
 def samples_seen(loader: DataLoader, epochs: int) -> list[list[int]]:
-    """The ids that this rank sees: for each epoch a list of ints, in the order in which the loader yields them.
+    """The ids that this rank sees in epochs 0, 1, ..., epochs - 1: a list for each.
 
-    loader: its batches are int64 tensors of ids; ids need not be indices, and the last batch may be smaller. Its
-    sampler has a `set_epoch`. Epochs are counted from 0, and each is in its own order, whatever came before.
+    The lists hold ints, in the order in which the loader yields them. Two epochs of
+    three samples: [[31, 7, 12], [7, 12, 31]]. The first epoch is number 0 in every
+    call, also if the loader was used before.
+
+    loader: yields batches, which are int64 tensors of ids; the last one may be
+    smaller. An id is any whole number, not a position in the data set. The loader's
+    sampler has a method `set_epoch`.
     """
     ### BEGIN SOLUTION
     seen = []
@@ -180,48 +212,71 @@ def samples_seen(loader: DataLoader, epochs: int) -> list[list[int]]:
 # %% check="samples_seen"
 check("samples_seen")
 
+# %% [markdown]
+# Your function and your sampler, in [batches](GLOSSARY.md#batch) of two; on the left with a sampler whose
+# `set_epoch` does nothing. A batch is coloured if no earlier epoch had the same samples in one batch.
 
 # %%
-ids = (100 + 11 * torch.arange(14)).tolist()
+from course.figures.data.batches import batches_picture
+
+ids = [100 + 11 * number for number in range(14)]
 
 
 def three_epochs(deaf: bool, rank: int, size: int) -> list[list[int]]:
-    """The ids that this rank sees in three epochs. deaf: whether the sampler hears of no epoch."""
-    loader = DataLoader(ids, batch_size=2, sampler=ShuffledSampler(len(ids), rank, size))
+    """The ids that this rank sees. deaf: whether `set_epoch` does nothing."""
+    sampler = ShuffledSampler(len(ids), rank, size)
     if deaf:
-        loader.sampler.set_epoch = lambda epoch: None
-    return samples_seen(loader, 3)
+        sampler.set_epoch = lambda epoch: None
+    return samples_seen(DataLoader(ids, batch_size=2, sampler=sampler), 3)
 
 
 with needs("ShuffledSampler", "samples_seen"):
     seen = []
     for deaf in (True, False):
         by_rank = world.run(three_epochs, deaf, RANK, SIZE)
-        seen.append([[own[epoch] for own in by_rank] for epoch in range(3)])
-    display(batches_picture(*seen, 2, ["as without set_epoch", "with set_epoch"]))
+        seen.append([*zip(*by_rank, strict=True)])
+    display(batches_picture(*seen, 2, ["without set_epoch", "with set_epoch"]))
 
 # %% [markdown]
-# Without `set_epoch`, the second epoch brings nothing new: the same batches on the same ranks, with the same samples
-# left to stand beside each other for ever. It costs accuracy, and no error tells.
+# Without `set_epoch`, each epoch repeats the first: the same batches on the same ranks, so the same samples meet in a
+# batch for ever. Accuracy suffers, and nothing tells you.
 #
 # ## 4. Count each sample once
 #
-# Samples that are drawn twice hardly matter in training. In an evaluation they do: ten samples on four ranks are
-# counted as twelve, and the accuracy depends on the number of ranks. So the ranks tell each other *which* samples
-# their predictions are for.
+# In training, a few samples that are drawn twice hardly matter. In an evaluation they do: ten samples on four ranks are
+# counted as twelve, and the accuracy depends on the number of ranks. What we want is
+#
+# $$\text{accuracy} = \frac{1}{n} \sum_{i=0}^{n-1} c_i ,$$
+#
+# where $c_i$ is 1 if sample $i$ is predicted correctly, and 0 if not, no matter how many ranks hold sample $i$. Each
+# rank knows some of the $c_i$, and for which samples $i$ it knows them. Every rank has to learn enough from the others
+# to return the accuracy of all.
 
 # %% todo="distributed_accuracy"
 import torch
 import torch.distributed as dist
 
 
-def distributed_accuracy(correct: torch.Tensor, indices: torch.Tensor, dataset_size: int) -> float:
-    """The share of samples that were predicted right, each counted once: exactly hits / dataset_size, on all ranks.
+def distributed_accuracy(
+    correct: torch.Tensor,
+    indices: torch.Tensor,
+    dataset_size: int,
+) -> float:
+    """The share of samples that are predicted correctly, each sample counted once.
 
-    correct: bool [k], whether this rank's predictions are right. indices: int64 [k], for which samples they are, from 0
-    to dataset_size - 1, in any order. k may differ from rank to rank, and may be 0. Each sample is on some rank; where
-    several have it, they agree. Both tensors are on the device of torch.distributed's default group, which is there
-    already: CPU for "gloo", the current GPU for "nccl". They are left as they are.
+    Returns the same float on all ranks: hits / dataset_size, with the precision of
+    float64. Three samples on two ranks: if rank 0 has indices [0, 2] with correct
+    [True, False], and rank 1 has [1, 0] with [True, True], it is 2 / 3 on both.
+
+    correct: bool [k], whether this rank's predictions are right. indices: int64 [k],
+    the samples that they are for, from 0 to dataset_size - 1, in any order. k may
+    differ from rank to rank, and may be 0. Each sample is on some rank. It may be on
+    several ranks, and twice on one rank; its entries in `correct` are then all the
+    same. Leave both tensors as they are.
+
+    Communicate by torch.distributed, in as many calls as you like. Its default group
+    is there already, and both tensors are on the device of its backend: the CPU for
+    "gloo", the current GPU for "nccl".
     """
     ### BEGIN SOLUTION
     hits = torch.zeros(dataset_size, dtype=torch.int64, device=indices.device)
@@ -234,13 +289,19 @@ def distributed_accuracy(correct: torch.Tensor, indices: torch.Tensor, dataset_s
 # %% check="distributed_accuracy"
 check("distributed_accuracy")
 
+# %% [markdown]
+# One model makes 50 predictions, of which some are wrong. Here its accuracy is measured on 1, 2, 3 and 4 ranks by your
+# function, and for comparison computed with the copies counted, for up to 40 ranks.
+
 # %%
+from course.figures.data.counting import counting_picture
+
 SAMPLES = 50
-right = torch.rand(SAMPLES, generator=torch.Generator().manual_seed(1)) < 0.8  # of a model, sample by sample
+right = torch.rand(SAMPLES, generator=torch.Generator().manual_seed(1)) < 0.8
 
 
 def evaluate(rank: int, size: int) -> float:
-    """The accuracy, from the predictions for this rank's share."""
+    """The accuracy, from the predictions for this rank's shard."""
     import torch.distributed as dist
 
     device = "cuda" if dist.get_backend() == "nccl" else "cpu"
@@ -249,29 +310,67 @@ def evaluate(rank: int, size: int) -> float:
 
 
 with needs("shard", "distributed_accuracy"):
-    exact = {size: world.run(evaluate, RANK, SIZE, size=size, init="torch")[0] for size in (1, 2, 3, 4)}
+    exact = {}
+    for size in (1, 2, 3, 4):
+        exact[size] = world.run(evaluate, RANK, SIZE, size=size, init="torch")[0]
     padded = []
     for size in range(1, 41):
-        drawn = [sample for rank in range(size) for sample in shard(SAMPLES, rank, size)]
-        padded.append(right[drawn].double().mean().item())
+        held = [right[shard(SAMPLES, rank, size)] for rank in range(size)]
+        padded.append(torch.cat(held).double().mean().item())
     display(counting_picture(padded, exact, SAMPLES))
 
 # %% [markdown]
-# The predictions are the same everywhere. With copies counted, one and the same model is better on some numbers of
+# The predictions are the same everywhere. With copies counted, one and the same model looks better on some numbers of
 # ranks than on others.
+#
+# ## 5. Your sampler and torch's
+#
+# PyTorch has a sampler for this job, `torch.utils.data.DistributedSampler`. Lab 07 uses it. Here both draw the same
+# 14 samples, with the same seed:
+
+# %%
+from operator import eq
+
+from torch.utils.data import DistributedSampler
+
+
+def torchs(dataset_size: int, rank: int, size: int, seed: int) -> DistributedSampler:
+    """torch's sampler, made from the arguments of yours."""
+    return DistributedSampler(range(dataset_size), size, rank, seed=seed)
+
+
+with needs("ShuffledSampler"):
+    draws = {}
+    for name, sampler in {"yours": ShuffledSampler, "torch's": torchs}.items():
+        by_rank = world.run(draws_of, sampler, 14, 5, RANK, SIZE)
+        draws[name] = [*zip(*by_rank, strict=True)]
+        display(draws_picture(draws[name], 14, f"14 samples on 4 ranks, {name}"))
+    same = sum(map(eq, *draws.values()))
+    print(f"The two have the same order in {same} of 5 epochs.")
+
+# %% [markdown]
+# Both pad, and both draw a new order in each epoch. The two orders need not be the same: a seed stands for an order
+# only together with the code that uses it. Read `DistributedSampler.__iter__` and compare: how does it join the seed
+# and the epoch? With `shuffle=False` it is your `shard`; with `drop_last=True` it leaves samples out instead of
+# padding.
 #
 # ## What you saw
 #
-# - Equal shares keep ranks in step, and cost some samples drawn twice.
-# - One order for all ranks follows from what all ranks know: the seed and the epoch. What differs from rank to rank or
-#   from process to process must not get into it: a random generator, the clock, the hash of a text.
+# - Shards of equal size keep the ranks in step. The price is that a few samples are drawn twice.
 # - A forgotten `set_epoch` is a mistake that only the samples show.
-# - Copies are counted out by their index. Ranks that agree on a number may all be wrong.
+# - Duplicates are recognised by their index, and each sample counts once. That all ranks agree on a number does not
+#   make it right.
 #
-# torch has `torch.utils.data.DistributedSampler` for all that. Now you know what to ask of it.
+# <details><summary>From what can all ranks work out the same order, without communicating?</summary>
+#
+# From the seed and the epoch. Whatever differs from rank to rank, or from process to process, must stay out of it: the
+# state of a global random generator, the clock, the hash of a text.
+#
+# </details>
 #
 # ## A question
 #
-# `shard` draws samples 0 and 1 of 14 twice in every epoch, so they count twice as much as the others. With your
-# `ShuffledSampler` it is others each time. **In 1000 epochs on 4 ranks, how often does it draw each sample, and how
-# many per cent more often the most frequent one than the rarest?** In a new cell, count with `collections.Counter`.
+# `shard` draws samples 0 and 1 of 14 twice in every epoch, so they count twice as much as the others. Your
+# `ShuffledSampler` draws other ones twice each time. **In 1000 epochs on 4 ranks, how often does it draw each sample,
+# and how many per cent more often the most frequent one than the rarest?** Count in a new cell, with
+# `collections.Counter`.

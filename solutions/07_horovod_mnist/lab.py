@@ -13,65 +13,78 @@
 #
 # After this lab you can
 #
-# - train a network on several ranks, each with its share of every batch, so that they stay one network,
-# - say what has to be the same on all ranks, what has to differ, and which numbers are right only when all are asked,
-# - read what Horovod does with the gradients of a step, and measure when more ranks pay.
+# - train a network on several [ranks](GLOSSARY.md#rank), each with its share of every [batch](GLOSSARY.md#batch),
+#   so that they stay one network,
+# - say what has to be the same on all ranks, what has to differ, and which numbers are only right once every rank has
+#   contributed,
+# - choose a [learning rate](GLOSSARY.md#learning-rate) when more ranks make the batch larger,
+# - run the training as a job on a cluster,
+# - read what Horovod does with the gradients of a step, and measure when more ranks pay off.
 #
-# It takes Horovod's part of lab 03, and the sampler of lab 06, which torch has built in.
+# **Before you start.** You need the Horovod part of lab 03, *Pi on several ranks*, and the idea of lab 06, *Samplers
+# for several ranks*, whose [sampler](GLOSSARY.md#sampler) is built into torch. Of PyTorch you need a training loop:
+# model, `DataLoader`, optimizer, `backward`. There are eight TODOs; plan three hours.
+#
+# A **rank** is one of several processes that run the same program side by side. Ranks are numbered
+# from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.
+#
+# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
+# on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
+# with your code is handed in and run: import in it what it uses.**
+
+# %%
+from course.data import digits
+from course.figures.data.digit_samples import digits_picture
+
+train_set, test_set = digits()
+images, labels = train_set.images[:64], train_set.labels[:64].tolist()
+rank_names = [f"rank {rank}" for rank in range(4)]
+digits_picture(images, labels, "A batch of 64 images, on 4 ranks", 16, rank_names)
+
+# %% [markdown]
+# One step of training takes a batch of 64 images, and each of four ranks has 16 of them. Every
+# rank has the whole model, and computes the gradient $g_r$ of the mean loss of *its* images. The average of these is
+# the gradient of the mean loss of all 64,
+#
+# $$g = \frac{1}{N} \sum_{r=0}^{N-1} g_r ,$$
+#
+# as long as all $N$ ranks have equally many images. All ranks take the same step with $g$. If they started with the
+# same model, they have the same model again. This is [data parallelism](GLOSSARY.md#data-parallelism).
+#
+# You will write six small functions that do it, a seventh that puts them together, and an eighth that runs the seventh
+# on a cluster. Here is the model. It takes images of any size and returns [logits](GLOSSARY.md#logits): ten scores
+# for each image, one for each digit.
 
 # %%
 import inspect
-import os
-import tempfile
-import time
 
-import horovod.torch as hvd
-import torch
 from IPython.display import display
-from torch import nn
-from torch.utils.data import Subset
 
 from autograde.notebook import Checker, needs
-from course.batch.record import record
-from course.data import digits
-from course.data.agreement import same_on_all_ranks
-from course.figures.data.digit_samples import digits_picture
-from course.figures.ranks.horovod_steps import horovod_picture
-from course.figures.training.learning import learning_picture
-from course.models.digits import digit_model, some_digits
-from course.watch.horovod_trace import fused, read_trace, traceable
+from course.models.digits import digit_model
 from course.world import COMM, RANK, World
 
 world = World(4)
 check = Checker("checks", world)
-train_set, test_set = digits()
-print(train_set.source)
-print(test_set.source)
-
-# %%
-RANK_NAMES = [f"rank {rank}" for rank in range(4)]
-digits_picture(
-    train_set.images[:64], train_set.labels[:64].tolist(), "A batch of 64 images, on 4 ranks", 16, RANK_NAMES
-)
-
-# %% [markdown]
-# One step of training takes 64 images, and each of four ranks has 16 of them. Every rank has the whole model, and
-# computes the gradient of the mean loss of *its* images. The average of the four gradients is the gradient of the mean
-# loss of all 64, as long as each rank has equally many. All ranks make the same step with it, and if they began with
-# the same model, they have the same model again. That is **data parallelism**.
-#
-# Six small functions do it, a seventh puts them together, and an eighth runs that on a cluster. This is the model, for
-# images of any size:
-
-# %%
+print(train_set.source, test_set.source, sep="\n", end="\n\n")
 print(inspect.getsource(digit_model))
-print(f"{sum(parameter.numel() for parameter in digit_model(0).parameters()):,} weights")
+print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 
 # %% [markdown]
 # ## 1. A rank and its device
 #
-# The ranks of one node share its GPUs. *Rank* counts through all nodes, *local rank* starts from 0 on each: which of
-# the two tells a GPU?
+# A cluster is made of [nodes](GLOSSARY.md#node): computers with cores, memory and often GPUs of their own. The ranks
+# of a training are spread over nodes. A rank's number counts through all nodes; its
+# [local rank](GLOSSARY.md#local-rank) counts from 0 on each node. GPUs, too, are numbered from 0 on each node.
+
+# %%
+from course.figures.ranks.places import places_picture
+
+places_picture(nodes=2, ranks=2)
+
+# %% [markdown]
+# No two ranks should use the same GPU. Your function chooses one for each rank. You need no GPU here: the check
+# simulates nodes, with GPUs and without.
 
 # %% todo="setup"
 import horovod.torch as hvd
@@ -81,8 +94,9 @@ import torch
 def setup() -> torch.device:
     """Initialise Horovod, and return the device that this rank computes on.
 
-    Where every rank of this node has a GPU of its own, it is `cuda:<local rank>`, and the rank's current device from
-    then on. Else it is `cpu`. Calling it twice does no harm.
+    If torch finds at least as many GPUs on this node as the node has ranks
+    (`hvd.local_size()`), it is `cuda:<local rank>`, and becomes the rank's current
+    device. Otherwise it is `cpu`. A second call does no harm.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -101,9 +115,10 @@ with needs("setup"):
     print(world.run(setup))
 
 # %% [markdown]
-# ## 2. A rank's share of the data
+# ## 2. A rank's shard of the data
 #
-# Every rank can read all images, and takes its own from an order that all ranks draw alike.
+# Every rank can read all images. In each [epoch](GLOSSARY.md#epoch), a sampler puts them
+# into a random order that is the same on all ranks, and gives each rank its [shard](GLOSSARY.md#shard) of it.
 
 # %% todo="make_loader"
 import horovod.torch as hvd
@@ -112,15 +127,24 @@ from torch.utils.data.distributed import DistributedSampler
 
 
 def make_loader(dataset: Dataset, batch_size: int, seed: int) -> DataLoader:
-    """Batches of this rank's share of `dataset`, whose samples are dealt out to Horovod's ranks.
+    """A loader that yields this rank's shard of `dataset`, in batches.
 
-    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank; the last, smaller batch counts.
-    `loader.sampler.set_epoch(epoch)` shuffles all samples anew; for equal seeds the order is the same. Where the number
-    of ranks does not divide that of samples, some come twice, as in lab 06: every rank draws equally many, and none is
-    left out.
+    Horovod's ranks share the samples. `loader.sampler.set_epoch(epoch)` shuffles them
+    anew; the same seed and epoch give the same order. If the number of ranks does not
+    divide that of the samples, some are drawn twice, as in lab 06: all ranks draw
+    equally many, and no sample is left out. Any sampler that does this will do.
+
+    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank. Keep the last
+    batch of an epoch, which may be smaller.
     """
     ### BEGIN SOLUTION
-    sampler = DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank(), shuffle=True, seed=seed)
+    sampler = DistributedSampler(
+        dataset,
+        num_replicas=hvd.size(),
+        rank=hvd.rank(),
+        shuffle=True,
+        seed=seed,
+    )
     return DataLoader(dataset, batch_size=batch_size, sampler=sampler)
     ### END SOLUTION
 
@@ -128,8 +152,13 @@ def make_loader(dataset: Dataset, batch_size: int, seed: int) -> DataLoader:
 # %% check="make_loader"
 check("make_loader")
 
+# %% [markdown]
+# This is the first batch of each rank, by your loader:
 
 # %%
+import torch
+
+
 def first_batch(batch_size: int) -> tuple[torch.Tensor, list[int]]:
     """Images and labels of the first batch of this rank."""
     images, labels = next(iter(make_loader(digits()[0], batch_size, seed=0)))
@@ -140,16 +169,21 @@ with needs("make_loader"):
     batches = world.run(first_batch, 16, init="horovod")
     images = torch.cat([images for images, _ in batches])
     labels = [label for _, labels in batches for label in labels]
-    display(digits_picture(images, labels, "The first batch of each rank, by your loader", 16, RANK_NAMES))
+    title = "The first batch of each rank, by your loader"
+    display(digits_picture(images, labels, title, 16, rank_names))
 
 # %% [markdown]
 # ## 3. An optimizer that averages
 #
-# `hvd.DistributedOptimizer` takes an optimizer and gives it back with an all-reduce in it: as soon as `backward` has a
-# gradient, its average over all ranks is under way, and `step` waits for the last of them.
+# `hvd.DistributedOptimizer` wraps an optimizer and adds an [all-reduce](GLOSSARY.md#all-reduce): as soon as
+# `backward` has computed a gradient, Horovod starts to average it over all ranks, and `step` waits until the last one
+# is averaged. We use SGD with [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the
+# steps before it.
 #
-# Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. A usual rule, the *linear
-# scaling rule* ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)), makes each step longer in return.
+# Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. The *linear scaling rule*
+# ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)) makes each step longer in return: it multiplies the
+# learning rate by the number of ranks $N$. We call the product the **effective learning
+# rate**.
 
 # %% todo="make_optimizer"
 import horovod.torch as hvd
@@ -157,10 +191,13 @@ import torch
 
 
 def make_optimizer(model: torch.nn.Module, lr: float) -> torch.optim.Optimizer:
-    """SGD with momentum 0.9 over all parameters of `model`, wrapped by Horovod, which averages the ranks' gradients.
+    """SGD with momentum 0.9 over the parameters of `model`, wrapped by Horovod.
 
-    lr: learning rate that would suit one process; with N ranks it is N times as large. Horovod gets the model's names
-    of the parameters. All else is as SGD and Horovod have it by default.
+    Horovod averages the ranks' gradients. It gets the model's `named_parameters()`,
+    and matches gradients by these names. Frozen parameters may be left out.
+
+    lr: the learning rate for one rank. With N ranks, the optimizer's is N times as
+    large. All other options of SGD and of Horovod keep their defaults.
     """
     ### BEGIN SOLUTION
     optimizer = torch.optim.SGD(model.parameters(), lr=lr * hvd.size(), momentum=0.9)
@@ -174,8 +211,18 @@ check("make_optimizer")
 # %% [markdown]
 # ## 4. One start for all
 #
-# The average keeps equal models equal, and different ones different. Two things make up a model's state, and the
-# optimizer has one of its own.
+# Averaging keeps identical models identical, but it never makes different models the same. So before the first step,
+# all ranks need the state of one of them. A [broadcast](GLOSSARY.md#broadcast) gives it to them. A model's state is
+# its parameters and its [buffers](GLOSSARY.md#buffer), such as BatchNorm's running statistics; the optimizer has
+# state, too.
+#
+# Two things about Horovod 0.28.1, before you start:
+#
+# - `hvd.broadcast_parameters` takes a dict or a list of names and tensors. It fails for a generator, such as
+#   `model.named_parameters()`, although its documentation recommends one.
+# - Horovod matches the ranks' calls by a name. `hvd.broadcast_object` makes it from the type of the object, unless you
+#   pass `name=...`. If one rank passes a dict and the others `None`, they wait for each other for ever: a
+#   [deadlock](GLOSSARY.md#deadlock).
 
 # %% todo="synchronize_start"
 import horovod.torch as hvd
@@ -183,10 +230,14 @@ import torch
 
 
 def synchronize_start(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """Give all ranks what rank 0 has: the model's whole state, parameters and buffers, and the optimizer's state.
+    """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
-    optimizer: as `make_optimizer` makes it. It may have momentum already, on all ranks, on rank 0 only, or on all but
-    rank 0. Rank 0 is left as it was. (Horovod 0.28.1 broadcasts a dict or a list of tensors, not a generator.)
+    A model's state is what its `state_dict()` holds: parameters and buffers. So is the
+    optimizer's: momentum, and options such as the learning rate.
+
+    optimizer: as `make_optimizer` makes it. Momentum may be there already, on all
+    ranks, on rank 0 only, or on all but rank 0. Rank 0's numbers do not change; no
+    momentum and a momentum of 0 are the same.
     """
     ### BEGIN SOLUTION
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -202,8 +253,15 @@ check("synchronize_start")
 # %% [markdown]
 # ## 5. An epoch
 #
-# Each rank sees only its own losses. The mean over all of them is one number, and an honest one only if each image
-# counts alike.
+# Each rank sees only the losses of its own images. The loss of the epoch is the mean over the images of all ranks,
+#
+# $$\text{loss} = \frac{\sum_r \sum_{i=1}^{n_r} \ell_{r,i}}{\sum_r n_r} ,$$
+#
+# where $n_r$ is the number of images that rank $r$ draws, and $\ell_{r,i}$ is the loss of its $i$-th image before the
+# step that uses it. Mind the last batch: it may be smaller, and not of the same size on all ranks. So a mean of means
+# is something else.
+#
+# Horovod's `optimizer.zero_grad()` takes no argument, and raises an error between `backward` and `step`.
 
 # %% todo="train_epoch"
 import horovod.torch as hvd
@@ -218,20 +276,26 @@ def train_epoch(
     epoch: int,
     device: torch.device,
 ) -> float:
-    """Train `model`, in train mode, on one pass through `loader`, with cross-entropy; return the epoch's mean loss.
+    """Train `model` on one pass through `loader`; return the loss of the epoch.
 
-    loader, optimizer: as `make_loader` and `make_optimizer` make them; the sampler is told the epoch. model: returns
-    logits; it is on `device`. The batches are on the CPU.
-    The mean is the sum of the losses of all samples that all ranks drew, each as it was before its step, over their
-    number; a sample drawn twice counts twice. It is the same on all ranks, also where their batches are of different
-    sizes; all ranks have equally many batches. (Horovod's `optimizer.zero_grad()` takes no argument.)
+    Each batch of this rank makes one step of `optimizer`, with the gradient of the
+    batch's mean cross-entropy. The model is in train mode, and the loader's sampler
+    knows the epoch.
+
+    The loss is the same float on all ranks: the mean of the losses of all samples
+    that all ranks draw, as in the formula above. A sample drawn twice counts twice.
+    All ranks have equally many batches; their last batches may differ in size.
+
+    loader, optimizer: as `make_loader` and `make_optimizer` make them. model: returns
+    logits, and is on `device`. The loader's batches are on the CPU.
     """
     ### BEGIN SOLUTION
     model.train()
     loader.sampler.set_epoch(epoch)
     total = torch.zeros(2, dtype=torch.float64)
     for inputs, labels in loader:
-        loss = torch.nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device))
+        logits = model(inputs.to(device))
+        loss = torch.nn.functional.cross_entropy(logits, labels.to(device))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -245,9 +309,11 @@ def train_epoch(
 check("train_epoch")
 
 # %% [markdown]
-# ## 6. How good is it?
+# ## 6. How good is the model?
 #
-# The ranks share the work here as well. No image may count twice.
+# The ranks share this work, too. An image that counts twice would make the accuracy depend on the number of ranks, so
+# use no [padding](GLOSSARY.md#padding) here, or do not count it. Then some ranks may have an image less than others,
+# or none. They still have to take part in every [collective](GLOSSARY.md#collective).
 
 # %% todo="evaluate"
 import horovod.torch as hvd
@@ -256,10 +322,13 @@ from torch.utils.data import DataLoader, Dataset, Subset
 
 
 def evaluate(model: torch.nn.Module, dataset: Dataset, device: torch.device) -> float:
-    """Share of the samples of `dataset` that `model` gets right, in [0, 1]: exact, and the same on all ranks.
+    """The share of the samples of `dataset` that `model` predicts correctly, in [0, 1].
 
-    The ranks share the samples: none takes more than ceil(n / size) of all n, and some may get none. The model, which
-    is on `device`, is in eval mode meanwhile, and afterwards in the mode in which it came.
+    It is exact, and the same float on all ranks. The N ranks share the n samples: none
+    evaluates more than ceil(n / N) of them. If there are few, some ranks have none.
+
+    model: on `device`. While it predicts, it is in eval mode, and no graph is recorded
+    for a backward pass. Afterwards it is in the mode in which it came.
     """
     ### BEGIN SOLUTION
     mode = model.training
@@ -279,6 +348,9 @@ check("evaluate")
 
 # %% [markdown]
 # ## 7. All together
+#
+# Now put the six functions together. After each epoch, one rank saves a
+# [checkpoint](GLOSSARY.md#checkpoint), a file with the model's [state dict](GLOSSARY.md#state-dict).
 
 # %% todo="train"
 import time
@@ -298,14 +370,23 @@ def train(
     seed: int,
     checkpoint: str,
 ) -> list[dict]:
-    """Train `model` on all ranks; return one dict for each epoch, with the keys `epoch`, `loss`, `accuracy`, `seconds`.
+    """Train `model` on all ranks; return a list with one dict for each epoch:
 
-    model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: as for `make_loader` and
-    `make_optimizer`. seed: the loader's. checkpoint: path of a file.
-    In the dicts: the epoch, counted from 0; its mean loss; the accuracy after it, on `test_set`; how long it took. But
-    for the seconds they are the same on all ranks. After each epoch rank 0, and no other, writes to `checkpoint`, by
-    `torch.save`, a dict whose `model` is the model's state dict.
-    You may call the six functions above: the check has right ones, in case yours are not.
+        epoch      its number, counted from 0
+        loss       its mean loss
+        accuracy   of the model after this epoch, on `test_set`
+        seconds    how long this epoch took, with or without evaluating and saving
+
+    Apart from `seconds`, they are the same on all ranks.
+
+    model: on the CPU when it comes, and not the same on all ranks; rank 0's counts.
+    batch_size, lr: of one rank, as for `make_loader` and `make_optimizer`. seed: of
+    the loader. checkpoint: path of a file. After each epoch rank 0, and no other rank,
+    writes a dict to it by `torch.save`; its entry `model` is the model's state dict.
+    You may write to another file that then replaces it.
+
+    You may call the six functions above: the check has right ones, in case yours are
+    not. The mode in which the model is left does not matter.
     """
     ### BEGIN SOLUTION
     device = setup()
@@ -316,10 +397,11 @@ def train(
     history = []
     for epoch in range(epochs):
         began = time.perf_counter()
-        loss = train_epoch(model, loader, optimizer, epoch, device)
-        accuracy = evaluate(model, test_set, device)
-        seconds = time.perf_counter() - began
-        history.append({"epoch": epoch, "loss": loss, "accuracy": accuracy, "seconds": seconds})
+        entry = {"epoch": epoch}
+        entry["loss"] = train_epoch(model, loader, optimizer, epoch, device)
+        entry["accuracy"] = evaluate(model, test_set, device)
+        entry["seconds"] = time.perf_counter() - began
+        history.append(entry)
         if hvd.rank() == 0:
             torch.save({"model": model.state_dict()}, checkpoint)
     return history
@@ -332,176 +414,293 @@ check("train")
 # %% [markdown]
 # ## Four ranks, and one
 #
-# Now for real. The same model is trained twice: by four ranks with 16 images each, and by one rank with all 64, which
-# takes steps as long.
-
+# Now for real: the same model is trained twice, by one rank with all 64 images of a step, and by four ranks with 16
+# images each. Both have an effective learning rate of 0.06: `make_optimizer` multiplies what we pass by the number of
+# ranks, hence 0.06 / 4 = 0.015. The picture grows while they train.
 
 # %%
-def training(comm, rank: int, epochs: int, batch_size: int, lr: float, checkpoint: str) -> list[dict]:
-    """`train` on this rank's own copy of the data, which must be the same on all, with weights that are not."""
+import os
+import tempfile
+
+from course.data.agreement import same_on_all_ranks
+from course.figures.training.learning import learning_picture
+from course.models.digits import some_digits
+
+
+def training(
+    comm,
+    rank: int,
+    epochs: int,
+    batch_size: int,
+    lr: float,
+    checkpoint: str,
+) -> list[dict]:
+    """`train` on this rank. All ranks have the same data, and each another model."""
     train_set, test_set = some_digits()
     same_on_all_ranks(comm, train_set.dataset.fingerprint, "digits")
-    history = train(digit_model(rank), train_set, test_set, epochs, batch_size, lr, 0, checkpoint)
+    model = digit_model(rank)
+    history = train(model, train_set, test_set, epochs, batch_size, lr, 0, checkpoint)
     assert len(history) == epochs
-    return [{key: entry[key] for key in ("epoch", "loss", "accuracy")} for entry in history]
+    keys = ("epoch", "loss", "accuracy")
+    return [{key: entry[key] for key in keys} for entry in history]
 
 
-EPOCHS = 8 if len(some_digits()[0]) < 10_000 else 2  # of MNIST, some_digits takes a part
+def compare(plans: dict[str, tuple], epochs: int) -> dict[str, list[dict]]:
+    """Train by each plan, (ranks, batch size, lr), and show all histories so far."""
+    runs, shown = {}, None
+    for name, (size, *plan) in plans.items():
+        given = (COMM, RANK, epochs, *plan, checkpoint)
+        histories = world.run(training, *given, size=size, init="horovod", deadline=300)
+        runs[name] = histories[0]
+        picture = learning_picture(runs, goal=0.95)
+        if shown is None:
+            shown = display(picture, display_id=True)
+        else:
+            shown.update(picture)
+    return runs
+
+
+# MNIST has so many images that some_digits takes a part, and few epochs will do.
+EPOCHS = 8 if len(some_digits()[0]) < 10_000 else 2
 checkpoint = os.path.join(tempfile.mkdtemp(), "digits.pt")
+seven = (
+    *("setup", "make_loader", "make_optimizer", "synchronize_start"),
+    *("train_epoch", "evaluate", "train"),
+)
 
-seven = ("setup", "make_loader", "make_optimizer", "synchronize_start", "train_epoch", "evaluate", "train")
 with needs(*seven):
-    print("Training, some seconds ...")
-    one = world.run(training, COMM, RANK, EPOCHS, 64, 0.06, checkpoint, size=1, init="horovod", deadline=300)[0]
-    four = world.run(training, COMM, RANK, EPOCHS, 16, 0.015, checkpoint, init="horovod", deadline=300)[0]
-    display(learning_picture({"1 rank, 64 images": one, "4 ranks, 16 images each": four}, goal=0.95))
+    plans = {"1 rank, 64 images": (1, 64, 0.06)}
+    plans["4 ranks, 16 images each"] = (4, 16, 0.015)
+    one, four = compare(plans, EPOCHS).values()
     apart = max(abs(a["loss"] - b["loss"]) for a, b in zip(one, four, strict=True))
-    print(f"{four[-1]['accuracy']:.1%} of the test set are right. The two runs' losses differ by {apart:.0e} at most.")
+    print(f"{four[-1]['accuracy']:.1%} of the test set are right.")
+    print(f"The losses of the two runs differ by {apart:.0e} at most.")
 
 # %% [markdown]
-# The dashed line is at 95%. The runs are the same, but for rounding, as the ranks add floats in another order. Where
-# steps are too long, that is enough to lead them apart. Take `0.2` and `0.05` for the learning rates, for a try.
+# The dashed line is at 95 %. The two runs are the same up to rounding: the ranks add up floats in another order. If the
+# steps are too long, even that is enough to lead the runs apart. Try it with the learning rates `0.2` and `0.05`.
 #
-# What does the model make of images it never saw? This is what rank 0 saved:
+# What does the model make of images that it never saw? These are the predictions of what rank 0 saved:
 
 
 # %%
 def predictions(checkpoint: str) -> torch.Tensor:
-    """What the model that was saved says to the images of the test set."""
+    """What the saved model predicts for the images of the test set."""
     if not os.path.exists(checkpoint):
         raise NotImplementedError("nothing was saved yet")
     model = digit_model(0)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu")["model"])
     with torch.inference_mode():
-        return torch.cat([model(images).argmax(1) for images in digits()[1].images.split(500)])
+        parts = digits()[1].images.split(500)
+        return torch.cat([model(part).argmax(1) for part in parts])
 
 
 with needs("train"):
-    said = world.run(predictions, checkpoint, size=1, deadline=60)[0]
-    wrong = said != test_set.labels
-    chosen = torch.cat([(~wrong).nonzero().flatten()[:20], wrong.nonzero().flatten()[:20]])
-    pairs = zip(said[chosen].tolist(), test_set.labels[chosen].tolist(), strict=True)
-    captions = [f"{digit}" if digit == label else f"{digit}, is {label}" for digit, label in pairs]
-    title = f"What the model says: {wrong.sum()} of {len(test_set)} are wrong"
+    predicted = world.run(predictions, checkpoint, size=1, deadline=60)[0]
+    wrong = predicted != test_set.labels
+    some = [(~wrong).nonzero().flatten()[:20], wrong.nonzero().flatten()[:20]]
+    chosen, captions = torch.cat(some), []
+    for digit, label in zip(predicted[chosen], test_set.labels[chosen], strict=True):
+        captions.append(f"{digit}" if digit == label else f"{digit}, is {label}")
+    title = f"The model's predictions: {wrong.sum()} of {len(test_set)} are wrong"
     framed = wrong[chosen].nonzero().flatten().tolist()
     display(digits_picture(test_set.images[chosen], captions, title, wrong=framed))
 
 # %% [markdown]
+# ## A larger batch, with and without a larger learning rate
+#
+# Until now four ranks shared the images that one rank had before. Usually each rank keeps as many as before, and the
+# [global batch](GLOSSARY.md#global-batch), the images of all ranks in a step, grows with the number of ranks: here
+# from 64 to 256. An epoch still shows every image once, so it has a quarter of the steps. Does the linear scaling rule
+# make up for that? The effective learning rate is 0.02 on one rank; on four ranks it is scaled to 0.08, or left at
+# 0.02.
+
+# %%
+with needs(*seven):
+    plans = {"1 rank, lr 0.02": (1, 64, 0.02)}
+    plans["4 ranks, lr 4 x 0.02"] = (4, 64, 0.02)
+    plans["4 ranks, lr 0.02"] = (4, 64, 0.02 / 4)
+    compare(plans, EPOCHS + 2)
+
+# %% [markdown]
+# Without the rule, four ranks see as many images as one, and learn much less from them: a quarter of the steps, none of
+# them longer. With the rule they stay close behind. It is a rule of thumb, and it has limits: 0.06 is a good learning
+# rate for one rank, as you saw above. Put it in place of 0.02, and see what becomes of four times as much.
+#
 # ## 8. In batch
 #
-# On a cluster, a job takes as many ranks as it gets: 2 today, 8 tomorrow. If each of them takes 64 images a step, that
-# is another training each time, with other losses. If all of them *share* 64 images, it is the same one, up to
-# rounding, on any number of ranks. So a run on eight can be repeated on one, and nobody has to believe it.
+# On a cluster, you do not start a program yourself. You hand in a script, a *job*, and
+# [Slurm](GLOSSARY.md#slurm) runs it as soon as enough nodes are free. This lab's script is `run.sh`, in the
+# notebook's folder. The lines at its top that begin with `#SBATCH` tell Slurm what the job needs:
+#
+# | line in `run.sh` | what it is for |
+# |---|---|
+# | `#SBATCH --job-name=07_horovod_mnist` | the job's name in the list of jobs, which `squeue` shows |
+# | `#SBATCH --output=07_horovod_mnist.out.%j` | the file for all output; `%j` becomes the number of the job |
+# | `#SBATCH --nodes=1` | the number of nodes over which the ranks are spread |
+# | `#SBATCH --ntasks=4` | the number of ranks, which Slurm calls tasks |
+# | `#SBATCH --cpus-per-task=1` | cores for each rank, which computes with as many threads |
+# | `#SBATCH --time=00:10:00` | the time limit, after which the job is ended; a short job starts sooner |
+# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the record |
+#
+# What you give to `sbatch` overrides these lines, so a job takes 2 ranks today and 8 tomorrow. If each rank takes 64
+# images a step, that is another training each time, with other losses. If all ranks *share* 64 images, it is the same
+# training up to rounding, on any number of ranks. So anyone can verify a run on eight ranks by repeating it on one.
 
 # %% todo="batch_run"
 import horovod.torch as hvd
 from torch.utils.data import Dataset
 
 
-def batch_run(train_set: Dataset, test_set: Dataset, epochs: int, checkpoint: str) -> list[dict]:
-    """Train `digit_model(0)`, as rank 0 has it, by your `train` with seed 0; return the history that it returns.
+def batch_run(
+    train_set: Dataset,
+    test_set: Dataset,
+    epochs: int,
+    checkpoint: str,
+) -> list[dict]:
+    """Train a new model by one call of `train` on each rank; return its history.
 
-    However many ranks there are, in a step all together take 64 images (or as many as they can share evenly, where 64
-    cannot be), and the step is as long as that of one process with learning rate 0.06. Horovod is initialised. You may
-    call `digit_model(seed)` and `train`; of `train` the check has one that only notes what it is given.
+    Rank 0 passes `digit_model(0)`. The other ranks may pass any `digit_model(seed)`, as
+    `train` starts from rank 0's. The seed that `train` takes is 0.
+
+    On N ranks, from 1 to 64, each rank takes equally many images in a step, and all
+    together take 64, or the most below 64 that N divides (on 3 ranks: 63). In each case
+    the effective learning rate is 0.06. It is N times what you pass to `train`.
+
+    Horovod is initialised. You may call `digit_model` and `train`; the check's `train`
+    only notes what it is given, by position or by name.
     """
     ### BEGIN SOLUTION
     size = hvd.size()
-    return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+    return train(
+        digit_model(hvd.rank()),
+        train_set,
+        test_set,
+        epochs,
+        batch_size=64 // size,
+        lr=0.06 / size,
+        seed=0,
+        checkpoint=checkpoint,
+    )
     ### END SOLUTION
 
 
 # %% check="batch_run"
 check("batch_run")
 
-
 # %%
+from course.batch.record import record
+
+
 def batch_training(comm, epochs: int, checkpoint: str) -> dict:
-    """`batch_run` on this rank's own copy of the data, which must be the same on all; as `record` takes it."""
+    """`batch_run` on this rank, in the form that `record` takes."""
     train_set, test_set = some_digits()
-    same_on_all_ranks(comm, train_set.dataset.fingerprint, "digits")
+    data = train_set.dataset.fingerprint
+    same_on_all_ranks(comm, data, "digits")
     history = batch_run(train_set, test_set, epochs, checkpoint)
     assert len(history) == epochs
-    data = train_set.dataset.fingerprint
-    return {"todo": "batch_run", "history": history, "samples": len(train_set), "data": data}
+    samples = len(train_set)
+    return {"todo": "batch_run", "history": history, "samples": samples, "data": data}
 
 
-with needs(
-    "setup", "make_loader", "make_optimizer", "synchronize_start", "train_epoch", "evaluate", "train", "batch_run"
-):
-    done = world.run(batch_training, COMM, 3, checkpoint, init="horovod", deadline=300)[0]
-    print(f"{world.size} ranks: " + ", ".join(f"loss {entry['loss']:.4f}" for entry in done["history"]))
+with needs(*seven, "batch_run"):
+    given = (batch_training, COMM, 3, checkpoint)
+    done = world.run(*given, init="horovod", deadline=300)[0]
+    losses = ", ".join(f"loss {entry['loss']:.4f}" for entry in done["history"])
+    print(f"{world.size} ranks: {losses}")
     record(world=world, **done)
 
 # %% [markdown]
-# Where there is Slurm, save this notebook, and type `sbatch run.sh` in a terminal, in its folder. That runs the whole
-# notebook on all ranks of the job, over any number of nodes: `sbatch --nodes 2 --ntasks 4 run.sh`. The log tells the
-# losses, which are those above. `run.json` is the record of the run. Hand it in with the notebook: it is held against
-# what Slurm itself knows of the job, and against a short run of the same cells.
+# If there is Slurm where you are, save this notebook, open a terminal in its folder, and type `sbatch run.sh`, or
+# `sbatch --nodes 2 --ntasks 4 run.sh` for four ranks on two nodes. The job runs the whole notebook on its ranks. The
+# log shows the losses, which are those above. `run.json` is the record of the run. Hand it in with the notebook: it is
+# compared with what Slurm itself knows of the job, and with a short run of the same cells.
 
 # %% [markdown]
 # ## What Horovod does in a step
 #
-# Gradients come one by one, on each rank in its own time. Horovod writes down what it does with them, as rank 0 sees
-# it. Here rank 2 begins its step 20 ms after the others.
-
+# `backward` computes the gradients one after the other, and each rank does so in its own time. Horovod can write down
+# what it does with them, as rank 0 sees it. In the pictures, rank 2 begins its step 100 ms after the others. Each row
+# is one gradient, and a rank's number stands where that rank reports that its gradient is ready. Of three steps, we
+# show the one that was disturbed least.
 
 # %%
-def traced_step(comm, rank: int, path: str, fusion: bool) -> list[dict]:
-    """What Horovod did with the gradients of the last of three steps. fusion: whether it may put them together."""
+import time
+
+from torch.utils.data import Subset
+
+from course.figures.ranks.horovod_steps import horovod_picture
+from course.watch.horovod_trace import fused, read_trace, traceable
+
+
+def traced_steps(comm, rank: int, folder: str, fusion: bool) -> list[list[dict]]:
+    """What Horovod does in three steps. fusion: whether it may join gradients."""
     with traceable(fusion):
         device = setup()
     model = digit_model(0).to(device)
     optimizer = make_optimizer(model, 0.02)
     loader = make_loader(Subset(digits()[0], range(64)), 16, seed=0)
-    for step in range(3):
-        if step == 2 and rank == 0:
+    train_epoch(model, loader, optimizer, 0, device)  # the first step is slower
+    traces = []
+    for step in (1, 2, 3):
+        path = os.path.join(folder, f"{fusion}-{step}.json")
+        if rank == 0:
             hvd.start_timeline(path)
         comm.Barrier()
-        time.sleep(0.02 if rank == 2 else 0)
+        time.sleep(0.1 if rank == 2 else 0)
         train_epoch(model, loader, optimizer, step, device)
-    comm.Barrier()
-    if rank > 0:
-        return []
-    hvd.stop_timeline()
-    entries = read_trace(path)
-    assert entries, "Horovod reduced no gradient"
-    return entries
+        comm.Barrier()
+        if rank == 0:
+            hvd.stop_timeline()
+            traces.append(read_trace(path))
+            assert traces[-1], "Horovod reduced no gradient"
+    return traces
+
+
+def disturbance(entries: list[dict]) -> tuple[int, float]:
+    """The number of all-reduces, and the time until the last one's end."""
+    return len(fused(entries)), max(entry["end"] for entry in entries)
 
 
 with needs("setup", "make_loader", "make_optimizer", "train_epoch"):
-    paths = [os.path.join(tempfile.mkdtemp(), "trace.json") for _ in range(2)]
-    traces = [world.run(traced_step, COMM, RANK, path, path == paths[0])[0] for path in paths]
-    until = max(entry["end"] for entries in traces for entry in entries)
-    for entries, name in zip(traces, ("put together", "one by one"), strict=True):
-        gradients, reductions = len({entry["tensor"] for entry in entries}), len(fused(entries))
-        title = f"{gradients} gradients, {name}: {reductions} all-reduce{'s' if reductions > 1 else ''}"
-        display(horovod_picture(entries, title, until))
+    for fusion, name in ((True, "together"), (False, "one by one")):
+        given = (COMM, RANK, tempfile.mkdtemp(), fusion)
+        traces = world.run(traced_steps, *given, deadline=60)[0]
+        entries = min(traces, key=disturbance)
+        gradients = len({entry["tensor"] for entry in entries})
+        calls = len(fused(entries))
+        title = f"{gradients} gradients, {name}: {calls} all-reduce{'s' * (calls > 1)}"
+        display(horovod_picture(entries, title))
 
 # %% [markdown]
-# The numbers are the ranks that say they have a gradient. It is reduced when the last of them has it; until then they
-# **negotiate**, and one late rank keeps all waiting. Then Horovod copies the gradients that are ready, in an order that
-# is the same on all ranks, into one buffer, and reduces that: its **fusion**. The second picture is a step without it,
-# with one all-reduce for each gradient. A reduction costs something for each byte and something for each call, and most
-# of these gradients are small.
+# A gradient can be reduced once all ranks have it. Until then the ranks **negotiate**: each one tells rank 0 which
+# gradients it has, and one late rank keeps all the others waiting. Then Horovod copies the gradients that are ready
+# into one buffer, in an order that is the same on all ranks, reduces the buffer, and copies the averages back. This is
+# its **fusion**. The second picture is a step without it, with one all-reduce for each gradient. An all-reduce costs
+# something for each byte and something for each call, and most of these gradients are small.
 #
 # ## Is it faster?
+#
+# This is the speed of training steps with random images, on 1, 2 and 4 ranks. The slowest rank counts.
 
 
 # %%
+from course.figures.ranks.step_speeds import speeds_picture
+
+
 def step_seconds(comm, batch_size: int, steps: int = 5) -> float:
-    """Time that this rank takes for a step with `batch_size` random images of its own, on average over `steps`."""
+    """Seconds that a step takes on this rank, on average over `steps`."""
     device = setup()
     model = digit_model(0).to(device)
     optimizer = make_optimizer(model, 0.001)
-    images = torch.rand(batch_size, *train_shape, device=device)
+    images = torch.rand(batch_size, *image_shape, device=device)
     labels = torch.randint(10, (batch_size,), device=device)
     for step in range(steps + 2):
         if step == 2:  # the first are slower
             comm.Barrier()
             began = time.perf_counter()
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(images), labels)
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
         loss.backward()
         optimizer.step()
         loss.item()  # waits for a GPU
@@ -509,31 +708,43 @@ def step_seconds(comm, batch_size: int, steps: int = 5) -> float:
 
 
 def images_per_second(size: int, batch_size: int) -> float:
-    """Images that `size` ranks train on in a second, `batch_size` each in a step; the slowest rank counts."""
-    return size * batch_size / max(world.run(step_seconds, COMM, batch_size, size=size, init="horovod", deadline=60))
+    """Images per second on `size` ranks, with `batch_size` each in a step."""
+    given = (step_seconds, COMM, batch_size)
+    seconds = world.run(*given, size=size, init="horovod", deadline=60)
+    return size * batch_size / max(seconds)
 
 
-train_shape = tuple(train_set.images.shape[1:])
+image_shape = tuple(train_set.images.shape[1:])
 with needs("setup", "make_optimizer"):
-    print("images/s with    1 rank   2 ranks   4 ranks")
+    speeds = {}
     for batch_size in (16, 128, 512):
-        speeds = [images_per_second(size, batch_size) for size in (1, 2, 4)]
-        print(f"{batch_size:5} for each {speeds[0]:9,.0f} {speeds[1]:9,.0f} {speeds[2]:9,.0f}")
+        speeds[batch_size] = {n: images_per_second(n, batch_size) for n in (1, 2, 4)}
+    display(speeds_picture(speeds, "Speed of training, measured"))
 
 # %% [markdown]
-# A step costs its reduction whether it is for 16 images or for 512, and more ranks than cores take turns. So a
-# small model on small images is no reason for four ranks; it is a way to see that they do the same.
+# The reduction in a step takes the same time for 16 images as for 512, so small batches pay most for it. And where
+# there are more ranks than cores, they take turns. So four ranks are not worth it for a small model and small images;
+# here they are a way to see that they do the same as one.
 #
 # ## What you saw
 #
 # - Four ranks with 16 images each make the same steps as one rank with 64, up to rounding.
-# - For that, the same start (weights, buffers, the optimizer's state), averaged gradients and a longer step are needed.
-# - A loss or an accuracy of one rank is about its own images. What is reported is reduced, and each image counts once.
-# - A collective is for all ranks; a file, a line of output, is for rank 0 alone.
-# - Horovod waits until all ranks have a gradient, and puts together what is there.
+# - When the global batch grows, so should the learning rate, within limits.
+# - The loss or accuracy of one rank is about its own images. What you report is reduced over all ranks, and each image
+#   counts once.
+# - All ranks call a collective. A file, or a line of output, is for rank 0 alone.
+# - Horovod waits until all ranks have a gradient, and reduces together what is ready.
+#
+# <details><summary>What is needed so that four ranks make the same steps as one?</summary>
+#
+# The same start on all ranks (parameters, buffers and the optimizer's state), an order of samples that all ranks
+# share, averaged gradients, and the same effective learning rate.
+#
+# </details>
 #
 # ## A question
 #
-# The last table has two ranks slower than one, or faster, depending on the images that each has in a step. **From how
-# many images per rank on do two ranks train on more images in a second than one, on this machine?** In a new cell,
-# compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32, 64, ... Take the best of a few tries.
+# In the last picture, two ranks are slower than one, or faster: it depends on the number of images that each has in a
+# step. **From how many images per rank on do two ranks train on more images in a second than one, on this machine?** In
+# a new cell, compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32, 64, ... Take the best of
+# a few tries.

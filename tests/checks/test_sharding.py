@@ -216,7 +216,10 @@ def test_predictions_are_drawn_so_that_mistakes_can_be_told_apart(samples, held)
         assert {i for own in call["indices"] for i in own} == {*range(samples)}
         wrong = counted_once.counted_wrongly(call)
         if samples > 9:
-            assert all(abs(value - counted_once.accuracy(call)) > 1e-4 for value in wrong.values())
+            # A rank need not hold a sample twice; and if it is the only one, no other can.
+            hard = {"counted-twice/on one rank", *(["counted-twice/on two ranks"] if len(held) == 1 else [])}
+            off = [abs(value - counted_once.accuracy(call)) for key, value in wrong.items() if key not in hard]
+            assert all(each > 1e-4 for each in off)
 
 
 def test_where_mistakes_cannot_be_told_apart_nothing_is_drawn():

@@ -14,6 +14,8 @@ from matplotlib.colors import to_hex
 from course.data import digits
 from course.figures.data.digit_samples import digits_picture
 from course.figures.ranks.horovod_steps import arrivals, horovod_picture
+from course.figures.ranks.places import places_picture
+from course.figures.ranks.step_speeds import speeds_picture
 from course.figures.style import COLOURS
 from course.figures.training.learning import learning_picture
 from course.watch.horovod_trace import fused, read_trace, traceable
@@ -22,6 +24,7 @@ from course.world import COMM, RANK, World
 IMAGES = torch.arange(64 * 64).reshape(64, 1, 8, 8) / 4096
 RANKS = [f"rank {rank}" for rank in range(4)]
 RUN = [{"epoch": epoch, "loss": 2.0 * 0.4**epoch, "accuracy": 1 - 0.7 * 0.5**epoch} for epoch in range(8)]
+SPEEDS = {16: {1: 2300.0, 2: 1800.4, 4: 1500.0}, 128: {1: 4000.0, 2: 5200.0, 4: 98765.0}, 512: {1: 4100.0, 4: 8600.0}}
 
 
 def trace(late: float = 0.02, groups: tuple[int, ...] = (2, 6)) -> list[dict]:
@@ -56,6 +59,11 @@ FIGURES = {
     "learning": lambda: learning_picture({"1 rank, 64 images": RUN, "4 ranks, 16 images each": RUN}, goal=0.95),
     "one epoch": lambda: learning_picture({"4 ranks": RUN[:1]}),
     "no loss left": lambda: learning_picture({"4 ranks": [*RUN, {"epoch": 8, "loss": 0.0, "accuracy": 1.0}]}),
+    "2 nodes with 2 ranks": places_picture,
+    "2 nodes with 4 ranks": lambda: places_picture(2, 4),
+    "one rank": lambda: places_picture(1, 1),
+    "speeds": lambda: speeds_picture(SPEEDS, "Speed of training"),
+    "speeds on one rank": lambda: speeds_picture({16: {1: 0.5}}, "Speed of training", "tokens"),
     "Horovod, fused": lambda: horovod_picture(trace(), "8 gradients"),
     "Horovod, one by one": lambda: horovod_picture(trace(groups=(1,) * 8), "8 gradients"),
     "Horovod, nobody late": lambda: horovod_picture(trace(1e-5, (8,)), "8 gradients", until=0.06),
@@ -84,13 +92,14 @@ def test_wrong_predictions_are_framed_and_no_others() -> None:
 
 
 def test_loss_and_accuracy_are_drawn_over_epochs_from_1_on() -> None:
-    loss, accuracy = FIGURES["learning"]().axes
+    figure = FIGURES["learning"]()
+    loss, accuracy = figure.axes
     for axes, key in ((loss, "loss"), (accuracy, "accuracy")):
         for line in axes.lines[:2]:
             assert list(line.get_xdata()) == list(range(1, 9)) and list(line.get_ydata()) == [
                 entry[key] for entry in RUN
             ]
-    assert [text.get_text() for text in accuracy.get_legend().get_texts()] == [
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "1 rank, 64 images",
         "4 ranks, 16 images each",
     ]
@@ -106,6 +115,29 @@ def test_a_bar_of_the_horovod_picture_is_where_and_as_long_as_what_it_stands_for
     assert [bar.get_x() for bar in reduces] == pytest.approx([20] * 2 + [25] * 6)
     assert [bar.get_y() + bar.get_height() / 2 for bar in reduces] == pytest.approx(range(8))
     assert [text.get_text().split() for text in axes.texts[:2]] == [["0", "1", "3"], ["2"]]
+
+
+def test_the_magnified_end_begins_where_the_first_gradient_is_ready_on_all_ranks() -> None:
+    _, part = FIGURES["Horovod, fused"]().axes
+    left, right = part.get_xlim()
+    assert 18 < left < 20 and 29 < right < 30
+    reduces = [bar for bar in part.patches if to_hex(bar.get_facecolor()) == COLOURS[0].lower()]
+    assert [bar.get_x() for bar in reduces] == pytest.approx([20] * 2 + [25] * 6)
+
+
+def test_ranks_are_numbered_through_all_nodes_and_from_0_on_each() -> None:
+    figure = places_picture(2, 2)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert [text for text in texts if text.startswith("rank")] == ["rank 0", "rank 1", "rank 2", "rank 3"]
+    assert [text for text in texts if text.startswith("local")] == ["local rank 0", "local rank 1"] * 2
+    assert [text for text in texts if text.startswith("cuda")] == ["cuda:0", "cuda:1"] * 2
+    assert "rank 2 on node 1 is local rank 0, on cuda:0" in figure.alt
+
+
+def test_a_bar_is_as_high_as_the_speed_that_it_stands_for() -> None:
+    axes = speeds_picture(SPEEDS, "Speed of training").axes[0]
+    assert [bar.get_height() for bar in axes.patches] == [2300, 4000, 4100, 1800.4, 5200, 0, 1500, 98765, 8600]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["1 rank", "2 ranks", "4 ranks"]
 
 
 def test_ranks_that_come_at_nearly_the_same_time_are_told_together() -> None:

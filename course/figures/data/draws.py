@@ -10,6 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 from course.figures.style import COLOURS, FAINT, GROUND, INK, Picture, look, new_figure
 
 NUMBERED = 24  # with up to this many samples, each cell shows the number of its rank
+SPLIT = 2  # parts of a cell, up to which each shows the number of its rank
 EMPTY = {"facecolor": "none", "edgecolor": INK, "linestyle": (0, (2, 2)), "linewidth": 0.8}
 AGAIN = {"facecolor": "none", "edgecolor": GROUND, "hatch": "/////", "linewidth": 0}
 
@@ -64,8 +65,13 @@ def draw_cell(axes: Axes, sample: int, epoch: int, ranks: Sequence[int], *, numb
         axes.add_patch(Rectangle(corner, part, 0.84, facecolor=COLOURS[rank % len(COLOURS)], linewidth=0))
         if index:
             axes.add_patch(Rectangle(corner, part, 0.84, **AGAIN))
-    if numbered and len(ranks) == 1:
-        axes.text(sample, epoch, str(ranks[0]), ha="center", va="center", color=GROUND)
+    for index, rank in enumerate(ranks if numbered and len(ranks) <= SPLIT else ()):
+        middle = left + (index + 0.5) * part
+        size = "medium" if len(ranks) == 1 else 7
+        # On hatching, the number has a ground of its own.
+        ground = {"boxstyle": "circle,pad=0.12", "facecolor": COLOURS[rank % len(COLOURS)], "linewidth": 0}
+        box = ground if index else None
+        axes.text(middle, epoch, str(rank), ha="center", va="center", color=GROUND, fontsize=size, bbox=box)
 
 
 def name_ranks(axes: Axes, ranks: int, again: int, missing: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from course.figures.style import COLOURS, INK, Picture, look, new_figure, quiet_grid
@@ -18,31 +19,50 @@ COLOUR = MappingProxyType(
 def horovod_picture(entries: Sequence[Phase], title: str, until: float | None = None) -> Picture:
     """Draw what `course.watch.horovod_trace.read_trace` returns: a row per gradient, a bar per phase.
 
-    A rank's number stands at the time when the rank announced its gradient. until: end of the time axis in seconds, to
+    On the left is the whole step; a rank's number stands at the time when the rank announced its gradient. On the right
+    is its end, magnified, from the time on when all ranks had announced one. until: end of the time axis in seconds, to
     compare several pictures.
     """
     tensors = list(dict.fromkeys(entry["tensor"] for entry in entries))
     groups = fused(entries)
     alt = f"{title}. {len(tensors)} gradients, in {len(groups)} all-reduces: {'; '.join(map(', '.join, groups))}."
-    figure, axes = new_figure(width=7.6, height=1.3 + 0.27 * len(tensors), alt=alt)
-    last = until or max((entry["end"] for entry in entries), default=1e-3)
+    figure, (whole, part) = new_figure(width=7.6, height=1.75 + 0.27 * len(tensors), columns=(1.15, 1), alt=alt)
+    end = max((entry["end"] for entry in entries), default=1e-3)
+    last = until or end
+    near = min((entry["end"] for entry in entries if entry["phase"] == "negotiate"), default=0.0)
+    near = max(0.0, near - 0.08 * (end - near))
     with look():
-        for entry in entries:
-            row, width = tensors.index(entry["tensor"]), max(entry["end"] - entry["start"], last / 300)
-            axes.barh(row, width * 1e3, left=entry["start"] * 1e3, height=0.7, color=COLOUR[entry["phase"]])
-            for number, (time, ranks) in enumerate(arrivals(entry["ranks"], last / 10)):
-                text = f" {' '.join(map(str, ranks))} "
+        draw_bars(whole, entries, tensors, 0.0, last)
+        draw_bars(part, entries, tensors, near, end)
+        for row, tensor in enumerate(tensors):
+            ranks = {r: t for e in entries if e["tensor"] == tensor for r, t in e["ranks"].items()}
+            for number, (time, together) in enumerate(arrivals(ranks, last / 10)):
+                text = f" {' '.join(map(str, together))} "
                 side = "right" if number else "left"
-                axes.text(time * 1e3, row, text, ha=side, va="center_baseline", fontsize=7, color=INK)
-        axes.set_yticks(range(len(tensors)), tensors)
-        axes.set_ylim(len(tensors) - 0.5, -0.5)
-        axes.set_xlim(0, last * 1e3 * 1.02)
-        axes.set_xlabel("time [ms]")
-        axes.set_title(title)
-        quiet_grid(axes, "x")
-        patches = [Patch(color=colour, label=phase) for phase, colour in COLOUR.items()]
-        axes.legend(handles=patches, loc="center left", bbox_to_anchor=(1.01, 0.5))
+                whole.text(time * 1e3, row, text, ha=side, va="center_baseline", fontsize=9, color=INK, zorder=5)
+        whole.set_yticks(range(len(tensors)), tensors)
+        part.set_yticks(range(len(tensors)), [])
+        whole.set_title(title)
+        part.set_title("its end, magnified", fontweight="normal", fontsize=9.5)
+        seen = {entry["phase"] for entry in entries}
+        patches = [Patch(color=colour, label=phase) for phase, colour in COLOUR.items() if phase in seen]
+        figure.legend(handles=patches, loc="outside lower center", ncols=len(COLOUR))
     return figure
+
+
+def draw_bars(axes: Axes, entries: Sequence[Phase], tensors: Sequence[str], begin: float, end: float) -> None:
+    """Draw the phases between two times, a row for each tensor; what is too short to be seen, a little longer."""
+    for entry in entries:
+        if entry["end"] > begin:
+            start = max(entry["start"], begin)
+            width = max(entry["end"] - start, (end - begin) / 120)
+            row, phase = tensors.index(entry["tensor"]), entry["phase"]
+            front = 4 if phase.startswith("copy") else 3
+            axes.barh(row, width * 1e3, left=start * 1e3, height=0.7, color=COLOUR[phase], zorder=front)
+    axes.set_ylim(len(tensors) - 0.5, -0.5)
+    axes.set_xlim(begin * 1e3, (end + 0.02 * (end - begin)) * 1e3)
+    axes.set_xlabel("time [ms]")
+    quiet_grid(axes, "x")
 
 
 def arrivals(ranks: Mapping[int, float], near: float) -> list[tuple[float, list[int]]]:

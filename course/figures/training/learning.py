@@ -19,7 +19,7 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
         f"{name}: loss {run[-1]['loss']:.3f}, {run[-1]['accuracy']:.1%} right" for name, run in runs.items()
     )
     alt = f"Loss and accuracy after each epoch. At the end, {ends}."
-    figure, (left, right) = new_figure(width=7.6, height=3.2, columns=2, alt=alt)
+    figure, (left, right) = new_figure(width=7.6, height=3.5, columns=2, alt=alt)
     with look():
         for number, (name, run) in enumerate(runs.items()):
             epochs = [entry["epoch"] + 1 for entry in run]
@@ -40,5 +40,6 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
             axes.set_xlabel("epoch")
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             quiet_grid(axes, "y")
-        right.legend(loc="lower right")
+        handles, names = right.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=3)
     return figure

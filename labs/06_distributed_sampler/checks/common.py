@@ -13,11 +13,11 @@ from autograde.contract.verdict import Finding
 
 finding = Findings("""
 not-a-list 1
-What is returned is of type {type}. The lab asks for a list.
+The function returns a value of type {type}; expected is a list.
 
 not-ints 1
-Among the samples are values of type {kinds}. The lab asks for `int`s, as other code may look them up in a dictionary
-or write them to a file.
+Some samples are of type {kinds}; expected are `int`s. Other code may look them up in a dictionary, or write them to a
+file.
 """)
 
 

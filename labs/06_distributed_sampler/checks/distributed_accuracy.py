@@ -18,8 +18,8 @@ from .counted_once import accuracy, counted_wrongly, draw_call, held_by_ranks
 
 finding = Findings("""
 cut-by-position 2
-{n} samples, on ranks that hold {counts}: what comes out is {actual:.6g}. It is what the first {n} of all entries give,
-as the ranks hold them. Which entries are copies is not to be seen from where they stand.
+There are {n} samples, and the ranks hold {counts}: the result is {actual:.6g}. That is what the first {n} entries give,
+in the order in which the ranks hold them. But a copy may stand at any place. What tells a copy from another sample?
 """)
 
 
@@ -29,7 +29,8 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
     todo, points, needs = "distributed_accuracy", 4, "torch"
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Shards with copies; shards of unequal sizes, some of them empty; one sample; other ranks, in other orders."""
+        """Shards with copies, on several ranks and on one; of unequal sizes, some empty; one sample; other ranks, in
+        other orders."""
 
         def case(ranks: list[int], *calls: tuple[int, list[int]]) -> dict:
             drawn = []
@@ -42,6 +43,7 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4))]
         cases += [case(rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]]), (m + 11, [m, 3, 8]), (n + 9, [0, n, 9]))]
         cases += [case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (1, [1] * 4), (2, [1, 1, 0, 0]))]
+        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9]))]
         return cases
 
     @staticmethod

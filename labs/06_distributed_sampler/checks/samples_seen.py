@@ -23,45 +23,46 @@ Ids = Sequence[int | None]  # None stands for an entry that is no whole number
 
 finding = Findings("""
 not-per-epoch 2
-What is returned has no list for each epoch.
+The function returns one list of ids; expected is a list of lists, one for each epoch.
 
 wrong-number-of-epochs 2
-{expected} epochs were asked for, and {n} come back.
+The call asks for {expected} epochs, and the function returns {n} lists.
 
 batches-not-flattened 1
-An epoch's list holds whole batches. It is to hold the ids, one after the other.
+The list of an epoch holds whole batches; expected are the ids in them, one after the other.
 
 no-set-epoch 2
-In every epoch the samples come in the order that the sampler had before the call. It never hears of an epoch.
+In every epoch the samples come in the order that the sampler had before the call: nothing tells the sampler which
+epoch it is.
 
 set-epoch-too-late 2
-The first epoch has the order that the sampler had before the call, and each later one that of the epoch before. When
-does the sampler hear of an epoch, and when does it put its samples in order?
+The first epoch has the order that the sampler had before the call, and each later one has the order of the epoch before
+it. When does the sampler learn its epoch, and when does it put the samples in order?
 
 constant-epoch 2
 Every epoch has the order of epoch {epoch}.
 
 epochs-from-1 1
-The first epoch has the order of epoch 1, the second that of epoch 2. They are counted from 0.
+The first epoch has the order of epoch 1, the second that of epoch 2. Epochs count from 0.
 
 epoch-differs-by-rank 2
-In the same epoch, the ranks' samplers are set to different ones: {epochs}. Then they do not share out one and the same
-order.
+In one and the same epoch, the ranks set their samplers to different epochs, {epochs}. Then they do not share out one
+common order.
 
 other-epochs 2
-The epochs have the orders of epochs {actual}, where {expected} are expected (None: that which the sampler had before).
+The lists have the orders of epochs {actual}; expected are epochs {expected}. (None: the order before any `set_epoch`.)
 
 empty-epoch 2
-There are no samples in epoch {epoch}. What was gone through once may have nothing left.
+The list of epoch {epoch} is empty. An iterator that has come to its end yields nothing more.
 
 epochs-run-together 1
-The list of an epoch also holds samples of the epochs before it.
+The list of an epoch also holds the samples of the epochs before it.
 
 indices-not-ids 2
-The list holds the positions of samples in the data set, not the ids that the loader yields.
+The lists hold the positions of samples in the data set, not the ids that the loader yields.
 
 order-lost 1
-The ids are those that the loader yields, but not in its order.
+The ids are the right ones, but not in the order in which the loader yields them.
 
 other-ranks-samples 1
 The list of a rank also holds samples of other ranks.
@@ -70,7 +71,7 @@ wrong-ids 2
 In epoch {epoch}, the ids are not those that the loader yields.
 
 smaller-batch-dropped 1
-The last batch is missing, which is smaller than the others.
+The last batch, which is smaller than the others, is missing.
 """)
 
 

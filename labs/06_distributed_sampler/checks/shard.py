@@ -20,7 +20,7 @@ from .common import listed, listed_value, not_ints
 
 finding = Findings("""
 few-samples 1
-With fewer samples than ranks, the function {does}.
+With fewer samples than ranks, your function {does}.
 """)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 
 import torch
 
@@ -12,6 +13,7 @@ from autograde.contract.schema import array, boolean, integer, numbers, record
 from autograde.contract.verdict import Finding
 from autograde.fixtures.numbered_net import BUFFERS, SIZES
 from autograde.verdicts.judged import JudgedRun, Run
+from autograde.verdicts.replicas import close
 
 MOMENTUM = 0.9
 CPU = torch.device("cpu")
@@ -21,10 +23,10 @@ FORWARD = {"type": "array", "items": [array(integer()), boolean()], "minItems": 
 
 finding = Findings("""
 collective-on-some-ranks 9
-{detail} A collective call needs every rank. Which line do some ranks leave out?
+{detail} A collective call needs every rank. Which line do some of the ranks skip?
 
 calls-do-not-match 9
-{detail} Each waits for the others. Horovod matches the ranks' calls by a name, which may come from an object's type.
+{detail} Each rank waits for the others. Horovod matches their calls by a name, which may come from an object's type.
 """)
 
 
@@ -44,6 +46,17 @@ class HorovodCheck(RankCheck, JudgedRun):
     def unfinished(self, case: dict, run: Run) -> list[Finding]:
         """What a deadlock in Horovod means."""
         return deadlock(run)
+
+
+def first_difference(states: Sequence[Mapping], expected: Sequence[Mapping]) -> dict:
+    """The first number of the ranks' models that is not as expected, as findings name it."""
+    for rank, (state, right) in enumerate(zip(states, expected, strict=True)):
+        for name, values in right.items():
+            for actual, value in zip(state[name], values, strict=True):
+                if not close(actual, value):
+                    shown = "no finite number" if actual is None else f"{actual:.6g}"
+                    return {"rank": rank, "name": f"`{name}`", "actual": shown, "expected": f"{value:.6g}"}
+    return {"rank": 0, "name": "the model", "actual": "none", "expected": "none"}
 
 
 def seeds(rng: random.Random, *names: str) -> dict[str, int]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+
+import torch
 
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, described_value
+from autograde.contract.schema import array, boolean, described_value, integer, tuple_of
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.numbered_net import CLASSES, NumberedNet, NumberedSet
 from autograde.probes.simulated_node import seeded_apart, simulated_node
@@ -18,11 +20,16 @@ from autograde.verdicts.means import accuracy_on_all, accuracy_parts, apart, eva
 from autograde.verdicts.replicas import guesses_of, hits_of
 from autograde.verdicts.shards import finding as sharing
 
-from .common import CPU, FORWARD
+from .common import CPU
+
+FORWARD = tuple_of([array(integer()), boolean(), boolean()])  # ids, train mode, whether a graph is recorded
 
 finding = Findings("""
 share-too-large 1
-The ranks are shown {numbers} of {n} samples. With fair shares none is shown more than {most}.
+The ranks evaluate {numbers} of {n} samples. In fair shares no rank has more than {most}.
+
+graph-recorded 0.5
+While the model predicts, torch records a graph for a backward pass that never comes. That takes memory and time.
 """)
 
 
@@ -76,7 +83,12 @@ class Evaluate(CallCheck, JudgedCalls):
         """The student's `evaluate`, and the samples that the model was shown."""
         forwards: list[list] = []
         data = NumberedSet(len(call["labels"]), call["data"], call["labels"])
-        model = NumberedNet(call["model"], dropout=0.5, record=lambda net, ids: forwards.append([ids, net.training]))
+
+        def shown(net: NumberedNet, ids: list[int]) -> None:
+            graph = torch.is_grad_enabled() and any(each.requires_grad for each in net.parameters())
+            forwards.append([ids, net.training, graph])
+
+        model = NumberedNet(call["model"], dropout=0.5, record=shown)
         local_size = call["local_size"]
         with seeded_apart(rank.rank), simulated_node(rank.rank % local_size, local_size):
             value = evaluate(model.train(call["train"]), data, CPU)
@@ -86,12 +98,17 @@ class Evaluate(CallCheck, JudgedCalls):
         """Accuracy, mode and forward passes."""
         return {"value": described_value(), "train": boolean(), "forwards": array(FORWARD)}
 
+    def empty(self, case: dict, plan: dict) -> Collection[int]:
+        """Those that have no sample where there are fewer than ranks, in the usual ways to share."""
+        return range(len(case["labels"]), case["size"])
+
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The modes, the work of each rank, and the number that came of it."""
         n, size, forwards = len(case["labels"]), call.size, call.of("forwards")
-        found = evaluated([training for of_rank in forwards for _, training in of_rank])
+        found = evaluated([training for of_rank in forwards for _, training, _ in of_rank])
+        found += [finding("graph-recorded")] if any(graph for of_rank in forwards for *_, graph in of_rank) else []
         found += restored(call.plan["train"], call.of("train"))
-        shares = [[number for ids, _ in of_rank for number in ids] for of_rank in forwards]
+        shares = [[number for ids, *_ in of_rank for number in ids] for of_rank in forwards]
         if size > 1 and n > 1 and all({*of_rank} == {*range(n)} for of_rank in shares):
             return [*found, sharing("whole-set-on-every-rank", size=size, n=n)]
         if (most := math.ceil(n / size)) < max(map(len, shares)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from autograde.fixtures.numbered_net import (
 )
 from autograde.probes.simulated_node import seeded_apart, simulated_node
 from autograde.verdicts import one_process
+from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import JudgedRun, Run
 from autograde.verdicts.replicas import Replicas, Rules, close, cut_into_batches, same_state
 
@@ -33,37 +35,38 @@ OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize"
 
 finding = Findings("""
 no-optimizer 3
-What comes back is of type {kind}; an optimizer is asked for.
+The function returns a value of type {kind}; expected is an optimizer.
 
 lr-not-scaled 1.5
-The learning rate is {lr:g} on {size} ranks, as for one. Their gradients are averaged, so a step for {size} batches
-is as long as one for a single batch.
+On {size} ranks the learning rate is {lr:g}, as for one. Gradients are averaged: a step for the batches of {size} ranks
+is as long as a step for one batch.
 
 lr-scaled-by-local-size 1.5
-The learning rate is {times:g} times that of one process, on {size} ranks of which {local} are on a node.
-The batches of all ranks are in a step.
+The learning rate is {times:g} times that of one rank. There are {size} ranks, {local} of them on each node. How many
+batches go into a step?
 
 lr-scaled-twice 1.5
-The learning rate is {times:g} times that of one process, on {size} ranks. It was scaled more than once.
+The learning rate is {times:g} times that of one rank, on {size} ranks: it is scaled more than once.
 
 wrong-lr 1.5
-The learning rate is {times:g} times that of one process, on {size} ranks.
+The learning rate is {times:g} times that of one rank, on {size} ranks.
 
 momentum 1.5
-From the second step on, momentum counts: the optimizer's is {momentum:g}, and {expected:g} is asked for.
+The optimizer has momentum {momentum:g}; expected is {expected:g}. It counts from the second step on.
 
 sgd-options 1
-The optimizer has {options}. That is not SGD's default.
+The optimizer has {options}, which is not SGD's default.
 
 wrong-later-step 2
-The first step is right, and step {step} is not what SGD with this momentum makes of the averages.
+The first step is right, but step {step} is not what SGD with this momentum makes of the averaged gradients.
 
 no-parameter-names 1
-Horovod does not know the model's names of the parameters: it calls one {name!r}. It matches the ranks'
-gradients by name.
+Horovod calls one of the parameters {name!r}, which is not its name in the model. It matches the ranks' gradients by
+name.
 
 not-by-horovod 3
-The steps are right, but the optimizer is not Horovod's, which averages gradients while others are still computed.
+The steps are right, but the optimizer is not Horovod's, which averages the first gradients while `backward` still
+computes the others.
 """)
 
 
@@ -116,7 +119,7 @@ class MakeOptimizer(RankCheck, JudgedRun):
         combined = first_step_mistakes(case, [one["states"][0] for one in results], lr or 1.0)
         if others:  # they may explain steps that nothing else does
             combined = [each for each in combined if isinstance(each, Finding) or each.explained]
-        found = rate_mistakes(lr, case["lr"], size, case["local_size"]) + others + combined
+        found = [rate_mistakes(lr, case["lr"], size, case["local_size"]), *others, *combined]
         if any(isinstance(each, Finding) or each.otherwise for each in found):
             return found
         expected = Replicas([NumberedNet(case["model"]) for _ in results], case["lr"] * size, Rules(momentum=MOMENTUM))
@@ -158,17 +161,12 @@ def first_step_mistakes(case: dict, states: list[dict], lr: float) -> list[Findi
     return one_process.gradient_mistakes(parts, [(before - vector_of(state)) / lr for state in states])
 
 
-def rate_mistakes(lr: float, alone: float, size: int, local_size: int) -> list[Finding]:
-    """What is wrong with a learning rate that should be `size` times that of one process, `alone`."""
-    times = lr / alone
-    if close(times, size):
-        return []
-    about = {"lr": lr, "size": size, "times": times, "local": local_size}
-    if close(times, 1):
-        return [finding("lr-not-scaled", **about)]
-    if close(times, local_size):
-        return [finding("lr-scaled-by-local-size", **about)]
-    return [finding("lr-scaled-twice" if close(times, size * size) else "wrong-lr", **about)]
+def rate_mistakes(lr: float, alone: float, size: int, local_size: int) -> Diagnosis:
+    """What is wrong with a learning rate that should be `size` times that of one rank, `alone`."""
+    about = {"lr": lr, "size": size, "times": lr / alone, "local": local_size}
+    mistakes = {"lr-not-scaled": 1, "lr-scaled-by-local-size": local_size, "lr-scaled-twice": size * size}
+    named = partial(finding, **about)
+    return diagnose("learning rate", lr / alone, size, mistakes, named, "wrong-lr", close)
 
 
 def option_mistakes(options: Mapping[str, float | None], momentum: float) -> list[Finding]:

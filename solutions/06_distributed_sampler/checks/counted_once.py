@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, combinations
 
@@ -51,27 +52,32 @@ def counted_wrongly(call: dict) -> dict[str, float]:
     """What comes out where copies are counted in ways that only indices tell from the right one."""
     rows, samples = call["correct"], call["dataset_size"]
     flat = [*chain.from_iterable(rows)]
-    if len(flat) <= samples or len(rows) == 1:
+    if len(flat) <= samples:
         return {}
-    held = [{*zip(own, row, strict=True)} for own, row in zip(call["indices"], rows, strict=True)]
-    marked = sum(hit for of_rank in held for _, hit in of_rank)  # of a sample that a rank holds twice, one copy
+    pairs = [[*zip(own, row, strict=True)] for own, row in zip(call["indices"], rows, strict=True)]
+    apart = sum(hit for of_rank in pairs for _, hit in {*of_rank})  # of a sample that a rank holds twice, one copy
+    times = [Counter(i for i, hit in of_rank if hit) for of_rank in pairs]
+    beside = sum(max(of_rank[i] for of_rank in times) for i in {*chain.from_iterable(times)})
     turns = [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
     cuts = {
         f"cut-by-position/{name}": sum(hits[:samples]) / samples for name, hits in (("rows", flat), ("turns", turns))
     }
-    return {"counted-twice/on two ranks": marked / samples, **cuts}
+    return {"counted-twice/on two ranks": apart / samples, "counted-twice/on one rank": beside / samples, **cuts}
 
 
 def told_apart(call: dict) -> bool:
     """Whether what the usual mistakes give, where they can be made, differs from what is right and from each other."""
     samples, sizes, wrong = call["dataset_size"], {*map(len, call["correct"])}, counted_wrongly(call)
-    known = mean_candidates(held_by_ranks(call), len(call["correct"]), samples)
+    ranks = len(call["correct"])
+    known = mean_candidates(held_by_ranks(call), ranks, samples)
+    wrong.pop("counted-twice/on one rank", None)  # there need not be such copies
+    if ranks == 1:
+        wrong.pop("counted-twice/on two ranks", None)
     if len(sizes) > 1:
         wrong.pop("cut-by-position/turns", None)
         wrong["mean-of-means"] = known["mean-of-means/ranks"]
         if sum(map(bool, call["correct"])) > 1:
             wrong["mean-of-means/none empty"] = known["mean-of-means/ranks, none empty"]
-    if len(call["correct"]) > 1:
-        wrong |= {key: value for key, value in known.items() if key.startswith("counted-twice")}
+    wrong |= {key: value for key, value in known.items() if key.startswith("counted-twice")}
     named = [(key.partition("/")[0], value) for key, value in wrong.items()] + [("right", accuracy(call))]
     return all(a == b or abs(x - y) > APART for (a, x), (b, y) in combinations(named, 2))

@@ -50,6 +50,18 @@ class ShuffledSampler(DistributedSampler):
         order = self.padded(self.permutation(self.seed + self.epoch))
         for position in range(self.rank, len(order), self.size):
             yield order[position]
+== by_shard
+        order = self.permutation(self.seed + self.epoch)
+        return iter([order[position] for position in shard(self.dataset_size, self.rank, self.size)])
+== by_shard_when_made
+        order = self.permutation(7919 * self.seed + self.epoch)
+        yield from map(order.__getitem__, self.positions)
+    def __init__(self, dataset_size, rank, size, seed=0):
+        self.dataset_size, self.seed = dataset_size, seed
+        self.positions = shard(rank=rank, size=size, dataset_size=dataset_size)
+        self.set_epoch(0)
+    def __len__(self):
+        return len(self.positions)
 == by_numpy
         order = np.random.default_rng([self.seed, self.epoch]).permutation(self.dataset_size)
         return iter(np.resize(order, self.own * self.size)[self.rank :: self.size].tolist())
@@ -99,6 +111,22 @@ hash((self.seed, self.epoch)) >>> self.seed + self.epoch + 1000 * self.size
 hash((self.seed, self.epoch)) >>> self.seed
 == epoch_times_seed: same-order-every-epoch, set_epoch, again < hash_of_numbers
 hash((self.seed, self.epoch)) >>> self.seed * self.epoch
+== rotated: only-rotated, set_epoch < hash_of_numbers
+self.padded(self.permutation(hash((self.seed, self.epoch)))) >>> self.padded(order[first:] + order[:first])
+return iter( >>> order = self.permutation(self.seed)\n        return iter(
+return iter( >>> first = self.epoch % len(order)\n        return iter(
+== one_order_rotated_for_all: only-rotated, seed dropped < rotated
+permutation(self.seed) >>> permutation(0)
+self.epoch % >>> (self.seed + self.epoch) %
+== rotated_by_random: only-rotated, set_epoch, again < rotated
+self.epoch % len(order) >>> random.Random(f"{self.seed} {self.epoch}").randrange(len(order))
+== rotated_by_shards: only-rotated, set_epoch, again < rotated
+self.epoch % >>> self.epoch * self.own %
+== run_through_backwards: only-rotated, set_epoch < rotated
+order[first:] + order[:first] >>> order[::-1] if self.epoch % 2 else order
+== seed_rotates: only-rotated-by-seed, seed dropped < rotated
+permutation(self.seed) >>> permutation(self.epoch)
+self.epoch % >>> self.seed %
 == seed_forgotten: seed-ignored, seed dropped < hash_of_numbers
 hash((self.seed, self.epoch)) >>> self.epoch
 == global_generator: another-pass-differs, global generator < hash_of_numbers

@@ -88,6 +88,13 @@ return 100 * >>> return
     hits = correct.sum()
     dist.all_reduce(hits)
     return hits.item() / dataset_size
+== own_copies_counted: counted-twice, padding counted, references
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    hits.index_add_(0, indices, correct.long())
+    dist.all_reduce(hits, op=dist.ReduceOp.MAX)
+    return hits.sum().item() / dataset_size
+== all_copies_added: counted-twice, padding counted < own_copies_counted
+, op=dist.ReduceOp.MAX >>>
 == mean_of_means: mean-of-means, mean of means
     mean = correct.double().mean() if len(correct) else torch.zeros((), dtype=torch.float64, device=device)
     dist.all_reduce(mean)

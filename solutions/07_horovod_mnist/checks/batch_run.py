@@ -32,37 +32,37 @@ LOSSES = optional(array(optional(number())))  # of a history
 
 finding = Findings("""
 train-not-called 3
-On {who} `train` is called {times} times. Expected is one call.
+On {who} your function calls `train` {times} times; expected is one call.
 
 batch-per-rank 2
-On {size} ranks, each takes {actual} images in a step: together they take {together}, not 64.
+On {size} ranks, each rank takes {actual} images in a step. Together they take {together}, not 64.
 
 lr-per-rank 2
-The learning rate passed to `train` is {actual} on {size} ranks. Remember what `make_optimizer` makes of it.
+On {size} ranks your function passes the learning rate {actual} to `train`. What does `make_optimizer` do with it?
 
 batch-size-to-train 2
-On {size} ranks `train` is passed the batch size {actual}. Expected is {expected}, a whole number.
+On {size} ranks your function passes the batch size {actual} to `train`; expected is {expected}, a whole number.
 
 lr-to-train 2
-On {size} ranks `train` is passed the learning rate {actual}. What `make_optimizer` makes of it is not 0.06.
+On {size} ranks your function passes the learning rate {actual} to `train`. The effective learning rate is not 0.06.
 
 seed-to-train 1
-`train` is passed the seed {actual}. Expected is {expected}.
+Your function passes the seed {actual} to `train`; expected is {expected}.
 
 epochs-to-train 1
-`train` is passed {actual} epochs. `epochs` is {expected}.
+Your function passes {actual} epochs to `train`; its argument `epochs` is {expected}.
 
 model-to-train 1
 The model that rank 0 passes to `train` is not `digit_model(0)`.
 
 other-sets 2
-`train` is passed sets of {actual} samples, to train and to test with. `train_set` and `test_set` have {expected}.
+The sets that your function passes to `train` have {actual} samples; `train_set` and `test_set` have {expected}.
 
 other-checkpoint 1
-`train` is passed the checkpoint {actual!r}. `checkpoint` is {expected!r}.
+Your function passes the checkpoint {actual!r} to `train`; its argument `checkpoint` is {expected!r}.
 
 other-history 2
-What comes back on {who} is not what `train` returned.
+On {who} your function does not return the history that `train` returned.
 """)
 
 

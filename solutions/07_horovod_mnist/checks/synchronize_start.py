@@ -23,32 +23,34 @@ from .common import MOMENTUM, STATE, deadlock
 
 finding = Findings("""
 no-broadcast 3
-{who} still {have} the model that they came with, and each trains another one. How does a rank come to know rank 0's?
+{who} still {have} the model from before the call, so the ranks train different models. How do the other ranks get rank
+0's model?
 
 buffers-not-broadcast 2
-The parameters are rank 0's on all ranks, but {who} still {have} buffers of their own: a BatchNorm counts and averages
-in them. What else belongs to a model's state?
+The parameters are rank 0's on all ranks, but {who} still {have} the buffers from before the call, such as BatchNorm's
+running statistics. What else belongs to a model's state?
 
 parameters-not-broadcast 2
-{who} still {have} parameters of their own: {names}. What belongs to a model's state?
+{who} still {have} parameters from before the call: {names}. Which parameters belong to a model's state?
 
 not-rank-0s 2
-After the call, all ranks have the model of rank {root}. Rank 0's is asked for.
+After the call, all ranks have the model of rank {root}; expected is rank 0's.
 
 rank-0-changed 2
-After the call rank 0 has other numbers than before, in {names}. It is the one that the others are to follow.
+After the call, rank 0 has other numbers than before, in {names}. The other ranks are to follow it, not the other way
+round.
 
 wrong-start 2
-After the call {who} {have} neither rank 0's model nor the one that they came with.
+After the call, {who} {have} neither rank 0's model nor the one from before the call.
 
 rank-0s-momentum-lost 2
-Rank 0 came {came}. After the call {who} {have} something else.
+Rank 0 came {came}. After the call, {who} {have} something else.
 
 momentum-not-broadcast 2
-Rank 0 came {came}. After the call {who} {have} something else. What does an optimizer's state hold?
+Rank 0 came {came}. After the call, {who} {have} something else. What does an optimizer's state hold?
 
 options-not-broadcast 1
-After the call {who} still {have} a learning rate of their own. Options are part of an optimizer's state.
+After the call, {who} still {have} the learning rate from before. Options belong to an optimizer's state.
 """)
 
 

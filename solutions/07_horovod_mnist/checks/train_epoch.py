@@ -21,23 +21,24 @@ from autograde.verdicts.means import apart, loss_parts, mean_on_all
 from autograde.verdicts.replicas import Rules, cut_into_batches, replay, same_state
 
 from .averaging import AveragingSGD
-from .common import CPU, FORWARD, MOMENTUM, STATE, deadlock
+from .common import CPU, FORWARD, MOMENTUM, STATE, deadlock, first_difference
 
 finding = Findings("""
 epoch-not-told 1.5
-In epoch {epoch} the ranks draw the samples in an order of another epoch. How does the sampler know which one it is?
+In epoch {epoch} the ranks draw the samples in the order of another epoch. How does the sampler learn its epoch?
 
 epoch-told-late 1.5
-The sampler is told of epoch {epoch} when its samples are drawn already.
+The sampler learns that it is epoch {epoch} only after its samples were drawn.
 
 shown-twice 1.5
-The model is shown a batch of rank {rank} more than once. One forward pass has all that is needed.
+The model is shown a batch of rank {rank} more than once. One forward pass gives all that is needed.
 
 other-batches 3
-The model is not shown the batches that rank {rank}'s loader yields, one after another.
+The model is not shown the batches that the loader of rank {rank} yields, one after another.
 
 wrong-training 3
-The parameters after the epoch are not those that one step for each batch gives.
+After the epoch, {name} on rank {rank} has the entry {actual}; expected is {expected}, from one step of the optimizer
+for each batch. Is there another number of steps, or does something else change the loss or the gradient?
 """)
 
 WRONG_RULES = {
@@ -103,7 +104,7 @@ class TrainEpoch(CallCheck, JudgedCalls):
         made = {key: replay(case, rules)[call.number][0] for key, rules in WRONG_RULES.items()}
         made["no-step"] = [state_of(NumberedNet(case["model"]))] * call.size
         candidates = {key: [{name: one[name] for name in SIZES} for one in own] for key, own in made.items()}
-        known = {"items": "samples", "size": call.size}
+        known = {"items": "samples", "size": call.size, **first_difference(call.of("state"), states)}
         trained = diagnose(
             "training",
             call.of("state"),

@@ -23,6 +23,7 @@ from autograde.verdicts.replicas import Replicas, Rules, close, hits_of, same_st
 from autograde.verdicts.shards import loader_mistakes
 from course.world.report import name_ranks
 
+from .common import first_difference
 from .make_optimizer import finding as of_optimizers
 from .stand_ins import TESTS, push, score
 from .synchronize_start import start_mistakes
@@ -31,52 +32,53 @@ KEYS = ("epoch", "loss", "accuracy", "seconds")
 
 finding = Findings("""
 no-history 4
-What comes back on {who} is no list of {epochs} dicts.
+On {who} the function does not return a list of {epochs} dicts.
 
 wrong-keys 1
 The dicts of the history have the keys {keys}; expected are {expected}.
 
 history-epochs 0.5
-The epochs in the history are {numbers}. They count from 0.
+The epochs in the history are {numbers}; they count from 0.
 
 wrong-seconds 0.5
-The seconds in the history are {seconds}; the whole call took {elapsed:.3g}. Each epoch has its own.
+The seconds in the history are {seconds}, and the whole call took {elapsed:.3g}. Each epoch has a time of its own.
 
 not-trained-at-all 4
-On {who} the model is never trained: not by `train_epoch`, nor by the function itself.
+On {who} the model is never trained, neither by `train_epoch` nor by the function itself.
 
 seed-not-passed 1
-The loader is made with seed {actual}; `seed` is {expected}.
+The loader is made with seed {actual}; the argument `seed` is {expected}.
 
 batch-size-not-passed 1
-The loader is made with batch size {actual}; `batch_size` is {expected}.
+The loader is made with batch size {actual}; the argument `batch_size` is {expected}.
 
 uneven-steps 2
 Rank {rank} trains on {actual} batches in {epochs} epochs. No whole number of them makes an epoch.
 
 eval-while-training 2
-While it is trained, the model is in eval mode.
+The model is in eval mode while it is trained.
 
 train-while-evaluating 2
-While it is evaluated, the model is in train mode.
+The model is in train mode while it is evaluated.
 
 epoch-numbers 1.5
-`train_epoch` is told the epochs {epochs}. They count from 0.
+`train_epoch` is called with the epochs {epochs}. Epochs count from 0.
 
 other-loss 2
-The loss of epoch {epoch} is {actual:.6g} in the history. `train_epoch` returned {expected:.6g}.
+In the history, the loss of epoch {epoch} is {actual:.6g}. `train_epoch` returned {expected:.6g}.
 
 accuracy-before-epoch 1.5
-The accuracy of epoch {epoch} is that of the model before this epoch. Expected is that after it.
+The accuracy of epoch {epoch} is that of the model before this epoch; expected is that after it.
 
 accuracy-on-train-set 1.5
-The accuracy is that on the training set. Expected is that on `test_set`.
+The accuracy is that on the training set; expected is that on `test_set`.
 
 other-accuracy 1.5
-The accuracy of epoch {epoch} is {actual:.6g} in the history. The model's on `test_set` is {expected:.6g}.
+In the history, the accuracy of epoch {epoch} is {actual:.6g}. On `test_set` the model has {expected:.6g}.
 
 other-model 2
-After the call, the model of {who} is not the one that this training gives.
+After the call, {name} on rank {rank} has the entry {actual}; this training gives {expected}. Is the learning rate the
+one that was passed, and does the model go once through the loader in each epoch?
 """)
 
 # Rules by which a model may have been trained instead.
@@ -223,7 +225,6 @@ class TrainingRun:
         factors = {"lr-not-scaled": 1 / size, "lr-scaled-by-local-size": local / size, "lr-scaled-twice": size}
         candidates = {key: self.replay(factor)[-1].states for key, factor in factors.items()}
         candidates |= {key: self.replay(rules=rules)[-1].states for key, rules in WRONG_RULES.items()}
-        wrong = [rank for rank in range(size) if not same_state(states[rank], expected[rank])]
 
         def worded(key: str) -> Finding:
             known = next(known for known in (of_optimizers, of_gradients) if key in known.known)
@@ -233,7 +234,7 @@ class TrainingRun:
         def equal(actual: list[dict], states: list[dict]) -> bool:
             return all(map(same_state, actual, states))
 
-        otherwise = finding("other-model", who=name_ranks(wrong) if wrong else "")
+        otherwise = finding("other-model", **first_difference(states, expected))
         return diagnose("final model", states, expected, candidates, worded, otherwise, equal)
 
     def loss(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:

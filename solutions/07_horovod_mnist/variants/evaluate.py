@@ -4,6 +4,7 @@ ANSWERS = r"""
 import horovod.torch as hvd
 import torch
 from torch.utils.data import DataLoader, Subset
+@torch.no_grad()
 def evaluate(model, dataset, device):
 == blocks
     mode = model.training
@@ -39,6 +40,12 @@ def evaluate(model, dataset, device):
             hits.append((model(inputs).max(1).indices == labels).int())
     model.train(mode)
     return float(hvd.allgather(torch.cat(hits)).double().mean())
+== graph_recorded: graph-recorded, modes < blocks
+@torch.no_grad()\n >>>
+with torch.inference_mode() >>> with torch.enable_grad()
+== cat_of_nothing: empty-rank, mean of means < gathered
+hits = [torch.zeros(0, dtype=torch.int32)] >>> hits = []
+hvd.allgather(torch.cat(hits)).double().mean() >>> hvd.allreduce(torch.cat(hits).sum(), op=hvd.Sum) / len(dataset)
 == own_share: own-part-only, metrics
     mode = model.training
     model.eval()

@@ -59,6 +59,9 @@ batch_size=batch_size, sampler=sampler, drop_last=True >>> sampler=sampler
             pass
     sampler = Sampler(dataset, num_replicas=hvd.size(), rank=hvd.rank(), seed=seed)
     return DataLoader(dataset, batch_size=batch_size, sampler=sampler)
+== only_rotated: only-rotated, set_epoch < same_order
+set_epoch(self, epoch) >>> __iter__(self)
+pass >>> order = torch.randperm(len(dataset), generator=torch.Generator().manual_seed(self.seed)).roll(self.epoch)\n            return iter(order.repeat(4)[self.rank : self.total_size : self.num_replicas].tolist())
 == global_random_state: overlapping-shards, set_epoch differs < same_order
 set_epoch(self, epoch) >>> __iter__(self)
 pass >>> return iter(torch.randperm(len(dataset)).repeat(4)[self.rank : self.total_size : self.num_replicas].tolist())

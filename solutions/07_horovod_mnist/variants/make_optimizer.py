@@ -13,6 +13,13 @@ def make_optimizer(model, lr):
     return hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters(), op=hvd.Average)
 == grouped < solution
 model.named_parameters() >>> model.named_parameters(), groups=1
+== two_groups
+    names, biases = [], []
+    for name, parameter in model.named_parameters():
+        (biases if name.endswith("bias") else names).append(parameter)
+    groups = [{"params": names}, {"params": biases}]
+    optimizer = torch.optim.SGD(groups, lr=lr * hvd.size(), momentum=0.9)
+    return hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
 == not_scaled: lr-not-scaled, why scale < solution
 lr * hvd.size() >>> lr
 == scaled_by_local_size: lr-scaled-by-local-size, local size < solution

@@ -1,0 +1,88 @@
+"""A sampler that moves one order along instead of drawing it anew is told, and no seed of the grading helps it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+from lab_packages import check_module
+
+from autograde.contract.check import draw_cases
+from autograde.contract.verdict import settle
+
+SHUFFLED = check_module("06_distributed_sampler", "ShuffledSampler")
+GRADINGS = range(10)
+
+
+def drawn(n: int, seed: int) -> list[int]:
+    """A random order."""
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def rolled(order: list[int], by: int) -> list[int]:
+    """An order that begins elsewhere."""
+    return order[by % len(order) :] + order[: by % len(order)]
+
+
+def sampler_of(order_of: Callable[[int, int, int, int], list[int]]) -> type:
+    """A sampler by its order, which is a function of samples, seed, epoch and size."""
+
+    class Given(torch.utils.data.Sampler):
+        def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
+            self.n, self.rank, self.size, self.seed, self.epoch = dataset_size, rank, size, seed, 0
+
+        def set_epoch(self, epoch: int) -> None:
+            self.epoch = epoch
+
+        def __len__(self) -> int:
+            return -(-self.n // self.size)
+
+        def __iter__(self):
+            order = order_of(self.n, self.seed, self.epoch, self.size)
+            return iter((order * (self.size + 1))[: len(self) * self.size][self.rank :: self.size])
+
+    return Given
+
+
+def graded(sampler: type, seed: int) -> tuple[float, list[str]]:
+    """Score and findings of one grading, on ranks that are played in this process."""
+    check, verdicts = SHUFFLED.CHECK, []
+    for case in draw_cases(check, seed):
+        ranks = range(case["size"])
+        results = [SHUFFLED.passes_of(sampler, case, rank, case["luck"][rank]) for rank in ranks]
+        other = {"result": [[each["ids"] for each in own["passes"]] for own in results], "error": None}
+        verdicts.append(check.judge(case, [{**own, "other": other if case["salt"] else None} for own in results]))
+    found = settle(verdicts)
+    return check.points - sum(check.prices.get(each.key, each.points) for each in found), [each.key for each in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "order_of"),
+    [
+        (None, lambda n, seed, epoch, size: drawn(n, seed + epoch)),
+        (None, lambda n, seed, epoch, size: drawn(n, 1000 * seed + epoch)),
+        ("same-order-every-epoch", lambda n, seed, epoch, size: drawn(n, seed)),
+        ("same-order-every-epoch", lambda n, seed, epoch, size: drawn(n, seed + epoch % 5)),
+        ("seed-ignored", lambda n, seed, epoch, size: drawn(n, epoch)),
+        *(
+            ("only-rotated", lambda n, seed, epoch, size, by=by: rolled(drawn(n, seed), by * epoch))
+            for by in (1, 4, 13, 26)
+        ),
+        (
+            "only-rotated",
+            lambda n, seed, epoch, size: rolled(drawn(n, seed), random.Random(f"{seed} {epoch}").randrange(n)),
+        ),
+        ("only-rotated", lambda n, seed, epoch, size: rolled(drawn(n, 0), seed + epoch)),
+        ("only-rotated", lambda n, seed, epoch, size: rolled(list(range(n)), seed + epoch)),
+        ("only-rotated", lambda n, seed, epoch, size: rolled(drawn(n, seed), epoch * size)),
+        ("only-rotated", lambda n, seed, epoch, size: rolled(drawn(n, seed), epoch * -(-n // size))),
+        ("only-rotated", lambda n, seed, epoch, size: drawn(n, seed)[:: -1 if epoch % 2 else 1]),
+        ("only-rotated-by-seed", lambda n, seed, epoch, size: rolled(drawn(n, epoch), seed)),
+    ],
+)
+def test_a_sampler_gets_the_same_finding_and_score_in_each_grading(name, order_of):
+    results = [graded(sampler_of(order_of), seed) for seed in GRADINGS]
+    assert [keys for _, keys in results] == [[name] if name else []] * len(GRADINGS)
+    assert len({score for score, _ in results}) == 1
