@@ -448,7 +448,7 @@ def train_step(model, micro_batches, optimizer, loss_fn) -> float:
 check("train_step")
 
 # %% [markdown]
-# How often do the gradients cross the network? Three steps of four micro-batches each, with `no_sync` as you use it,
+# How often do the gradients cross the network? Five steps of four micro-batches each, with `no_sync` as you use it,
 # and with a `no_sync` that does nothing:
 
 # %%
@@ -460,7 +460,7 @@ from course.watch.ddp_buckets import record_buckets
 
 
 def first_steps(pairs, vocabulary: int, no_sync: bool, d_model: int) -> list[dict]:
-    """Three steps of four micro-batches: the buckets that rank 0 sends, in seconds.
+    """Five steps of four micro-batches: the buckets that rank 0 sends, in seconds.
 
     Of each step: `buckets`, and `backward`, when its last backward pass begins.
     """
@@ -478,7 +478,7 @@ def first_steps(pairs, vocabulary: int, no_sync: bool, d_model: int) -> list[dic
         model.no_sync = nullcontext
     optimizer, steps = build_optimizer(model), []
     own = iter(make_loader(pairs, 8, seed=0))
-    for _ in range(3):
+    for _ in range(5):
         first = len(buckets)
         train_step(model, [next(own) for _ in range(4)], optimizer, timed)
         steps.append({"backward": backward[-1], "buckets": buckets[first:]})
@@ -487,7 +487,7 @@ def first_steps(pairs, vocabulary: int, no_sync: bool, d_model: int) -> list[dic
 
 STEP = ("setup", "make_loader", "parallelize", "accumulate_gradients", "train_step")
 with needs(*STEP):
-    given = pairs[:400], len(tokenizer)
+    given = pairs[:800], len(tokenizer)
     always = world.run(first_steps, *given, False, 64, deadline=60)[0]
     once = world.run(first_steps, *given, True, 64, deadline=60)[0]
     counts = {"without no_sync": always, "your train_step": once}
@@ -496,12 +496,15 @@ with needs(*STEP):
 
 # %% [markdown]
 # The same gradients, the same model afterwards, and a fraction of the traffic. And when does a bucket travel? Here is
-# the last backward pass of a step of a larger model, on rank 0, in the first step and in the third:
+# the last backward pass of a step, on rank 0 and with a larger model: in the first step, and in the fastest of the
+# others. (The machine does other things, too, and four ranks may have to share two cores.)
 
 # %%
 with needs(*STEP):
     steps = world.run(first_steps, *given, True, 128, deadline=60)[0]
-    display(overlap_picture({"step 1": steps[0], "step 3": steps[2]}))
+    seconds = [step["buckets"][-1]["end"] - step["backward"] for step in steps]
+    best = min(range(1, 5), key=seconds.__getitem__)
+    display(overlap_picture({"step 1": steps[0], f"step {best + 1}": steps[best]}))
 
 # %% [markdown]
 # In the first step, DistributedDataParallel does not know yet in which order the gradients become ready: it sends them
