@@ -406,7 +406,7 @@ check("accumulate_gradients")
 #
 # Now all together. The ranks have $\bar g$, and need $g$. Compare the two formulas: by which factor do they differ, and
 # which number in it does a rank not know by itself? One small all-reduce settles it. The gradients have to be right
-# when `optimizer.step` is called, not earlier: you may scale them afterwards, as long as all of them are scaled alike.
+# when `optimizer.step` is called, not earlier: you may scale them after the last backward pass.
 
 # %% todo="train_step"
 import torch

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import draw_batches, state_row
 from autograde.verdicts import one_process
@@ -18,6 +19,12 @@ from autograde.verdicts.means import mean_of
 from course.models.sentences import collate
 
 from .common import SteepTranslator, left_in_grad, token_loss, trained
+
+finding = Findings("""
+not-on-device 0.5
+`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
+this raises an error.
+""")
 
 STEEPEST = 10.0  # norm that each expected gradient has at least: clipping, mostly to 1 or 5, must not go unseen
 LRS = (0.05, 0.1, 0.2)
@@ -86,7 +93,7 @@ def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: boo
     return found
 
 
-def unmoved_mistakes(call: Call, finding: Callable[..., Finding]) -> list[Finding]:
-    """A finding where something stayed on the CPU. finding: makes it."""
+def unmoved_mistakes(call: Call) -> list[Finding]:
+    """A finding where something was used that was never moved to the model's device."""
     names: Sequence[str] = sorted({name for own in call.of("unmoved") for name in own})
     return [finding("not-on-device", names="`, `".join(names))] if names else []

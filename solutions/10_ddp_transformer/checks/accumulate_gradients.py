@@ -64,10 +64,6 @@ Rank {rank} returns {actual} as its number of tokens. That counts the padding, t
 
 wrong-tokens 0.5
 Rank {rank} returns {actual} as its number of tokens. Its {count} micro-batches have {expected}.
-
-not-on-device 0.5
-`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
-this raises an error.
 """)
 
 
@@ -131,7 +127,7 @@ class AccumulateGradients(CallCheck, JudgedCalls):
     @one_process.one_thread()
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The passes; then the gradients, where the passes do not explain them, and what was returned."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call, finding)]
+        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
         found += passes
         keys = {each.key for each in passes}

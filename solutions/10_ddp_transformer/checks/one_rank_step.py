@@ -41,10 +41,6 @@ are tokens, so {expected:.6g} is expected.
 loss-per-sentence 0.5
 The function returns {actual:.6g}: the sum of the losses divided by the number of sentences. Expected is the mean over
 the tokens: {expected:.6g}.
-
-not-on-device 0.5
-`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
-this raises an error.
 """)
 
 
@@ -102,7 +98,7 @@ class OneRankStep(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """Where the batch was, and the model's mode; then the step and what was returned."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call, finding)]
+        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
         if not all(call.of("modes")[0]):
             return [*found, one_process.finding("not-train-mode")]
         expected = expected_step(call.plan, case["lr"])

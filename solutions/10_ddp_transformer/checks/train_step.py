@@ -32,10 +32,6 @@ The loss that is returned is the one after the step: {actual:.6g}. Expected is t
 last-loss-only 0.5
 The function returns {actual:.6g}: only the losses of the last micro-batches are in it, divided by all tokens. Expected
 is {expected:.6g}.
-
-not-on-device 0.5
-`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
-this raises an error.
 """)
 
 WRONG_MEANS = ("own-part-only", "one-ranks-part", "mean-of-means", "mean-with-padding", "sum-for-mean")
@@ -106,7 +102,7 @@ class TrainStep(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """The passes; then the step and what was returned, where the passes do not explain them."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call, finding)]
+        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
         keys = {each.key for each in passes}
         if keys & EXPLAIN_ALL:

@@ -39,10 +39,6 @@ After validation, the model's parameters, buffers or gradients are not what they
 
 graph-built 0.5
 Validation records a graph for a backward pass that never comes. That takes memory.
-
-not-on-device 0.5
-`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
-this raises an error.
 """)
 
 
@@ -120,7 +116,7 @@ class Validate(CallCheck, JudgedCalls):
             return found
         model = AwkwardTranslator(case["seed"], norm=case["norm"]).eval()
         found = [finding("graph-built")] if any(entry["grads"] for entry in passes) else []
-        found += unmoved_mistakes(call, finding)
+        found += unmoved_mistakes(call)
         found += restored(call.plan["train"], call.of("train"))
         state, count = whole_state(model), len(gradient_row(model))
         left = [left_in_grad(case, rank, count) for rank in range(call.size)]
