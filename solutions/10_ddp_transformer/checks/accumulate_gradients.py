@@ -66,6 +66,8 @@ wrong-tokens 0.5
 Rank {rank} returns {actual} as its number of tokens. Its {count} micro-batches have {expected}.
 """)
 
+EXACT = 1e-9  # relative; nothing has to go through float32 here
+
 
 class AccumulateGradients(CallCheck, JudgedCalls):
     """When gradients are synchronised, what they are then, and the two numbers that are returned."""
@@ -149,6 +151,8 @@ def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding 
     if any(share is None for share in shares):
         seen = "It is no sum of the micro-batches' gradients at these parameters, however each is weighted."
         return [finding("wrong-sum", seen=seen)]
+    expected = torch.stack([part.gradient for part in parts]).sum(0) / size
+    off = max(float((row - expected).abs().max() / expected.abs().max()) for row in rows)
     items = torch.tensor([part.count for part in parts], dtype=torch.float64)
     places = torch.tensor([part.places for part in parts], dtype=torch.float64)
     one, factor = torch.ones_like(items), shares[0][0]
@@ -163,6 +167,8 @@ def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding 
     used = (shares[0].abs() > one_process.WEIGHT).tolist()
     seen = f"It is {factor:.3g} times that." if one_process.alike(shares, factor * one) else ""
     about = {"size": size, "count": count, "which": used.index(True) % count + 1 if True in used else 0, "seen": seen}
+    if off > EXACT and one_process.alike(shares, one):
+        return [finding("wrong-sum", seen=f"It is off by {off:.1g}, relative to its largest number.")]
     return [diagnose("gradient", shares, one, known, lambda key: finding(key, **about), "wrong-sum", one_process.alike)]
 
 
