@@ -221,10 +221,9 @@ def ending(code: int | None) -> str:
     if code >= 0:
         return f"its process exited with status {code}"
     try:
-        name = signal.Signals(-code).name
+        return f"killed by {signal.Signals(-code).name}"
     except ValueError:
-        name = f"signal {-code}"
-    return f"killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+        return f"killed by signal {-code}"
 
 
 def first_line(text: str) -> str:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 import torch
 
 from course.figures.data.padding import padding_picture
-from course.figures.ranks.synchronisation import all_reduces_picture, bytes_picture
+from course.figures.data.token_table import TokenTable
+from course.figures.ranks.synchronisation import all_reduces_picture, overlap_picture
 from course.figures.training.attention import attention_picture
-from course.figures.training.translations import LONGEST, TranslationTable
+from course.figures.training.kill_and_resume import kill_and_resume_picture
+from course.figures.training.live_loss import curve
+from course.figures.training.translations import LONGEST, UNTRAINED, TranslationTable, marked, typical
 
 SOURCE = ["·Monday", ",", "·November", "·2", "2", ",", "·2", "0", "1", "0", "EOS"]
 TARGET = ["·lunedì", "·2", "2", "·novembre", "·2", "0", "1", "0", "EOS"]
 LONG = ["·millecinquecentotrentotto", ",", "·2", "º"] * 13
+
+LOSSES = [7.6 / (1 + number / 4) for number in range(18)]
+
+
+def step(*buckets: tuple[int, int, int]) -> dict:
+    """A step whose backward pass begins at 1 s. buckets: bytes, and beginning and end in milliseconds after that."""
+    sent = [{"bytes": size, "start": 1 + start / 1000, "end": 1 + end / 1000} for size, start, end in buckets]
+    return {"backward": 1.0, "buckets": sent}
+
+
+OVERLAP = step((1_100_000, 3, 6), (3_100_000, 7, 12))
 
 
 def attention(target: int, source: int) -> torch.Tensor:
@@ -33,9 +48,11 @@ FIGURES = {
     "all-reduces": lambda: all_reduces_picture({"on every micro-batch": [4] * 6 + [2], "with no_sync": [1] * 7}),
     "all-reduces of many steps": lambda: all_reduces_picture({"on every": [4] * 60, "with no_sync": [1] * 60}),
     "no all-reduces": lambda: all_reduces_picture({"with no_sync on every step": []}),
-    "bytes": lambda: bytes_picture([[4_200_000], *[[1_100_000, 3_100_000]] * 3]),
-    "bytes of one step": lambda: bytes_picture([[1200]]),
-    "bytes of many buckets": lambda: bytes_picture([[1_000_000] * 12] * 8),
+    "overlap": lambda: overlap_picture({"step 1": step((4_200_000, 5, 8)), "step 3": OVERLAP}),
+    "overlap of one step": lambda: overlap_picture({"step 1": step((1200, 5, 8))}),
+    "overlap without buckets": lambda: overlap_picture({"step 1": step()}),
+    "kill and resume": lambda: kill_and_resume_picture(LOSSES, LOSSES[:9], LOSSES[6:], 6),
+    "killed at once": lambda: kill_and_resume_picture(LOSSES, [], LOSSES, 6),
     "padding": lambda: padding_picture({"random order": [0.5, 0.7, 0.3], "by length": [0.1, 0.02]}),
     "no padding": lambda: padding_picture({"by length": [0.0]}),
 }
@@ -58,13 +75,27 @@ def test_each_bar_is_the_number_of_all_reduces_of_a_step() -> None:
     assert [[bar.get_height() for bar in bars] for bars in axes.containers] == [[4] * 6 + [2], [1] * 7]
 
 
-def test_buckets_lie_one_behind_the_other_in_the_order_in_which_they_are_sent() -> None:
-    axes = FIGURES["bytes"]().axes[0]
-    edges = [(bar.get_y(), bar.get_x(), bar.get_width()) for bar in axes.patches]
-    mebibyte = 2**20
-    assert edges[1][1:] == pytest.approx((0, 1_100_000 / mebibyte))
-    assert edges[2][1:] == pytest.approx((1_100_000 / mebibyte, 3_100_000 / mebibyte))
-    assert [text.get_text() for text in axes.texts] == ["1 bucket, 4.01 MiB", *["2 buckets, 4.01 MiB"] * 3]
+def test_buckets_lie_where_they_are_sent_below_the_backward_pass_that_ends_with_the_last_of_them() -> None:
+    axes = FIGURES["overlap"]().axes[0]
+    bars = [(bar.get_x(), bar.get_width()) for bar in axes.patches]
+    assert bars == [pytest.approx(bar) for bar in ((0, 5), (5, 3), (0, 7), (3, 3), (7, 5))]
+    assert [text.get_text().strip() for text in axes.texts] == ["4.01 MiB", "1.05 + 2.96 MiB"]
+
+
+def test_a_resumed_training_is_drawn_from_the_epoch_on_that_was_killed() -> None:
+    axes = FIGURES["kill and resume"]().axes[0]
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines["until the kill"].get_xdata()) == [*range(1, 10)]
+    assert list(lines["after the resume"].get_xdata()) == [*range(7, 19)]
+    assert list(lines["after the resume"].get_ydata()) == LOSSES[6:]
+    assert list(lines["killed in this step"].get_xydata()[0]) == [9, LOSSES[8]]
+
+
+def test_a_live_curve_has_a_point_for_each_step_within_its_frame() -> None:
+    points = re.search(r'points="([^"]*)"', curve([7.5, 3.0, 2.0], 10, "three steps"))[1].split()
+    across, down = zip(*(map(float, point.split(",")) for point in points), strict=True)
+    assert list(across) == sorted(across) and list(down) == sorted(down)
+    assert across[0] > 40 and across[-1] < 300 and min(down) > 0 and max(down) < 160
 
 
 def test_the_area_under_a_line_is_the_padding_of_an_epoch() -> None:
@@ -94,12 +125,35 @@ class Texts(HTMLParser):
 
 
 def test_a_table_shows_each_translation_and_marks_what_is_right() -> None:
-    table = TranslationTable(["a <b>", "c"], ["uno", "due"], ["x" * 500, ""], ["uno", "tre"])
-    head, first, second = Texts(table._repr_html_()).rows
-    assert head[-1] == "after: 1 of 2 right"
-    assert first == ["a <b>", "uno", "x" * (LONGEST - 1) + "…", "✓ uno"]
-    assert second == ["c", "due", "(nothing)", "tre"]
-    assert "after  uno" in repr(table)
+    table = TranslationTable(["a <b>", "c", "d"], ["uno", "due", "x" * 500], ["x" * 500, "", ""], ["uno", "tre", ""])
+    head, first, second, third = Texts(table._repr_html_()).rows
+    assert head[-1] == "after: 1 of 3 right"
+    assert first == ["a <b>", "uno", "x" * (UNTRAINED - 1) + "…", "✓ uno"]
+    assert second[:3] == ["c", "due", "(nothing)"] and second[3].startswith("✗ ")
+    assert third[1] == "x" * (LONGEST - 1) + "…"
+    assert "after  uno  (right)" in repr(table)
+
+
+def test_in_a_wrong_translation_what_is_too_much_and_what_is_missing_are_marked() -> None:
+    plain = re.sub(r' style="[^"]*"', "", marked("02:40 e", "04:40"))
+    assert plain == "0<del>4</del><ins>2</ins>:40<ins> e</ins>"
+    assert re.sub(r' style="[^"]*"', "", marked("a<", "ab<")) == "a<del>b</del>&lt;"
+
+
+def test_typical_translations_are_right_as_often_as_all_are() -> None:
+    references = [str(number) for number in range(100)]
+    for right in (0, 7, 48, 62, 100):
+        translations = [text if int(text) < right else "?" for text in references]
+        chosen = typical(translations, references, 8)
+        assert len({*chosen}) == 8 and chosen == sorted(chosen)
+        assert sum(number < right for number in chosen) == round(8 * right / 100)
+    assert typical(["a"], ["a"], 8) == [0] and typical([], [], 8) == []
+
+
+def test_a_table_of_tokens_has_a_cell_for_each_place() -> None:
+    table = TokenTable({"tgt_in": ["BOS", "·a", "<b>"], "tgt_out": ["·a", "<b>", "EOS"]})
+    assert Texts(table._repr_html_()).rows == [["tgt_in", "BOS", "·a", "<b>"], ["tgt_out", "·a", "<b>", "EOS"]]
+    assert repr(table).splitlines() == ["tgt_in   BOS ·a  <b>", "tgt_out  ·a  <b> EOS"]
 
 
 def test_a_table_of_unequal_columns_is_refused() -> None:

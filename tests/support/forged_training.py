@@ -34,6 +34,8 @@ PARTS = {
     "10 setup": ["group", "device.type"],  # numbers in the group that was started; and see `groups`
     "10 make_loader": ["epochs"],
     "10 parallelize": [],
+    "10 one_rank_step": ["calls.*.shown.parameters", "calls.*.shown.result.value"],
+    "10 accumulate_gradients": ["calls.*.shown.gradient", "calls.*.shown.totals.*.value"],
     "10 train_step": ["calls.*.shown.parameters", "calls.*.shown.result.value"],
     "10 save_checkpoint": ["*.content.content"],
     "10 load_checkpoint": [],

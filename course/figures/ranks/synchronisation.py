@@ -1,10 +1,8 @@
-"""What DistributedDataParallel sends in a step: the number of all-reduces, and the bytes of each bucket."""
+"""What DistributedDataParallel sends in a step: the number of all-reduces, and when it sends which bucket."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from matplotlib.axes import Axes
 
 from course.figures.style import COLOURS, GROUND, INK, Picture, look, new_figure, quiet_grid
 
@@ -38,30 +36,36 @@ def all_reduces_picture(runs: Mapping[str, Sequence[int]]) -> Picture:
     return figure
 
 
-def bytes_picture(steps: Sequence[Sequence[int]]) -> Picture:
-    """steps: for each step, the bytes of its buckets in the order of sending; see `bytes_by_step`."""
-    alt = f"Bytes of each bucket, by step: {[list(sizes) for sizes in steps]}"
-    figure, axes = new_figure(7.2, 0.9 + 0.42 * max(3, len(steps)), alt=alt)
+def overlap_picture(steps: Mapping[str, Mapping]) -> Picture:
+    """Two lanes for each step: when it computes its last backward pass, and when it averages which bucket.
+
+    steps: by name, `backward`, when the pass begins, and `buckets`, as `course.watch.ddp_buckets` has them; seconds.
+    The pass ends where the last bucket is full.
+    """
+    alt = "; ".join(
+        f"{name}: buckets of {[each['bytes'] for each in step['buckets']]} bytes" for name, step in steps.items()
+    )
+    figure, axes = new_figure(7.4, 1.1 + 0.85 * max(1, len(steps)), alt=f"Backward pass and all-reduces. {alt}")
+    ticks, names, most = [], [], 0.0
     with look():
-        for row, sizes in enumerate(steps):
-            first = 0.0
-            for bucket, size in enumerate(sizes):
-                draw_bucket(axes, row, first, size / MEBIBYTE, bucket)
-                first += size / MEBIBYTE
-        longest = max((sum(sizes) for sizes in steps), default=0) / MEBIBYTE
-        for row, sizes in enumerate(steps):
-            total = sum(sizes) / MEBIBYTE
-            text = f"{len(sizes)} bucket{'s' if len(sizes) != 1 else ''}, {total:.2f} MiB"
-            axes.text(total + 0.02 * longest, row, text, va="center")
-        axes.set_yticks(range(len(steps)), [f"step {row + 1}" for row in range(len(steps))])
+        for row, (name, step) in enumerate(steps.items()):
+            zero, buckets = step["backward"], step["buckets"]
+            ready = max((each["start"] for each in buckets), default=zero)
+            lanes = 2.6 * row, 2.6 * row + 1
+            axes.barh(lanes[0], 1000 * (ready - zero), 0.82, color=COLOURS[5])
+            for number, each in enumerate(buckets):
+                first, end = 1000 * (each["start"] - zero), 1000 * (each["end"] - zero)
+                colour = COLOURS[(1, 4)[number % 2]]
+                axes.barh(lanes[1], end - first, 0.82, left=first, color=colour, edgecolor=GROUND, linewidth=1)
+                most = max(most, end)
+            sizes = " + ".join(f"{each['bytes'] / MEBIBYTE:.2f}" for each in buckets)
+            ended = max((1000 * (each["end"] - zero) for each in buckets), default=0.0)
+            axes.text(ended, lanes[1], f"  {sizes} MiB", va="center", color=INK)
+            ticks += lanes
+            names += [f"{name}: backward", "all-reduce"]
+        axes.set_yticks(ticks, names)
         axes.invert_yaxis()
         axes.tick_params(axis="y", length=0)
-        axes.set(xlabel="MiB of gradients, in the order in which they are sent", xlim=(0, 1.35 * longest or 1))
-        axes.set_title("The buckets of a step")
+        axes.set(xlabel="milliseconds from the beginning of the last backward pass", xlim=(0, 1.3 * most or 1))
+        axes.set_title("Sending while still computing")
     return figure
-
-
-def draw_bucket(axes: Axes, row: int, first: float, size: float, bucket: int) -> None:
-    """Draw one bucket of a step. first, size: its start and its size, in MiB."""
-    colour = COLOURS[bucket % len(COLOURS)]
-    axes.barh(row, size, 0.62, left=first, color=colour, edgecolor=GROUND, linewidth=1.5)

@@ -1,17 +1,23 @@
-"""Translations by a model before and after training, as a table in a notebook."""
+"""Translations by a model before and after training, as a table in a notebook, in the colours of JupyterLab's theme."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from html import escape
 
-from course.figures.style import COLOURS, FAINT, GROUND, INK
+LONGEST = 60  # letters shown of a text
+UNTRAINED = 16  # and of what an untrained model writes, which may repeat itself for ever
 
-LONGEST = 60  # letters shown of a text, as an untrained model may repeat itself for ever
+INK, FAINT = "var(--jp-ui-font-color1, #2B2B2B)", "var(--jp-ui-font-color2, #6A6A6A)"
+EDGE, GROUND = "var(--jp-border-color2, #C8C8C8)", "var(--jp-layout-color1, #FFFFFF)"
+RIGHT, WRONG = "var(--jp-success-color1, #1a7f37)", "var(--jp-error-color1, #cf222e)"
 
 
 class TranslationTable:
-    """A table with one row per sentence: source, reference, before, after. Correct translations are marked.
+    """A table with one row per sentence: source, reference, before, after. Right translations are marked; in wrong
+    ones, what differs: letters that should not be there are underlined, missing ones are struck through.
 
     sources, references, before, after: equally many texts.
     """
@@ -24,35 +30,62 @@ class TranslationTable:
     def _repr_html_(self) -> str:
         right = sum(after == reference for _, reference, _, after in self.rows)
         heads = "".join(
-            f'<th style="text-align:left;padding:6px 12px;border-bottom:1px solid {FAINT}">{head}</th>'
+            f'<th scope="col" style="text-align:left;padding:6px 12px;border-bottom:1px solid {EDGE}">{head}</th>'
             for head in ("English", "Italian", "before training", f"after: {right} of {len(self.rows)} right")
         )
         body = "".join(
-            f"<tr>{cell(source)}{cell(reference)}{judged(before, reference)}{judged(after, reference)}</tr>"
+            f'<tr style="background:{GROUND}">{cell(escape(shortened(source)))}{cell(escape(shortened(reference)))}'
+            f"{cell(escape(shortened(before, UNTRAINED) or '(nothing)'), FAINT)}{judged(after, reference)}</tr>"
             for source, reference, before, after in self.rows
         )
-        # The figures' background and text colour, which suit a light and a dark JupyterLab.
-        style = f"background:{GROUND};color:{INK};border-collapse:collapse;font-size:13px"
+        style = f"color:{INK};border-collapse:collapse;font-size:13px"
         return f'<table style="{style}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{source}\n  is     {reference}\n  before {shortened(before)}\n  after  {shortened(after)}"
+            f"{source}\n  is     {reference}\n  before {shortened(before, UNTRAINED)}\n"
+            f"  after  {shortened(after)}{'  (right)' if after == reference else ''}"
             for source, reference, before, after in self.rows
         )
 
 
-def cell(text: str, colour: str = INK, mark: str = "") -> str:
-    """One cell of the table, with its own background, in case a stylesheet stripes rows."""
-    style = f"text-align:left;vertical-align:top;padding:5px 12px;background:{GROUND};color:{colour};max-width:19em"
-    return f'<td style="{style};overflow-wrap:anywhere;white-space:normal">{mark}{escape(shortened(text))}</td>'
+def typical(translations: Sequence[str], references: Sequence[str], count: int = 8, seed: int = 0) -> list[int]:
+    """Numbers of `count` sentences at random, of which as large a share is right as of all, in their order."""
+    right = [number for number, pair in enumerate(zip(translations, references, strict=True)) if pair[0] == pair[1]]
+    wrong = [number for number in range(len(references)) if number not in {*right}]
+    count, rng = min(count, len(references)), random.Random(seed)
+    some = round(count * len(right) / max(1, len(references)))
+    return sorted(rng.sample(right, some) + rng.sample(wrong, count - some))
+
+
+def cell(text: str, colour: str = INK) -> str:
+    """One cell of the table. text: HTML."""
+    style = f"text-align:left;vertical-align:top;padding:5px 12px;color:{colour};max-width:22em"
+    return f'<td style="{style};overflow-wrap:anywhere;white-space:normal">{text}</td>'
 
 
 def judged(translation: str, reference: str) -> str:
-    """The cell of a translation, green and ticked if it equals the reference."""
-    return cell(translation, COLOURS[2], "✓ ") if translation == reference else cell(translation or "(nothing)", FAINT)
+    """The cell of a translation: ticked if it equals the reference; else with what differs marked."""
+    if translation == reference:
+        return cell(f"✓ {escape(shortened(translation))}", RIGHT)
+    return cell("✗ " + (marked(shortened(translation), shortened(reference)) or "(nothing)"))
 
 
-def shortened(text: str) -> str:
-    """`text`, cut to LONGEST letters."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def marked(translation: str, reference: str) -> str:
+    """A wrong translation as HTML: what should not be there is underlined, what is missing is struck through."""
+    html = ""
+    for _, first, last, start, end in SequenceMatcher(None, reference, translation, autojunk=False).get_opcodes():
+        missing, written = escape(reference[first:last]), escape(translation[start:end])
+        if missing == written:
+            html += written
+            continue
+        if missing:
+            html += f'<del style="color:{FAINT}">{missing}</del>'
+        if written:
+            html += f'<ins style="color:{WRONG};font-weight:bold">{written}</ins>'
+    return html
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """`text`, cut to `longest` letters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"

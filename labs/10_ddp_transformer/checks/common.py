@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from autograde.fixtures.awkward_translator import AwkwardTranslator
+from autograde.fixtures.awkward_translator import AwkwardTranslator, Pair
 from autograde.probes.checkpoint_files import as_plain
-from course.models.sentences import PAD, loss_fn
+from course.models.sentences import PAD, collate, loss_fn
+
+from .on_host import OnHost
 
 Batch = tuple[Tensor, Tensor, Tensor]  # src, tgt_in, tgt_out
 STEPS = 2  # that the optimizer has made, so that it has a state of its own
+STEEP = 40.0  # by which logits are multiplied where gradients are to be large
+
+
+class SteepTranslator(AwkwardTranslator):
+    """An AwkwardTranslator whose gradients are so large that clipping them to the usual norm of 1 changes them."""
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """src [B, S], tgt_in [B, T] -> logits [B, T, VOCABULARY]."""
+        return STEEP * super().forward(src, tgt_in)
+
+
+def host_batch(pairs: Sequence[Pair]) -> Batch:
+    """What `collate` makes of the pairs, as tensors that know whether they were moved; see `OnHost`."""
+    return tuple(tensor.as_subclass(OnHost) for tensor in collate(pairs))
 
 
 def token_loss(model: torch.nn.Module, batch: Batch) -> tuple[Tensor, int, int]:
@@ -48,10 +66,10 @@ def fill_gradients(model: torch.nn.Module, numbers: torch.Tensor) -> None:
         parameter.grad = own.reshape(parameter.shape).to(parameter.device)
 
 
-def wrapped(case: dict, rank: int) -> DistributedDataParallel:
+def wrapped(case: dict, rank: int, kind: type[AwkwardTranslator] = AwkwardTranslator) -> DistributedDataParallel:
     """The case's model, wrapped; before that, every rank has other weights."""
     torch.manual_seed(1000 + rank)
-    return DistributedDataParallel(AwkwardTranslator(case["seed"] + rank, norm=case["norm"]).to(group_device()))
+    return DistributedDataParallel(kind(case["seed"] + rank, norm=case["norm"]).to(group_device()))
 
 
 def after_steps(seed: int, kind: str, steps: int = STEPS) -> tuple[AwkwardTranslator, torch.optim.Optimizer]:

@@ -18,40 +18,40 @@ FEW = 2  # such reductions in a step
 ABORTED = -6  # exit status of a process that ended itself by SIGABRT
 
 finding = Findings("""
-forward-through-module 2
-A forward pass goes to the wrapped module directly. DistributedDataParallel does not come to know of it, and the ranks'
-gradients are never averaged.
+forward-through-module 1.5
+A forward pass goes to the wrapped module directly. DistributedDataParallel does not notice it, so the ranks' gradients
+are never averaged.
 
-never-synchronised 2
-Every micro-batch ran without synchronisation, the last one too, so the ranks' models drift apart.
+never-synchronised 1.5
+Every micro-batch ran without synchronisation, even the last one, so the ranks' models drift apart.
 
-synchronised-every-micro-batch 2
-The gradients were synchronised {count} times, once for each micro-batch. The numbers are right, but every time all
+synchronised-every-micro-batch 1
+The gradients were synchronised {count} times, once for each micro-batch. The numbers are right, but each time all
 gradients cross the network. Once is enough.
 
-no-sync-around-backward-only 2
+no-sync-around-backward-only 1
 Backward ran inside `no_sync`, and yet gradients were synchronised {count} times. When does DistributedDataParallel
-settle whether to synchronise?
+decide whether to synchronise?
 
-synchronised-too-early 2
+synchronised-too-early 1.5
 Of {count} micro-batches, number {which} synchronised the gradients, and the last one did not. What was added later
 differs from rank to rank.
 
-synchronised-too-often 1.5
-The gradients were synchronised {count} times in one step.
+synchronised-too-often 1
+The gradients were synchronised {count} times. Once is enough.
 
-synchronised-by-hand 1.5
-Your own code reduces gradients, by {count} calls. That is for DistributedDataParallel's backward pass to do, while it
-still computes.
+synchronised-by-hand 1
+Your own code reduces gradients, by {count} calls. DistributedDataParallel does that during its backward pass, while the
+rest of the gradients is still being computed.
 
-too-many-reductions 1
-Besides those for gradients, a step makes {count} collective calls for {micro} micro-batches. What can a rank add up by
-itself before?
+too-many-reductions 0.5
+Besides those for gradients, there are {count} collective calls for {micro} micro-batches. What can a rank add up by
+itself first?
 
-several-steps 2
+several-steps 1
 The optimizer made {count} steps in one call of your function.
 
-ranks-call-differently 4
+ranks-call-differently 2
 The ranks do not make the same communication calls, so they wait for ever, or calls meet that do not belong together:
 {calls}.
 """)

@@ -31,49 +31,49 @@ from .common import after_steps, group_device, state_of
 
 finding = Findings("""
 no-file-is-an-error 1
-Where there is no file the function raises {error}. That is how every training begins.
+Without a file the function raises {error}. Every training begins without one.
 
 starts-elsewhere 1
-Where there is no file the function returns {value}. With which epoch does a training begin?
+Without a file the function returns {value}. With which epoch does a training begin?
 
 changed-without-a-file 1
-Where there is no file, the model or the optimizer is another after the call.
+There is no file, and yet the call changes the model or the optimizer.
 
 good-file-refused 3
-A file as `save_checkpoint` writes it is refused: {error}
+The function refuses a file such as `save_checkpoint` writes: {error}
 
 no-map-location 1
 A file that a rank with a GPU wrote cannot be loaded on the CPU: {error}
 
 repeats-an-epoch 1
-From a file with epoch {epoch} the function returns {value}. That epoch is finished, and would be trained again.
+From a file with epoch {epoch} the function returns {value}. That epoch is finished; it would be trained twice.
 
 wrong-next-epoch 1
 From a file with epoch {epoch} the function returns {value}.
 
 weights-not-loaded 2
-On {who} the model is not the file's after the call: {name!r} differs.
+After the call, {who} does not have the file's model: {name!r} differs.
 
 rank-0-only 2
-Rank 0 has the file's model after the call, and {who} not. DistributedDataParallel compares weights when it wraps a
-model, not later.
+After the call only rank 0 has the file's model, and {who} does not. DistributedDataParallel sends rank 0's weights to
+the others when it wraps a model, not later.
 
 optimizer-not-loaded 1.5
-On {who} the optimizer is not in the file's state after the call. Its momentum is part of the training.
+After the call, the optimizer on {who} does not have the file's state. Its momentum is part of the training.
 
 strict-false 1.5
-A file of another model, {how}, is taken without a word. Weights that no file has stay as they were drawn, and nobody
+The function accepts the file of another model, {how}. Weights that the file lacks keep their random values, and nobody
 notices.
 
 broken-file-ignored 1.5
-A file of which only a half was written is taken without a word: the function returns {value}. Training would begin
-anew, and write over it.
+The function accepts half a file, and returns {value}. Training would start from the beginning and overwrite the
+file.
 
 missing-entry-ignored 1
-A file without the entry {name!r} is taken without a word: the function returns {value}.
+The function accepts a file without the entry {name!r}, and returns {value}.
 
 some-ranks-refuse 1
-Of a file that does not fit, {who} say nothing, and the others raise an error.
+For a file that does not fit, {who} returned as if all was well, while the others raised an error.
 
 error-names-no-file 0.5
 The error for a file that does not fit does not say which file it is: {error}
@@ -97,7 +97,7 @@ class LoadCheckpoint(RankCheck, JudgedRun):
     todo, points, needs, deadline = "load_checkpoint", 3, "torch", 10
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Each kind of file, in any order."""
+        """Each kind of file, in any order; both optimizers."""
 
         def case(ranks: list[int], optimizer: str, files: list[str]) -> dict:
             seed, epoch = rng.randrange(2**30), rng.randint(1, 20)
@@ -105,7 +105,9 @@ class LoadCheckpoint(RankCheck, JudgedRun):
             return {**about, "seed": seed, "fresh": 2**30 + seed, "epoch": epoch}
 
         misfits = ["missing", "unexpected", "half", f"without-{rng.choice(['optimizer', 'epoch'])}"]
+        others = ["renamed", "without-model", "without-optimizer", "without-epoch"]
         cases = [case([2, 0, 3], "momentum", ["none", "good", *rng.sample(misfits, len(misfits))])]
+        cases += [case([3, 1], "adam", ["good", *rng.sample(others, len(others)), "none"])]
         return cases
 
     @staticmethod

@@ -24,10 +24,10 @@ from course.models.sentences import PAD, collate, loss_fn
 
 finding = Findings("""
 not-a-loader 3
-What comes out is no loader with batches (src, tgt_in, tgt_out) of int64 tensors: {problem}
+What is returned is not a loader of batches (src, tgt_in, tgt_out) of int64 tensors: {problem}
 
 another-collate 1.5
-The batches' tensors are not what the given `collate` makes of their pairs.
+The tensors in the batches are not those that the given `collate` makes of their pairs.
 """)
 
 

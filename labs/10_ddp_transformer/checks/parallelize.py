@@ -26,25 +26,26 @@ LOCAL_SIZE = 2  # ranks on each simulated node
 
 finding = Findings("""
 not-ddp 2
-What is returned is a {kind}, not a DistributedDataParallel around the model that was given.
+The function returns a {kind}, not a DistributedDataParallel around the given model.
 
 device-ids-on-cpu 1.5
 The model is on the CPU, and yet `device_ids` are {ids}.
 
 wrong-device-ids 1.5
-Rank {rank} computes on {device}, and `device_ids` are {ids}. What is the number of a GPU on its node?
+The check simulates GPUs. Rank {rank} computes on {device}, but its `device_ids` are {ids}. Which number has a GPU on
+its own node?
 
 device-ids-missing 1
-On {device} there are no `device_ids`, so inputs are left where they are.
+The check simulates GPUs. On {device} there are no `device_ids`, so inputs stay where they are.
 
 not-moved 1.5
 The model is not on {device} yet when it is wrapped.
 
 ddp-options 1
-DistributedDataParallel is given {options}. The lab leaves all other options as they are by default.
+DistributedDataParallel is given {options}. All other options are to stay at their defaults.
 
 not-one-model 2
-After wrapping, and one backward pass, rank {rank} has not the parameters of rank 0 and the average of all gradients.
+After wrapping and one backward pass, rank {rank} does not have rank 0's parameters and the average of all gradients.
 """)
 
 

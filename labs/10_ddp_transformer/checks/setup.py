@@ -22,23 +22,25 @@ from autograde.verdicts.judged import JudgedRun
 
 finding = Findings("""
 no-group 2
-The function returns, and there is no default process group on {who}.
+The function returns, but there is no default process group on {who}.
 
 local-rank-for-rank 2
-Rank {rank} starts the group as number {given}: its number on its own node. In the group each number is there once.
+Rank {rank} joins the group as number {given}, its number on its own node. In the group every number exists only once.
 
 wrong-numbers 2
-Rank {rank} of {size} starts the group as rank {given} of {given_size}. The environment says who it is.
+Rank {rank} of {size} joins the group as rank {given} of {given_size}. The environment says which rank it is.
 
 own-address 1
-The group meets elsewhere than where MASTER_ADDR and MASTER_PORT say. With an address of the code's own it works as long
-as there is one node, and one training on it.
+The group does not meet where MASTER_ADDR and MASTER_PORT say. With an address of its own the code works only while
+there is one node, and one training on it.
 
 always-gloo 1
-Each rank has a GPU of its own, {gpus} on a node for {many} ranks, and rank {rank} starts the group with "{backend}".
+The check simulates a node with {gpus} GPUs for {many} ranks, so each rank can have its own. Rank {rank} starts the
+group with "{backend}".
 
 nccl-without-gpus 1.5
-A node has {gpus} GPUs for {many} ranks, and rank {rank} starts the group with "{backend}", which needs one for each.
+The check simulates a node with {gpus} GPUs for {many} ranks. Rank {rank} starts the group with "{backend}", which needs
+a GPU for each rank.
 """)
 
 
@@ -48,13 +50,14 @@ class Setup(RankCheck, JudgedRun):
     todo, points, deadline = "setup", 2, 10
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """No GPU; two nodes with GPUs for all; too few GPUs. Ranks in another order than the world's."""
+        """No GPU; nodes of equal and of unequal sizes with GPUs for all; too few GPUs. Ranks in any order."""
 
         def case(ranks: list[int], nodes: list[int], gpus: int) -> dict:
             return {"ranks": ranks, "nodes": nodes, "gpus": gpus}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
         cases = [case(some, [3], 0), case([3, 2, 1, 0], [2, 2], rng.choice([2, 4])), case([1, 3, 0, 2], [2, 2], 1)]
+        cases += [case(some, [1, 2], rng.choice([2, 3, 8]))]
         return cases
 
     @staticmethod

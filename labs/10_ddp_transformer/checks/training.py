@@ -21,24 +21,24 @@ RESUMED = 1e-5  # how far weights may be off after a resume, on more than two ra
 finding = Findings("""
 save-on-rank-0 4
 A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it decides by itself who
-writes, and lets nobody go before that is done.
+writes, and no rank leaves it before the file is there.
 
 sampler-not-told 1
-The loader's sampler is never told the epoch, so each of {count} epochs has the same order.
+Nobody tells the loader's sampler the epoch, so all {count} epochs have the same order.
 
 set-epoch-from-0 1
-After a resume the sampler is told the epochs {seen}; expected are {expected}. The first ones' order comes a second
+After a resume the sampler is told the epochs {seen}; expected are {expected}. The first epochs' orders come a second
 time.
 
 set-epoch-late 1
-The sampler is told an epoch when that has begun already: the orders are those of the epochs {seen}; expected are
+The sampler is told an epoch only after that epoch has begun: the orders are those of the epochs {seen}; expected are
 {expected}.
 
 epoch-shifted 1
-The sampler is told the epochs {seen}; expected are {expected}. They are counted from 0.
+The sampler is told the epochs {seen}; expected are {expected}. Epochs are counted from 0.
 
 not-resumed 2
-A checkpoint of epoch {last} is there, and training begins again with epoch 0: {seen}.
+There is a checkpoint of epoch {last}, and yet training begins again with epoch 0: {seen}.
 
 epoch-repeated 1.5
 After a checkpoint of epoch {last} the epochs are {seen}. Epoch {last} was finished: it is trained twice.
@@ -47,13 +47,13 @@ epoch-skipped 1.5
 The epochs are {seen}; expected are {expected}. One is left out.
 
 epochs-counted-anew 1.5
-Called with epochs={until} where {start} are done already, it runs {seen}: `epochs` counts from the very first run.
+Called with epochs={until} where {start} are done already, it runs {seen}. `epochs` counts from the very first run.
 
 trains-when-done 1.5
-All {until} epochs are done according to the checkpoint, and yet it runs {seen}.
+According to the checkpoint all {until} epochs are done, and yet it runs {seen}.
 
 unexpected-epochs 1.5
-The epochs that it runs are {seen}; expected are {expected}.
+It runs the epochs {seen}; expected are {expected}.
 
 ranks-disagree 2
 The ranks run different epochs: {seen}.
@@ -62,8 +62,8 @@ leftovers-dropped 1.5
 The last {left} of {places} micro-batches of an epoch, which do not fill a step of {most}, are left out.
 
 leftovers-carried 1.5
-What is left at the end of an epoch, {left} of {places} micro-batches, goes into the first step of the next one. A
-checkpoint between the two would lose it.
+The {left} of {places} micro-batches that are left at the end of an epoch go into the first step of the next one. A kill
+between the two would lose them.
 
 not-accumulated 1.5
 Each micro-batch has a step of its own. Expected are {most} in a step.
@@ -72,35 +72,36 @@ one-step-an-epoch 1.5
 All {places} micro-batches of an epoch go into one step. Expected are {most} in a step.
 
 state-not-loaded 2
-After a resume it goes on with a new model. What is in the checkpoint never comes to it.
+After a resume it goes on with a new model. What is in the checkpoint never reaches it.
 
 other-weights 2
-The weights at the end are not those of training on these epochs in steps of {most} micro-batches: off by {off:.2g}.
+The weights at the end are not those of a training on these epochs in steps of {most} micro-batches: off by {off:.2g},
+relative to the largest. Is the optimizer's state kept, and each micro-batch used once an epoch?
 
 no-losses 1
-What is returned is of type {kind}, not a list of floats.
+The function returns what is of type {kind}, not a list of floats.
 
 not-floats 0.5
-The list that is returned holds what is of type {kind}, not floats.
+The returned list holds entries of type {kind}, not floats.
 
 last-epoch-only 1
-The losses that are returned are those of the last epoch alone. Expected are those of all steps made in this call.
+The returned losses are those of the last epoch alone. Expected are those of all steps made in this call.
 
 losses-per-epoch 1
-There is one number for each epoch in the list that is returned. Expected is what each step returned.
+The returned list has one number for each epoch. Expected is what each step returned.
 
 wrong-losses 1
-The training is right, but the list that is returned is not what its steps returned, one after another: {count} numbers,
-and {expected} are expected.
+The training is right, but the returned list does not hold what its steps returned, one after another: it has {count}
+numbers, and {expected} are expected.
 
 nothing-kept 2
 Rank {rank} was killed in the middle of epoch 1, and there is no checkpoint of epoch 0 to go on from: {seen}.
 
 never-stopped 2
-Rank {rank} was to be killed in the middle of epoch 1, and that never came.
+Rank {rank} was to be killed in the middle of epoch 1, but it never got there.
 
 resumed-differs 2
-Killed and resumed, the training ends with other weights than without: off by {off:.2g}.
+Killed and resumed, the training ends with other weights than without the kill: off by {off:.2g}.
 """)
 
 

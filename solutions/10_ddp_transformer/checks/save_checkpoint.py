@@ -27,24 +27,24 @@ from .common import after_steps, state_of
 
 finding = Findings("""
 barrier-on-rank-0 3
-A deadlock: rank 0 waits for the others in a collective that {who} never called. Which ranks come past that line?
+A deadlock: rank 0 waits for the others in a collective that {who} never called. Which ranks reach that line?
 
 barrier-without-rank-0 3
-A deadlock: {who} waited for rank 0, which never made that call. Which ranks come past that line?
+A deadlock: {who} waited for rank 0, which never made that call. Which ranks reach that line?
 
 other-disk 1.5
-The file is written somewhere else, and then moved. Folders for checkpoints are mostly on a disk of their own, and
-between two disks nothing can be moved in one go: {error}
+The file is written somewhere else and then moved here. Folders for checkpoints are often on a disk of their own, and
+a file cannot be moved from one disk to another in a single step: {error}
 
 left-behind 0.5
 After a call there is more in the folder than the checkpoint: {names}.
 
 leftovers-pile-up 0.5
-A crash in the middle of writing leaves {names} behind, and after the next call that is still there. With each crash it
-becomes more.
+When a rank is killed while it writes, {names} stays behind, and it is still there after the next call. Every kill adds
+another one.
 
 returns-too-early 1
-{who} returned before the new file was there. What if that rank were to read it at once?
+{who} returned before the new file was there. What if that rank reads the file at once?
 """)
 
 SLOW = 0.04  # seconds that each change of a file takes on rank 0, so that ranks which do not wait are seen

@@ -57,9 +57,9 @@ class Train(RankCheck, JudgedRun):
             return {**about, "training": training, "fresh": 2**30 + rng.randrange(2**30)}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
-        cases = [case(some, [2, 4, 4], None, rng.choice([2, 3])), case([3, 1, 0, 2], [3], 2, 2)]
+        cases = [case(some, [2, 4, 4], None, rng.choice([2, 3])), case(some[:2], [3], 1, rng.choice([2, 3]))]
         ### BEGIN HIDDEN CASES
-        cases += [case(some[:2], [3], 1, rng.choice([2, 3]))]
+        cases += [case([3, 1, 0, 2], [3], 2, 2)]
         ### END HIDDEN CASES
         return cases
 

@@ -8,49 +8,61 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import described_value, numbers
+from autograde.contract.schema import array, described_value, numbers, string
 from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
+from autograde.fixtures.awkward_translator import state_row
 from autograde.probes.ddp_trace import MOST, trace_passes
-from autograde.verdicts import one_process
 from autograde.verdicts.judged import Call, JudgedCalls, Run
-from autograde.verdicts.means import mean_of, mean_on_all
+from autograde.verdicts.means import mean_on_all
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import fill_gradients, left_in_grad, token_loss, trained, wrapped
+from .common import SteepTranslator, fill_gradients, host_batch, left_in_grad, trained, wrapped
 from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
+from .on_host import NAMES, Unmoved
+from .steps import LRS, draw_step, expected_step, parameter_mistakes, unmoved_mistakes
 
 finding = Findings("""
-loss-after-step 1
-The loss that is returned is the one after the step: {actual:.6g}. The one before it is expected: {expected:.6g}.
+loss-after-step 0.5
+The loss that is returned is the one after the step: {actual:.6g}. Expected is the one before it: {expected:.6g}.
+
+last-loss-only 0.5
+The function returns {actual:.6g}: only the losses of the last micro-batches are in it, divided by all tokens. Expected
+is {expected:.6g}.
 """)
+
+WRONG_MEANS = ("own-part-only", "one-ranks-part", "mean-of-means", "mean-with-padding", "sum-for-mean")
+WRONG_MEANS += ("average-for-sum", "wrong-divisor", "wrong-value", "no-number", "not-on-all-ranks", "not-a-float")
+WRONG_WEIGHTS = ("world-size-lost", "gradients-summed", "sum-not-mean", "mean-of-rank-means", "padding-counted")
+WRONG_WEIGHTS += ("mean-of-micro-batch-means", "micro-batches-not-averaged", "one-micro-batch-only", "wrong-weights")
+WRONG_WEIGHTS += ("gradient-carried-over",)
+OTHER_MODELS = ("one-ranks-gradient", "own-gradient-only", "wrong-sign", "models-differ")
 
 
 class TrainStep(CallCheck, JudgedCalls):
     """Parameters after a step of plain SGD, beside those of one process; and when gradients are synchronised."""
 
-    todo, points, needs, deadline = "train_step", 6, "torch", 8.0
+    todo, points, needs, deadline = "train_step", 2, "torch", 8.0
     prices = MappingProxyType(
-        dict.fromkeys(("own-part-only", "one-ranks-part", "mean-of-means", "mean-with-padding"), 1)
-        | dict.fromkeys(("sum-for-mean", "average-for-sum", "wrong-divisor", "all-at-once", "not-train-mode"), 1)
-        | {"wrong-value": 1.5, "no-number": 1.5, "not-on-all-ranks": 1.5, "not-a-float": 0.5}
+        dict.fromkeys(WRONG_MEANS, 0.5)
+        | dict.fromkeys(WRONG_WEIGHTS, 1)
+        | dict.fromkeys(OTHER_MODELS, 1.5)
+        | dict.fromkeys(("no-step", "wrong-gradient"), 2)
+        | dict.fromkeys(("all-at-once", "not-train-mode", "frozen-moved"), 0.5)
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two steps on all ranks; ten micro-batches; BatchNorm, and in the end a single micro-batch."""
+        """Two steps on all ranks; ten micro-batches; BatchNorm, and in the end a single micro-batch; one rank."""
 
         def case(size: int, micro_batches: list[int], norm: bool = False) -> dict:
-            lr = rng.choice((0.05, 0.1, 0.2))
-            calls = [{"batches": draw_batches(rng, size, count)} for count in micro_batches]
-            calls = [{**call, "norm": norm, "lr": lr, "seed": rng.randrange(10**6)} for call in calls]
+            lr = rng.choice(LRS)
+            calls = [{**draw_step(rng, size, count, norm), "lr": lr} for count in micro_batches]
             return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "lr": lr, "calls": calls}
 
-        cases = [case(4, [3, 2]), case(2, [10]), case(3, [4, 1], norm=True)]
+        cases = [case(4, [3, 2]), case(2, [10]), case(3, [4, 1], norm=True), case(1, [2])]
         ### BEGIN HIDDEN CASES
         cases += [case(3, [2]), case(4, [2, 3, 1], norm=True)]
         ### END HIDDEN CASES
@@ -59,26 +71,30 @@ class TrainStep(CallCheck, JudgedCalls):
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
         """What the cell finds by name. The model and its optimizer serve all calls."""
-        model = wrapped(case, rank.rank)
+        model, unmoved = wrapped(case, rank.rank, SteepTranslator), Unmoved()
         optimizer = torch.optim.SGD(trained(model), lr=case["lr"])
-        rank.notes |= {"model": model.eval(), "optimizer": optimizer, "trace": trace_passes(model, optimizer)}
-        return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}
+        rank.notes |= {"model": model.eval(), "optimizer": optimizer, "unmoved": unmoved}
+        rank.notes["trace"] = trace_passes(model, optimizer)
+        return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn, "accumulate_gradients": stand_in}
 
     @staticmethod
     def call(train_step: Callable, rank: Rank, call: dict) -> dict:
         """One step from the call's parameters, with something in `.grad` beforehand."""
-        model, trace = rank.notes["model"], rank.notes["trace"]
-        model.module.load_state_dict(AwkwardTranslator(call["seed"], norm=call["norm"]).state_dict())
+        model, trace, unmoved = rank.notes["model"], rank.notes["trace"], rank.notes["unmoved"]
+        model.module.load_state_dict(SteepTranslator(call["seed"], norm=call["norm"]).state_dict())
         fill_gradients(model, left_in_grad(call, rank.rank, sum(each.numel() for each in trained(model))))
         trace.clear()
-        batches = [collate(pairs) for pairs in call["batches"][rank.rank]]
-        value = train_step(model, batches, rank.notes["optimizer"], loss_fn)
-        return {"result": described(value), "parameters": state_row(model.module), "trace": trace[:MOST]}
+        unmoved.names.clear()
+        batches = [host_batch(pairs) for pairs in call["batches"][rank.rank]]
+        value = train_step(model, batches, rank.notes["optimizer"], unmoved.loss_fn(loss_fn))
+        shown = {"result": described(value), "parameters": state_row(model.module)}
+        return {**shown, "trace": trace[:MOST], "unmoved": sorted(unmoved.names)}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """What was returned, the parameters after it, and the passes."""
-        count = len(state_row(AwkwardTranslator(0, norm=case["norm"])))
-        return {"result": described_value(), "parameters": numbers(count), "trace": trace_schema()}
+        """What was returned, the parameters after it, the passes, and what was not moved."""
+        count, names = len(state_row(SteepTranslator(0, norm=case["norm"]))), array(string(), most=len(NAMES))
+        shown = {"result": described_value(), "parameters": numbers(count)}
+        return {**shown, "trace": trace_schema(), "unmoved": names}
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Ranks that communicate differently."""
@@ -86,37 +102,31 @@ class TrainStep(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """The passes; then the step and what was returned, where the passes do not explain them."""
-        batches = call.plan["batches"]
-        found = passes_mistakes(len(batches[0]), call.of("trace"), call.events)
-        keys = {each.key for each in found}
-        if not keys & EXPLAIN_ALL:
-            found += step_mistakes(call, bool(keys & EXPLAIN_GRADIENTS))
-        return found
+        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
+        passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
+        keys = {each.key for each in passes}
+        if keys & EXPLAIN_ALL:
+            return found + passes
+        expected, lr = expected_step(call.plan, call.plan["lr"]), call.plan["lr"]
+        found += [*passes, *parameter_mistakes(call, expected, lr, explained=bool(keys & EXPLAIN_GRADIENTS))]
+        parts, count = expected.parts, len(call.plan["batches"][0])
+        last = sum(part.total for part in parts[count - 1 :: count]) / sum(part.count for part in parts)
+        known = {"loss-after-step": expected.after, "last-loss-only": last}
+        how = {"candidates": known, "make": finding, "logs": call.events}
+        return found + mean_on_all(call.of("result"), parts, "tokens", **how)
 
 
-@one_process.one_thread()
-def step_mistakes(call: Call, explained: bool) -> list[Finding | Diagnosis]:
-    """What is wrong with one step of plain SGD, and with what was returned.
-
-    explained: whether it is known already why the gradients are wrong.
-    """
-    plan, lr = call.plan, call.plan["lr"]
-    model = AwkwardTranslator(plan["seed"], norm=plan["norm"])
-    batches = [[collate(pairs) for pairs in of_rank] for of_rank in plan["batches"]]
-    parts, before = one_process.parts_of(model, token_loss, batches), one_process.row_of(state_row(model))
-    expected = one_process.expected_gradient(parts)
-    with torch.no_grad():
-        vector_to_parameters(parameters_to_vector(trained(model)) - lr * expected, trained(model))
-    after = mean_of(one_process.parts_of(model, token_loss, batches))
-    moving = torch.cat([torch.full((each.numel(),), each.requires_grad) for each in model.parameters()])
-    steps = [(before - one_process.row_of(row)) / lr for row in call.of("parameters")]
-    left = [left_in_grad(plan, rank, len(expected)) for rank in range(call.size)]
-    used = [step[moving] for step in steps]
-    found = [] if explained else one_process.gradient_mistakes(parts, used, left, "tokens")
-    if any(bool((step[~moving] != 0).any()) for step in steps):
-        found.append(one_process.finding("frozen-moved"))
-    how = {"candidates": {"loss-after-step": after}, "make": finding, "logs": call.events}
-    return found + mean_on_all(call.of("result"), parts, "tokens", **how)
+def stand_in(model: Any, micro_batches: Any, loss_fn: Callable) -> tuple[float, int]:
+    """A right `accumulate_gradients`."""
+    device, loss, tokens = next(model.parameters()).device, 0.0, 0
+    synchronises = model.require_backward_grad_sync
+    for left, (src, tgt_in, tgt_out) in enumerate(micro_batches, 1 - len(micro_batches)):
+        model.require_backward_grad_sync = synchronises and left == 0
+        summed = loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device))
+        summed.backward()
+        loss, tokens = loss + summed.item(), tokens + int((tgt_out != PAD).sum())
+    model.require_backward_grad_sync = synchronises
+    return loss, tokens
 
 
 CHECK = TrainStep()

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import boolean, described_value, numbers
+from autograde.contract.schema import array, boolean, described_value, numbers, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_shares
 from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
@@ -21,19 +21,21 @@ from autograde.verdicts.means import evaluated, mean_on_all, restored
 from autograde.verdicts.one_process import near, one_thread, parts_of
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import fill_gradients, gradient_row, left_in_grad, token_loss, trained, whole_state, wrapped
+from .common import fill_gradients, gradient_row, host_batch, left_in_grad, token_loss, trained, whole_state, wrapped
 from .ddp_passes import trace_schema
+from .on_host import NAMES, Unmoved
+from .steps import unmoved_mistakes
 
 finding = Findings("""
 wrapper-waits 2
-A deadlock: before each batch, the forward pass of DistributedDataParallel sends BatchNorm's buffers from rank 0 to all,
-and the ranks have different numbers of batches. Is there a way to the model past it?
+A deadlock: before each batch, the forward pass of DistributedDataParallel broadcasts rank 0's buffers to all ranks, and
+the ranks have different numbers of batches. What is inside the wrapper, and does calling it communicate?
 
 rank-0-alone 2
-A deadlock: only rank 0 runs the model, by DistributedDataParallel, which sends BatchNorm's buffers to all the others.
+A deadlock: only rank 0 runs the model, through DistributedDataParallel, which broadcasts its buffers to all the others.
 
 model-changed 1.5
-After validation, the model's parameters, buffers or gradients are other than before.
+After validation, the model's parameters, buffers or gradients are not what they were before.
 
 graph-built 0.5
 Validation records a graph for a backward pass that never comes. That takes memory.
@@ -46,7 +48,7 @@ class Validate(CallCheck, JudgedCalls):
     todo, points, needs, deadline = "validate", 4, "torch", 8.0
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """A rank with none; BatchNorm; equally many batches of unequal sizes."""
+        """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes."""
 
         def case(counts: list[int], norm: bool, *modes: str) -> dict:
             shares, seed = draw_shares(rng, counts), rng.randrange(10**6)
@@ -55,8 +57,9 @@ class Validate(CallCheck, JudgedCalls):
         few = rng.randint(1, 2)
         cases = [case([rng.randint(7, 8), few, 0], False, "train", "eval")]
         cases += [case([few, rng.randint(4, 5), rng.randint(10, 11), 0], True, "train")]
+        cases += [case([0, rng.randint(4, 6), few], True, "eval")]
         ### BEGIN HIDDEN CASES
-        cases += [case([0, rng.randint(4, 6), few], True, "eval", "train"), case([5, 4], True, "eval")]
+        cases += [case([0, few, rng.randint(4, 6)], True, "eval", "train"), case([5, 4], True, "eval")]
         ### END HIDDEN CASES
         return cases
 
@@ -74,22 +77,24 @@ class Validate(CallCheck, JudgedCalls):
         """A validation with a model of its own, in whose `.grad` something lies beforehand."""
         model = wrapped(call, rank.rank)
         watch_buffers(model)
-        trace = trace_passes(model)
+        trace, unmoved = trace_passes(model), Unmoved()
+        unmoved.inputs_of(model.module)
         model.train(call["train"])
         fill_gradients(model, left_in_grad(call, rank.rank, sum(each.numel() for each in trained(model))))
-        loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=collate)
+        loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=host_batch)
         shown = {
-            "value": described(validate(model, loader, loss_fn)),
+            "value": described(validate(model, loader, unmoved.loss_fn(loss_fn))),
             "train": model.training and model.module.training,
         }
         shown |= {"state": whole_state(model.module), "gradient": gradient_row(model)}
-        return {**shown, "trace": trace[:MOST]}
+        return {**shown, "trace": trace[:MOST], "unmoved": sorted(unmoved.names)}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """What was returned, the passes, and the model afterwards."""
         model = AwkwardTranslator(0, norm=case["norm"])
         state, gradient = numbers(len(whole_state(model))), numbers(len(gradient_row(model)))
         about = {"value": described_value(), "train": boolean(), "trace": trace_schema()}
+        about["unmoved"] = array(string(), most=len(NAMES))
         return {**about, "state": state, "gradient": gradient}
 
     def empty(self, case: dict, plan: dict) -> Collection[int]:
@@ -111,6 +116,7 @@ class Validate(CallCheck, JudgedCalls):
             return found
         model = AwkwardTranslator(case["seed"], norm=case["norm"]).eval()
         found = [finding("graph-built")] if any(entry["grads"] for entry in passes) else []
+        found += unmoved_mistakes(call)
         found += restored(call.plan["train"], call.of("train"))
         state, count = whole_state(model), len(gradient_row(model))
         left = [left_in_grad(case, rank, count) for rank in range(call.size)]

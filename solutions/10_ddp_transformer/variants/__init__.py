@@ -33,6 +33,8 @@ SOURCES = {
     "fixed port": "https://github.com/catalyst-team/catalyst/pull/716",
     "fixed address": "https://github.com/seba-1511/dist_tuto.pth/issues/1",
     "set_device": "https://github.com/NVIDIA/apex/issues/222",
+    "not moved": "https://github.com/asahi417/lmppl/pull/13",
+    "clipping": "https://github.com/huggingface/transformers/issues/1563",
     "one gpu": "https://github.com/clessig/atmorep/issues/77",
     "module prefix": "https://github.com/pytorch/pytorch/issues/3805",
     "prefix in the middle": "https://github.com/huggingface/transformers/pull/35698",

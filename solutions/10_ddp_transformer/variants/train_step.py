@@ -55,6 +55,33 @@ zero_grad() >>> zero_grad(set_to_none=False)
 == gathered < tokens_first
 dist.all_reduce(tokens) >>> parts = [torch.zeros_like(tokens) for _ in range(size)]\n    dist.all_gather(parts, tokens)
 model.train() >>> tokens = sum(parts)\n    model.train()
+== by_the_part_before
+    model.train()
+    optimizer.zero_grad()
+    loss, tokens = accumulate_gradients(model, micro_batches, loss_fn)
+    totals = torch.tensor([loss, tokens], dtype=torch.float64, device=next(model.parameters()).device)
+    dist.all_reduce(totals)
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            parameter.grad *= dist.get_world_size() / totals[1].item()
+    optimizer.step()
+    return (totals[0] / totals[1]).item()
+== inputs_moved_by_the_wrapper < tokens_first
+model(src.to(device), tgt_in.to(device)) >>> model(src, tgt_in)
+== clipped: wrong-weights, clipping < by_the_part_before
+optimizer.step() >>> torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    optimizer.step()
+== clipped_before_it_is_scaled: wrong-weights, clipping < by_the_part_before
+loss, tokens = accumulate_gradients(model, micro_batches, loss_fn) >>> loss, tokens = accumulate_gradients(model, micro_batches, loss_fn)\n    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+== stays_on_the_cpu: not-on-device, not moved < tokens_first
+loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model(src, tgt_in), tgt_out)
+== not_scaled: sum-not-mean, normalisation < by_the_part_before
+-    for parameter in model.parameters():
+-        if parameter.grad is not None:
+-            parameter.grad *= dist.get_world_size() / totals[1].item()
+== scaled_by_its_own_tokens: models-differ, tokens of all ranks < by_the_part_before
+totals[1].item() >>> tokens
+== divided_by_all_tokens_only: world-size-lost, tokens of all ranks < by_the_part_before
+dist.get_world_size() / totals[1].item() >>> 1 / totals[1].item()
 == ten_allreduces_for_one: synchronised-every-micro-batch, no_sync < tokens_first
  if last else model.no_sync() >>>
 == no_sync_around_backward_only: no-sync-around-backward-only, backward only < tokens_first
@@ -126,8 +153,10 @@ total / tokens >>> total / size
 dist.all_reduce(tokens) >>> dist.all_reduce(tokens)\n    places = torch.tensor(sum(out.numel() for _, _, out in micro_batches), device=device)
 model.train() >>> dist.all_reduce(places)\n    model.train()
 total / tokens >>> total / places
-== last_loss: wrong-value, normalisation < tokens_first
+== last_loss: last-loss-only, normalisation < tokens_first
 total += >>> total =
+== multiplied_by_the_tokens: wrong-value, normalisation < tokens_first
+total / tokens >>> total * tokens
 == tensor_returned: not-a-float, normalisation < tokens_first
 (total / tokens).item() >>> total / tokens
 == nothing_returned: no-number, normalisation < tokens_first

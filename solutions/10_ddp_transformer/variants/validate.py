@@ -87,6 +87,8 @@ no_grad >>> enable_grad
 loss += >>> loss = loss +
 == gradients_cleared: model-changed, docs < in_two_reductions
 model.eval() >>> model.eval()\n    model.zero_grad()
+== stays_on_the_cpu: not-on-device, not moved < in_two_reductions
+loss_fn(model.module(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model.module(src, tgt_in), tgt_out)
 == tensor_returned: not-a-float, normalisation < in_two_reductions
 float(loss / tokens) >>> loss / tokens
 """
