@@ -9,8 +9,10 @@ whose end is when the rank has waited for it. DistributedDataParallel reduces in
 from __future__ import annotations
 
 import concurrent.futures
+import platform
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -22,6 +24,7 @@ from torch._C._distributed_c10d import PythonCallbackWork
 
 from course.watch.recorder import unwatched
 
+MACHINE = zlib.crc32(platform.node().encode())  # a number for it; its ranks share a clock
 # AllReduce(reduce, group, tensors): reduce(tensors) is the real one, which returns a handle, as this does.
 AllReduce = Callable[[Callable[[list[torch.Tensor]], Any], Any, list[torch.Tensor]], Any]
 
@@ -41,10 +44,10 @@ def slow_all_reduce(latency: float, bandwidth: float) -> Iterator[None]:
     def all_reduce(reduce: Callable, group: Any, tensors: list[torch.Tensor]) -> Any:
         nonlocal last
         size, count = group.size(), sum(tensor.nbytes for tensor in tensors)
-        # Nobody's clock is compared with another's: a small one tells when the last rank has come.
-        joined = unwatched(real)(group, [torch.zeros(1, device=tensors[0].device)])
         seconds = 2 * (size - 1) * (latency + count / size / bandwidth)
-        last = Transfer(joined, reduce(tensors), tensors, seconds, last)
+        called = torch.tensor([time.monotonic(), MACHINE, -MACHINE], dtype=torch.float64, device=tensors[0].device)
+        joined = unwatched(real)(group, [called], dist.ReduceOp.MAX)
+        last = Transfer(called, joined, reduce(tensors), tensors, seconds, last)
         return last.handle
 
     with replaced(all_reduce) as real:
@@ -84,15 +87,22 @@ class Handle(PythonCallbackWork):
 class Transfer:
     """An all-reduce on its way. handle: what the rank waits for.
 
-    joined, real: handles of one that is complete when all ranks have come, and of the real one. seconds: how long it
+    called: is to become the latest time of a rank's call, the largest number of a machine, and minus the smallest one.
+    joined, real: the handles that say when it has, and when the real all-reduce is complete. seconds: how long it
     takes. previous: the transfer that the line carries before it.
     """
 
     def __init__(
-        self, joined: Any, real: Any, tensors: list[torch.Tensor], seconds: float, previous: Transfer | None
+        self,
+        called: torch.Tensor,
+        joined: Any,
+        real: Any,
+        tensors: list[torch.Tensor],
+        seconds: float,
+        previous: Transfer | None,
     ) -> None:
-        self.joined, self.real, self.tensors, self.seconds = joined, real, tensors, seconds
-        self.called, self.free = time.monotonic(), 0.0  # free: when the line is free again
+        self.called, self.joined, self.real, self.tensors, self.seconds = called, joined, real, tensors, seconds
+        self.free = 0.0  # when the line is free again
         self.through = threading.Event()
         self.outcome = concurrent.futures.Future()
         self.handle = Handle(self.outcome.result, self.outcome.done)
@@ -106,9 +116,11 @@ class Transfer:
             previous.through.wait()
             self.free = previous.free
         try:
-            late = not self.joined.is_completed()
             self.joined.wait()
-            self.free = max(time.monotonic() if late else self.called, self.free) + self.seconds
+            called, largest, smallest = self.called.tolist()
+            if largest != -smallest:  # several machines, each with its own clock
+                called = time.monotonic()
+            self.free = max(called, self.free) + self.seconds
             self.real.wait()
             if self.tensors[0].is_cuda:  # there, waiting only puts in order what this very thread does
                 torch.cuda.synchronize(self.tensors[0].device)

@@ -101,6 +101,32 @@ def test_an_all_reduce_begins_when_the_last_rank_calls_it(world):
     assert min(end for _, end in results) >= results[1][0] + cost(3)
 
 
+def test_clocks_of_several_machines_are_not_compared(world):
+    apart = cell(
+        SIMULATED
+        + f"""
+    from types import SimpleNamespace
+    from course.simulated import all_reduce
+
+    TOTAL = torch.full(({COUNT},), 3.0)
+
+    def reduce(x):
+        dist.all_reduce(x)
+        return x
+
+    def f():
+        rank, kept = dist.get_rank(), (all_reduce.MACHINE, all_reduce.time)
+        all_reduce.MACHINE = rank
+        all_reduce.time = SimpleNamespace(monotonic=lambda: time.monotonic() + 1000 * rank, sleep=time.sleep)
+        try:
+            return timed(reduce)
+        finally:
+            all_reduce.MACHINE, all_reduce.time = kept
+    """
+    )
+    assert takes(world.run(call, apart, init="torch", size=2), cost(2))
+
+
 def test_one_rank_alone_waits_for_nobody(world):
     alone = cell(
         SIMULATED
@@ -183,13 +209,10 @@ def test_torchs_own_data_parallel_reduces_on_it_with_torchs_own_hook(world):
 
 def test_a_transfer_that_fails_raises_where_it_is_waited_for():
     class Broken:
-        def is_completed(self) -> bool:
-            return True
-
         def wait(self) -> None:
             raise RuntimeError("connection closed by peer")
 
-    handle = Transfer(Broken(), Broken(), [torch.ones(1)], 0.0, None).handle
+    handle = Transfer(torch.zeros(3), Broken(), Broken(), [torch.ones(1)], 0.0, None).handle
     with pytest.raises(RuntimeError, match="closed by peer"):
         handle.wait()
 

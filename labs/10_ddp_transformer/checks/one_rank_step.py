@@ -24,13 +24,11 @@ from course.models.sentences import PAD, collate, loss_fn
 from .common import SteepTranslator, fill_gradients, host_batch, left_in_grad, trained
 from .on_host import NAMES, Unmoved
 from .steps import LRS, draw_step, expected_step, parameter_mistakes, unmoved_mistakes
+from .steps import finding as of_steps
 
 MOST = 20  # forward passes that a probe tells
 
 finding = Findings("""
-loss-after-step 0.5
-The function returns {actual:.6g}, the loss after the step. Expected is the loss before it: {expected:.6g}.
-
 loss-not-divided 0.5
 The function returns {actual:.6g}, the sum of the losses of {count} tokens. Expected is their mean: {expected:.6g}.
 
@@ -104,7 +102,7 @@ class OneRankStep(CallCheck, JudgedCalls):
         candidates |= {"loss-per-sentence": part.total / sentences, "loss-after-step": expected.after}
 
         def made(key: str, **seen: Any) -> Finding:
-            return finding(key, count=part.count, places=part.places, **seen)
+            return (finding if key in finding.known else of_steps)(key, count=part.count, places=part.places, **seen)
 
         found += parameter_mistakes(call, expected, case["lr"])
         return found + on_all(call.of("result"), part.total / part.count, candidates, made, tolerance=TOLERANCE)

@@ -21,6 +21,9 @@ from course.models.sentences import collate
 from .common import SteepTranslator, left_in_grad, token_loss, trained
 
 finding = Findings("""
+loss-after-step 0.5
+The function returns {actual:.6g}, the loss after the step. Expected is the loss before it: {expected:.6g}.
+
 not-on-device 0.5
 `{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
 this raises an error.

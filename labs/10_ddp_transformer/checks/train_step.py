@@ -24,11 +24,9 @@ from .common import SteepTranslator, fill_gradients, host_batch, left_in_grad, t
 from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
 from .on_host import NAMES, Unmoved
 from .steps import LRS, draw_step, expected_step, parameter_mistakes, unmoved_mistakes
+from .steps import finding as of_steps
 
 finding = Findings("""
-loss-after-step 0.5
-The loss that is returned is the one after the step: {actual:.6g}. Expected is the one before it: {expected:.6g}.
-
 last-loss-only 0.5
 The function returns {actual:.6g}: only the losses of the last micro-batches are in it, divided by all tokens. Expected
 is {expected:.6g}.
@@ -109,7 +107,11 @@ class TrainStep(CallCheck, JudgedCalls):
         parts, count = expected.parts, len(call.plan["batches"][0])
         last = sum(part.total for part in parts[count - 1 :: count]) / sum(part.count for part in parts)
         known = {"loss-after-step": expected.after, "last-loss-only": last}
-        how = {"candidates": known, "make": finding, "logs": call.events}
+
+        def made(key: str, **seen: Any) -> Finding:
+            return (finding if key in finding.known else of_steps)(key, **seen)
+
+        how = {"candidates": known, "make": made, "logs": call.events}
         return found + mean_on_all(call.of("result"), parts, "tokens", **how)
 
 

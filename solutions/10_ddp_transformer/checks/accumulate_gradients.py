@@ -35,13 +35,10 @@ divide by is known only when all ranks' tokens are.
 average-undone 1
 The gradient is {size} times as large as the average over {size} ranks, which DistributedDataParallel leaves.
 
-one-micro-batch-only 1
-Only number {which} of {count} micro-batches is in the gradient. What happens to `.grad` between two of them?
-
 wrong-sum 1.5
 The gradient is not the average over the ranks of the gradient of their summed losses. {seen}
 
-no-gradient 2
+nothing-in-grad 2
 After the call there is no gradient.
 
 not-a-pair 1
@@ -50,7 +47,7 @@ The function returns what is of type {kind}. Expected are two numbers: the summe
 wrong-loss 0.5
 Rank {rank} returns {actual} as its loss. Expected is the sum over its {count} micro-batches: {expected:.6g}.
 
-last-loss-only 0.5
+last-loss-returned 0.5
 Rank {rank} returns the loss of its last micro-batch only: {actual}. The sum over {count} of them is {expected:.6g}.
 
 mean-for-sum 0.5
@@ -73,7 +70,7 @@ class AccumulateGradients(CallCheck, JudgedCalls):
     """When gradients are synchronised, what they are then, and the two numbers that are returned."""
 
     todo, points, needs, deadline = "accumulate_gradients", 2, "torch", 8.0
-    prices = MappingProxyType({"all-at-once": 1, "not-train-mode": 0.5})
+    prices = MappingProxyType({"all-at-once": 1, "one-micro-batch-only": 1, "not-train-mode": 0.5})
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Several ranks, and one; ten micro-batches, and a single one; BatchNorm."""
@@ -146,7 +143,7 @@ def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding 
     size, count = call.size, len(parts) // call.size
     rows = [one_process.row_of(row) for row in call.of("gradient")]
     if any(bool((row == 0).all()) for row in rows):
-        return [finding("no-gradient")]
+        return [finding("nothing-in-grad")]
     shares = [one_process.weights_of(row * size, [part.gradient for part in parts]) for row in rows]
     if any(share is None for share in shares):
         seen = "It is no sum of the micro-batches' gradients at these parameters, however each is weighted."
@@ -169,7 +166,11 @@ def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding 
     about = {"size": size, "count": count, "which": used.index(True) % count + 1 if True in used else 0, "seen": seen}
     if off > EXACT and one_process.alike(shares, one):
         return [finding("wrong-sum", seen=f"It is off by {off:.1g}, relative to its largest number.")]
-    return [diagnose("gradient", shares, one, known, lambda key: finding(key, **about), "wrong-sum", one_process.alike)]
+
+    def made(key: str) -> Finding:
+        return (finding if key in finding.known else one_process.finding)(key, **about)
+
+    return [diagnose("gradient", shares, one, known, made, "wrong-sum", one_process.alike)]
 
 
 def one_of_each(shares: Sequence[torch.Tensor]) -> bool:
@@ -187,7 +188,7 @@ def totals_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Findi
     sums, counts = ([sum(getattr(part, name) for part in each) for each in own] for name in ("total", "count"))
     found: list[Finding | Diagnosis] = []
     of_losses = {
-        "last-loss-only": [each[-1].total for each in own],
+        "last-loss-returned": [each[-1].total for each in own],
         "mean-for-sum": [total / count for total, count in zip(sums, counts, strict=True)],
         "mean-for-sum/micro-batches": [total / len(each) for total, each in zip(sums, own, strict=True)],
         "loss-of-all-ranks": [sum(sums)] * call.size,

@@ -69,7 +69,7 @@ part.backward() >>> (part / len(micro_batches)).backward()
 part.backward() >>> (part * dist.get_world_size()).backward()
 == zeroed_for_each: one-micro-batch-only, not by accumulation < last_one_outside
 last = >>> model.zero_grad()\n        last =
-== zeroed_at_the_end: no-gradient, not by accumulation < last_one_outside
+== zeroed_at_the_end: nothing-in-grad, not by accumulation < last_one_outside
     return loss, >>>     model.zero_grad()\n    return loss,
 == clipped: wrong-sum, clipping < last_one_outside
     return loss, >>>     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    return loss,
@@ -77,7 +77,7 @@ last = >>> model.zero_grad()\n        last =
 loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model(src, tgt_in), tgt_out)
 == padding_counted: padding-in-tokens, tokens of all micro-batches < last_one_outside
 int((tgt_out != PAD).sum()) >>> tgt_out.numel()
-== last_loss: last-loss-only, normalisation < last_one_outside
+== last_loss: last-loss-returned, normalisation < last_one_outside
 loss += >>> loss =
 == mean_returned: mean-for-sum, normalisation < last_one_outside
 return loss, >>> return loss / tokens,
