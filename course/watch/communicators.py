@@ -173,9 +173,7 @@ class WatchedCommunicators:
         self.recorder, self.mpi = recorder, MPI
         self.ranks = Ranks(recorder, run)
         self.requests = WatchedRequests(recorder, self.ranks.arrived)
-        self.classes: dict[type, type] = {}
-        for name in CLASSES:
-            self.over(getattr(MPI, name))
+        self.classes: dict[type, type] = {}  # made when they are needed: each has a hundred methods
 
     def of(self, communicator: Any) -> Any:
         """The same communicator, watched."""
@@ -239,6 +237,6 @@ class WatchedCommunicators:
 
         def make(*args: Any, **kwargs: Any) -> Any:
             made = plain(*args, **kwargs)
-            return self.of(made) if type(made) in self.classes and not hasattr(made, "watched_over") else made
+            return self.of(made) if isinstance(made, self.mpi.Comm) and not hasattr(made, "watched_over") else made
 
         return self.recorder.wrap("mpi4py", operation, make, about)

@@ -6,6 +6,7 @@ that hangs or was killed. Checks count them; `course.figures.ranks.timeline` dra
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -111,6 +112,7 @@ class DamagedLog(Exception):
     """The log of a rank's communication is not what a `Recorder` writes."""
 
 
+@functools.cache
 def kind_of(operation: str) -> str:
     """Canonical name of `operation`, e.g. ``allreduce`` for ``Iallreduce``, ``all_reduce`` or ``allreduce_async_``."""
     name = operation.removeprefix("Win.").lower().lstrip("_")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from course.watch.communicators import WatchedCommunicators
+from course.watch.communicators import CLASSES, WatchedCommunicators
 from course.watch.horovod_calls import watch_horovod
 from course.watch.recorder import Recorder
 from course.watch.torch_calls import WatchedTorch
@@ -63,7 +63,7 @@ def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int)
 
     windows = watched_windows(recorder, communicators.ranks, communicators.requests)
     classes = {**communicators.requests.names, "Win": windows}
-    pickled = {watched.plain for watched in [*classes.values(), *communicators.classes.values()]}
+    pickled = [getattr(MPI, name) for name in (*CLASSES, *classes)]
     copyreg.dispatch_table.update(dict.fromkeys(pickled, partial(reduced, MPI.COMM_WORLD)))
     put(MPI, "COMM_WORLD", communicators.of(MPI.COMM_WORLD))
     for name, watched in classes.items():
