@@ -58,7 +58,7 @@ check = Checker("checks", world)
 # %%
 def encoded() -> tuple:
     """The sentences, the tokenizer, and training pairs and held-out pairs as ids."""
-    sentences = sentence_pairs(8000)
+    sentences = sentence_pairs(7000)
     texts = (text for pair in sentences.train for text in pair)
     tokenizer = train_tokenizer(texts, vocabulary=2000)
     sets = (sentences.train, sentences.held_out)
@@ -721,8 +721,8 @@ from course.models.noted_losses import noting
 
 
 def short(pairs: list) -> list[int]:
-    """Numbers of the pairs that have at most 12 tokens on either side."""
-    return [number for number, pair in enumerate(pairs) if pair_length(pair) <= 12]
+    """Numbers of the pairs that have at most 8 tokens on either side, with EOS."""
+    return [number for number, pair in enumerate(pairs) if pair_length(pair) <= 8]
 
 
 def training(pairs, held_out, vocabulary, epochs, checkpoint, notes=None) -> dict:
@@ -730,7 +730,7 @@ def training(pairs, held_out, vocabulary, epochs, checkpoint, notes=None) -> dic
     device = setup()
     rank, size = dist.get_rank(), dist.get_world_size()
     model = parallelize(build_model(vocabulary, seed=rank, layers=1), device)
-    optimizer = build_optimizer(model, lr=6e-3)
+    optimizer = build_optimizer(model)
     loader = make_loader(pairs, batch_size=8, seed=1)
     test = DataLoader(held_out[rank::size], batch_size=16, collate_fn=collate)
     before = validate(model, test, loss_fn)
@@ -746,7 +746,7 @@ def by_epoch(losses: list[float], epochs: int, seconds: float) -> list[dict]:
     return [{"epoch": epoch, "loss": loss, **each} for epoch, loss in enumerate(means)]
 
 
-EPOCHS = 3
+EPOCHS = 4
 trained_on, unseen = [pairs[number] for number in short(pairs)], short(held_out)[:100]
 folder = tempfile.TemporaryDirectory()
 checkpoint, notes = f"{folder.name}/translator.pt", f"{folder.name}/losses"
@@ -802,7 +802,7 @@ from course.models.transformer import cross_attention
 if trained is None:
     print("Here comes a picture of your model's attention, once it has been trained.")
 else:
-    source, target = min(held_out, key=lambda pair: abs(len(pair[0]) - 9))
+    source, target = min(held_out, key=lambda pair: abs(len(pair[0]) - 7))
     src, tgt_in, tgt_out = collate([(source, target)])
     attention = cross_attention(trained, src, tgt_in)[0]
     words = [tokenizer.pieces(ids[0].tolist()) for ids in (src, tgt_out)]
@@ -830,7 +830,7 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 # %% [markdown]
 # ## A kill, and a resume
 #
-# Three epochs with 240 sentences. Then the same training again, but in the middle of the second epoch the last rank
+# Three epochs with 160 sentences. Then the same training again, but in the middle of the second epoch the last rank
 # kills itself (`kill -9`): it has no chance to clean up, and its partners wait in vain until the world ends them and
 # starts four new ranks. Then the very same call once more.
 
@@ -857,7 +857,7 @@ def killing(loss_fn, kill_at: int):
 
 
 def short_training(pairs, vocabulary, checkpoint, notes, kill_at=0) -> int:
-    """Three epochs of six steps. The last rank dies at its `kill_at`-th micro-batch."""
+    """Three epochs of four steps; the last rank dies at its `kill_at`-th batch."""
     device = setup()
     rank, size = dist.get_rank(), dist.get_world_size()
     model = parallelize(build_model(vocabulary, seed=0, layers=1), device)
@@ -876,11 +876,11 @@ def weights_in(path: str) -> torch.Tensor:
 
 with needs(*TEN):
     for size in (2, 4):
-        given = (trained_on[:240], len(tokenizer))
+        given = (trained_on[:160], len(tokenizer))
         whole, killed = f"{folder.name}/whole-{size}", f"{folder.name}/killed-{size}"
         files = [f"{folder.name}/losses-{size}-{name}" for name in "abc"]
         [steps, *_] = world.run(short_training, *given, whole, files[0], size=size)
-        attempt = world.attempt(short_training, *given, killed, files[1], 19, size=size)
+        attempt = world.attempt(short_training, *given, killed, files[1], 13, size=size)
         last = attempt.ranks[-1].sentence(source=False)
         [again, *_] = world.run(short_training, *given, killed, files[2], size=size)
         differ = float((weights_in(whole) - weights_in(killed)).abs().max())
@@ -888,7 +888,7 @@ with needs(*TEN):
         print(f"  undisturbed {steps} steps; after the kill, {again} steps more")
         print(f"  weights at the end differ by at most {differ:.1e}")
     print("Files:", *sorted(path.name for path in Path(folder.name).glob("killed-*")))
-    display(kill_and_resume_picture(*[noted_losses(file, 2) for file in files], 6))
+    display(kill_and_resume_picture(*[noted_losses(file, 2) for file in files], 4))
 
 # %% [markdown]
 # The steps after the last checkpoint are lost, and made once more, with the same losses. So the number of steps between
