@@ -46,7 +46,26 @@ def double(x):
             pass
     return 1
 """,
-        scores={"double": (0.0, "bad-result")},  # one of the files is the record of what it communicated
+        scores={"double": NO_DOUBLE},
+    ),
+    Attack(
+        "overwrites-its-record",
+        "Writes over the record of what its rank communicated.",
+        REPLY
+        + """
+import glob
+
+def double(x):
+    for path in glob.glob("/proc/self/fd/*"):
+        try:
+            if "/run-" in os.readlink(path):
+                with open(path, "r+b", buffering=0) as record:
+                    record.write(lines())
+        except OSError:
+            pass
+    return 1
+""",
+        scores={"double": (0.0, "bad-result")},
     ),
     Attack(
         "steals-the-channel",

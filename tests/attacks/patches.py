@@ -74,9 +74,9 @@ ATTACKS = (
         def total(comm, x):
             import mpi4py.MPI as MPI
             import torch.distributed as dist
-            from course.watch import communicators, events, functions, patches
+            from course.watch import communicators, events, patches, recorder, requests, torch_calls
 
-            for module in (communicators, events, functions, patches):
+            for module in (communicators, events, patches, recorder, requests, torch_calls):
                 for name in list(vars(module)):
                     if callable(getattr(module, name)) and not name.startswith("_"):
                         setattr(module, name, lambda *args, **kwargs: None)
