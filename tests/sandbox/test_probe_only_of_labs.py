@@ -22,7 +22,7 @@ from course.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 # What differs from run to run. "returned" is the file that a rank finds on its return: a wrong answer may not wait.
-TIMES = {"seconds", "start", "end", "elapsed", "returned"}
+TIMES = {"seconds", "start", "waited", "end", "elapsed", "returned"}
 RACING = {"not_waited_for"}  # wrong answers that read what may not be there yet: what they return differs, too
 VERDICT_SIDE = {
     *("autograde/build.py", "autograde/contract/findings.py", "autograde/contract/schema.py"),

@@ -173,14 +173,15 @@ def test_a_call_that_raises_is_marked_and_the_next_ones_are_recorded(world):
     assert seen(world.events[0], "op", "failed") == [("Bcast", True), ("barrier", False)]
 
 
-def test_events_of_a_rank_that_hangs_or_died_are_there(world):
+@pytest.mark.parametrize("end", ["os._exit(1)", "os.kill(os.getpid(), 9)"])
+def test_events_of_a_rank_that_hangs_or_died_are_there(world, end):
     dies = cell(
-        """
+        f"""
         import os
         def f(comm):
             comm.allreduce(1)
             if comm.rank == 1:
-                os._exit(1)
+                {end}
             comm.barrier()
         """
     )
