@@ -126,7 +126,7 @@ class Ranks:
 
         def about_collective(args: tuple, kwargs: dict) -> Said:
             given = bound(names, args[1:], kwargs)
-            number, members = self.members(args[0])
+            number, members = getattr(args[0], "lockstep_members", None) or self.members(args[0])
             root = self.peer(members, given.get("root", 0)) if rooted else None
             if not reduces:
                 return said(root, None, None, None, number, payload_of(given))

@@ -128,16 +128,16 @@ class Recorder:
 
     def start(self, library: str, operation: str, what: Said) -> int:
         """Log that a call begins. Returns its number, or -1 beyond the limit, and in a process that the rank forked."""
-        key = (operation, self.calling_line(), what.about)
-        values = what.values
+        about, values, _ = what
+        key = (operation, self.calling_line(), about)
         with self.writing:
             if self.count >= LIMIT or self.full:
                 return -1
             known = self.calls.get(key)
             if known is None:
                 known = self.calls[key] = len(self.calls)
-                about = (library, *key[:2], *what.about)
-                self.write(b'["call", %s]\n' % json.dumps(dict(zip(NAMES, about, strict=True))).encode())
+                described = dict(zip(NAMES, (library, *key[:2], *about), strict=True))
+                self.write(b'["call", %s]\n' % json.dumps(described).encode())
             written = b", " + numbers_text(values) if values else b""
             self.write(b'["start", %d, %.7f%s]\n' % (known, perf_counter() - self.began, written))
             self.count += 1
@@ -178,7 +178,10 @@ class Recorder:
                 return function(*args, **kwargs)
             inside.call = True
             try:
-                what = known_of(about, args, kwargs)
+                try:
+                    what = about(args, kwargs)
+                except Exception:  # arguments that are wrong are the call's matter
+                    what = SILENT
                 number = self.start(library, operation, what)
                 try:
                     result = function(*args, **kwargs)
@@ -187,7 +190,7 @@ class Recorder:
                     raise
                 watched = later(result, number, what) if later else None
                 if watched is None:
-                    self.end(number, told(what, result) if what.finished else None)
+                    self.end(number, told(what, result) if what[2] else None)
                     return result
             finally:
                 inside.call = False
@@ -224,6 +227,8 @@ def known_of(about: Callable, args: tuple, kwargs: dict) -> Said:
 
 def numbers_text(values: list[float | None]) -> bytes:
     """A list of numbers as JSON, five times as fast as by the library."""
+    if len(values) == 1 and values[0] is not None:
+        return b"[%a]" % values[0]
     return f"[{', '.join(['null' if value is None else repr(value) for value in values])}]".encode()
 
 
