@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from autograde.contract.check import LARGEST
 from autograde.contract.trouble import MESSAGES
-from course.watch.events import BY_KIND, LIMIT, PREFIX, WINDOW
+from course.watch.events import BY_KIND, PREFIX, WINDOW
+from course.watch.log import LIMIT
 from course.watch.payload import FEW
 from course.world.report import ORDER, REFINED
 

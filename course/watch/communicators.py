@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from course.watch.events import kind_of
@@ -109,56 +110,76 @@ class Ranks:
 
     def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
         """A function that says what a call of a method says. names: of its arguments."""
-        buffers, vector = operation[0].isupper(), operation.removesuffix("_init").endswith("v")
-        kind, in_place = kind_of(operation), self.mpi.IN_PLACE
-        reduces = "op" in names
-        rooted = kind in {"broadcast", "gather", "scatter", "reduce"}
-        place = names.index("status") + 1 if "status" in names else None
-        at_once = operation[0] not in "Ii" and not operation.endswith("_init")
+        if "dest" in names or "source" in names:
+            return self.about_message(operation, names)
+        return self.about_collective(operation, names)
 
-        def payload_of(given: dict) -> Payload:
-            sent = given.get("payload")
-            if sent is in_place:  # what is in the receive buffer
-                sent = given.get("out")
-            if "payload" not in names:
-                return EMPTY
-            return describe_buffer(sent, vector) if buffers else describe(sent)
+    def about_collective(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
+        """See `about`. Reads arguments by their places, as it is called where microseconds count."""
+        payload_at, out_at, op_at, root_at = (place(names, name) for name in ("payload", "out", "op", "root"))
+        missing = tuple({"op": self.mpi.SUM, "root": 0}.get(name) for name in names)
+        describing, in_place = describes(operation), self.mpi.IN_PLACE
+        rooted = kind_of(operation) in {"broadcast", "gather", "scatter", "reduce"}
 
-        def about_collective(args: tuple, kwargs: dict) -> Said:
-            given = bound(names, args[1:], kwargs)
+        def about(args: tuple, kwargs: dict) -> Said:
+            if kwargs:
+                given = bound(names, args[1:], kwargs)
+                args = (args[0], *(given.get(name, default) for name, default in zip(names, missing, strict=True)))
+            else:
+                args += missing[len(args) - 1 :]
             number, members = getattr(args[0], "lockstep_members", None) or self.members(args[0])
-            root = self.peer(members, given.get("root", 0)) if rooted else None
-            if not reduces:
-                return said(root, None, None, None, number, payload_of(given))
-            out = given.get("out")
+            root = self.peer(members, args[root_at] if root_at else 0) if rooted else None
+            sent, out = args[payload_at] if payload_at else None, args[out_at] if out_at else None
+            if sent is in_place:  # what is in the receive buffer
+                sent = out
+            size, dtype, values = describing(sent) if payload_at else EMPTY
+            if not op_at:
+                return (root, None, None, None, number, size, dtype), values, None
 
             def finished(result: Any) -> dict:
-                came = describe_buffer(out, vector) if buffers else describe(result)
-                return {"results": came.values}
+                return {"results": describing(out if out_at else result).values}
 
-            name = self.reduction(given.get("op", self.mpi.SUM))
-            return said(root, None, None, name, number, payload_of(given), finished)
+            reduction = self.reduction(args[op_at])
+            return (root, None, None, reduction, number, size, dtype), values, finished
 
-        def about_message(args: tuple, kwargs: dict) -> Said:
+        return about
+
+    def about_message(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
+        """See `about`."""
+        status_at, describing = place(names, "status"), describes(operation)
+        sends, receives = "dest" in names, "source" in names and kind_of(operation) != "probe"
+        at_once = operation[0] not in "Ii" and not operation.endswith("_init")
+
+        def about(args: tuple, kwargs: dict) -> Said:
             given = bound(names, args[1:], kwargs)
             number, members = self.members(args[0])
             dest, source = self.peer(members, given.get("dest")), self.peer(members, given.get("source", -1))
-            sends, receives = "dest" in names, "source" in names
             tag = given.get("tag", 0 if sends else -1)
             tag = tag if tag >= 0 else None
             status = given.get("status")
-            if place and status is None and len(args) <= place:
+            if status_at and status is None and len(args) <= status_at:
                 status = kwargs["status"] = self.mpi.Status()
 
             def finished(result: Any) -> dict:
-                arrived = status if at_once else result
-                return self.arrived(members, arrived, "source" if sends else "peer")
+                return self.arrived(members, status if at_once else result, "source" if sends else "peer")
 
-            finish = finished if receives and kind != "probe" else None
+            payload = describing(given.get("payload")) if "payload" in names else EMPTY
             peers = (dest, source) if sends else (source, None)
-            return said(*peers, tag, None, number, payload_of(given), finish)
+            return said(*peers, tag, None, number, payload, finished if receives else None)
 
-        return about_message if "dest" in names or "source" in names else about_collective
+        return about
+
+
+def place(names: tuple[str, ...], name: str) -> int:
+    """The place of an argument, counted from the communicator's, which is 0: there is none."""
+    return names.index(name) + 1 if name in names else 0
+
+
+def describes(operation: str) -> Callable[[Any], Payload]:
+    """The function that describes what a method sends. Those with a capital take buffers."""
+    if operation[0].islower():
+        return describe
+    return partial(describe_buffer, vector=operation.removesuffix("_init").endswith("v"))
 
 
 class WatchedCommunicators:

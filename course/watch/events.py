@@ -1,7 +1,7 @@
 """What the watch saw of a rank: each call of mpi4py, torch.distributed and Horovod as one `Event`.
 
-A `course.watch.recorder.Recorder` writes them to a file as they happen, so the world can read them even from a rank
-that hangs or was killed. Checks count them; `course.figures.ranks.timeline` draws them.
+A `course.watch.recorder.Recorder` notes them in a `course.watch.log` as they happen, so the world can read them even
+from a rank that hangs or was killed. Checks count them; `course.figures.ranks.timeline` draws them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import json
 import os
-import struct
+from math import isfinite, isnan
 from typing import Any, TypedDict
+
+from course.watch.log import TEXT, Slot, read, unpacked
 
 # Operations by their canonical name, each without what tells its variants apart, see `kind_of`.
 BY_KIND = {
@@ -46,8 +48,7 @@ SUFFIXES = (
 )
 
 PREFIX = {"mpi4py": "comm", "torch": "dist", "horovod": "hvd"}
-LIMIT = 10_000  # events of one rank in one run; later calls are counted, not recorded
-USED = struct.Struct("<Q")  # what a log begins with: how many bytes of it have been written
+STATES = ("", "called", "under way", "awaited", "done")
 
 
 class Call(TypedDict):
@@ -130,44 +131,36 @@ def in_cell(filename: str) -> bool:
     return filename.startswith(("<cell ", "<ipython-input")) or f"{os.sep}ipykernel_" in filename
 
 
-def log_size(path: str) -> int:
-    """How much has been written to a log; -1 if there is none yet."""
-    try:
-        with open(path, "rb") as file:
-            return USED.unpack(file.read(USED.size))[0]
-    except (FileNotFoundError, struct.error):
-        return -1
-
-
 def read_log(path: str) -> list[Event]:
     """The events of a log, in the order of the calls; a missing file has none.
 
     Raises DamagedLog for a file that no `Recorder` wrote.
     """
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        return []
-    used = USED.unpack_from(data)[0] if len(data) >= USED.size else 0
+    slots, lines = read(path)
     reader = Reader()
-    for line in data[USED.size : used].splitlines():
+    for line in lines:
         try:
             what, *rest = json.loads(line)
             getattr(reader, f"_{what}")(*rest)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
-            shown = line[:80].decode(errors="replace")
-            raise DamagedLog(f"The record of what a rank communicates was written by something else: {shown}") from None
-    return reader.events
+            raise DamagedLog(f"{FOREIGN}: {line[:80].decode(errors='replace')}") from None
+    try:
+        return [reader.event(number, slot) for number, slot in slots]
+    except (ArithmeticError, LookupError, ValueError) as error:
+        raise DamagedLog(f"{FOREIGN}: {error}") from None
+
+
+FOREIGN = "The record of what a rank communicates was written by something else"
 
 
 class Reader:
-    """Reads the lines of a log one by one. Its methods raise LookupError, TypeError or ValueError for a wrong one."""
+    """Reads the lines and the slots of a log. Its methods raise LookupError, TypeError or ValueError for wrong ones."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
         self.groups: list[list[int | None]] = []
         self.known: list[Description] = []
+        self.values: dict[int, list[float | None]] = {}
+        self.more: dict[int, dict[str, Any]] = {}
 
     def _group(self, members: list[int | None]) -> None:
         self.groups.append(members)
@@ -175,32 +168,30 @@ class Reader:
     def _call(self, known: Description) -> None:
         if known.keys() != Description.__annotations__.keys() or known["library"] not in PREFIX:
             raise ValueError("not a description")
+        group = known["group"]
+        if group is not None and not 0 <= group < len(self.groups):
+            raise ValueError("not a group")
         self.known.append(known)
 
-    def _start(self, number: int, start: float, values: list | None = None) -> None:
-        known: dict[str, Any] = {**self.known[index(number)]}
-        group = known.pop("group")
-        known |= {"kind": kind_of(known["op"]), "members": None if group is None else self.groups[index(group)]}
-        end = {"received": None, "results": None, "waited": start, "end": None, "failed": False, "state": "called"}
-        self.events.append({**known, "values": values, "start": start, **end})
+    def _values(self, number: int, values: list[float | None]) -> None:
+        self.values[number] = values
 
-    def _return(self, number: int) -> None:
-        self.events[index(number)] |= {"waited": None, "state": "under way"}
-
-    def _wait(self, number: int, at: float) -> None:
-        event = self.events[index(number)]
-        event |= {"waited": at if event["waited"] is None else event["waited"], "state": "awaited"}
-
-    def _end(self, number: int, at: float, more: dict | None = None) -> None:
-        more = more or {}
+    def _more(self, number: int, more: dict[str, Any]) -> None:
         if more.keys() - Event.__annotations__.keys():
             raise ValueError("not an event's")
-        known = {name: value for name, value in more.items() if value is not None}
-        self.events[index(number)] |= {**known, "end": at, "state": "done"}
+        self.more[number] = {name: value for name, value in more.items() if value is not None}
 
-
-def index(number: Any) -> int:
-    """A number as an index. Raises ValueError if it is negative, TypeError if it is none."""
-    if number < 0:
-        raise ValueError("negative")
-    return number
+    def event(self, number: int, slot: Slot) -> Event:
+        """The event of a slot."""
+        known: dict[str, Any] = {**self.known[slot.known]}
+        group, state = known.pop("group"), STATES[slot.state]
+        if not (isfinite(slot.start) and isfinite(slot.end) and (isnan(slot.waited) or isfinite(slot.waited))):
+            raise ValueError("not a time")
+        known |= {"kind": kind_of(known["op"]), "members": None if group is None else self.groups[group]}
+        values = self.values.get(number) if slot.value_kind == TEXT else unpacked(slot.value_kind, slot.value)
+        known |= {"values": values, "start": slot.start, "waited": None if isnan(slot.waited) else slot.waited}
+        known |= {"received": None, "results": None, "failed": False, "end": None, "state": state}
+        if state == "done":
+            more = self.more.get(number, {}) if slot.result_kind == TEXT else {}
+            known |= {"results": unpacked(slot.result_kind, slot.result), "end": slot.end, **more}
+        return known

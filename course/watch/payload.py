@@ -29,6 +29,8 @@ def describe(payload: Any) -> Payload:
 
     What cannot be described is None. Raises nothing: the call that it describes must go on as without a watch.
     """
+    if type(payload) is float and isfinite(payload):  # the most frequent
+        return Payload(8, "float", [payload])
     return quietly(described, payload)
 
 
@@ -49,8 +51,6 @@ def quietly(describing: Callable[..., Payload], *args: Any) -> Payload:
 def described(payload: Any) -> Payload:
     """See `describe`. Raises what the payload raises when it is asked about itself."""
     kind = type(payload)
-    if kind is float:
-        return Payload(8, "float", [payload if isfinite(payload) else None])
     if payload is None:
         return EMPTY
     if isinstance(payload, bool):

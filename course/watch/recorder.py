@@ -1,40 +1,38 @@
-"""Writes what one rank communicates to its log while it runs, in the form that `course.watch.events` reads.
+"""Notes what one rank communicates while it runs, in a `course.watch.log`.
 
-During a run, a `Recorder` sits between the student's code and the three libraries. The log is a file in shared memory:
-what is written to it survives the process, however that ends, and costs no call of the operating system.
+During a run, a `Recorder` sits between the student's code and the three libraries.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-import mmap
 import os
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
-from course.watch.events import LIMIT, PREFIX, USED, in_cell
+from course.watch.events import PREFIX, in_cell
+from course.watch.log import CLOSED, LIMIT, NONE, TEXT, Log, packed
 from course.watch.payload import NOTHING, Payload
 
-CHUNK = 2**16  # bytes by which a log grows
+
+class Inside(threading.local):
+    """Whether this thread is inside of a call that is recorded; autograd has threads of its own on a GPU."""
+
+    call = False
 
 
-class Said(NamedTuple):
-    """What a call's arguments say.
-
-    about: peer, source, tag, reduction, group, bytes, dtype, see `course.watch.events.Description`. values: see
-    `course.watch.events.Call`. finished: gives from the call's result, or the status of its request, what an `Event`
-    tells of its end.
-    """
-
-    about: tuple
-    values: list[float | None] | None
-    finished: Callable[[Any], dict] | None
+# What a call's arguments say: peer, source, tag, reduction, group, bytes and dtype, see
+# `course.watch.events.Description`; values, see `course.watch.events.Call`; and a function that gives from the call's
+# result, or the status of its request, what an `Event` tells of its end. A bare tuple, as one is made for each call.
+Said = tuple[tuple, list[float | None] | None, Callable[[Any], dict] | None]
 
 
 def said(
@@ -48,34 +46,7 @@ def said(
 ) -> Said:
     """What a call's arguments say, see `Said`."""
     about = (peer, source, tag, reduction, group, payload.bytes, payload.dtype)
-    return Said._make((about, payload.values, finished))
-
-
-class Log:
-    """A file that grows, mapped into memory. path: is overwritten. Raises OSError where there is no room for it."""
-
-    def __init__(self, path: str) -> None:
-        self.file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.posix_fallocate(self.file, 0, CHUNK)
-        self.memory = mmap.mmap(self.file, CHUNK)
-        self.used = USED.size
-        USED.pack_into(self.memory, 0, self.used)
-
-    def append(self, line: bytes) -> None:
-        """Write a line; it is there when this returns."""
-        end = self.used + len(line)
-        if end > len(self.memory):
-            size = -(-end // CHUNK) * CHUNK
-            os.posix_fallocate(self.file, 0, size)  # else a full disk would be a signal, and not an error
-            self.memory.resize(size)
-        self.memory[self.used : end] = line
-        self.used = end
-        USED.pack_into(self.memory, 0, end)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self.memory.close()
-        os.close(self.file)
+    return about, payload.values, finished
 
 
 class Recorder:
@@ -87,80 +58,93 @@ class Recorder:
 
     def __init__(self, log: str, zero: float) -> None:
         self.began = perf_counter() - (time.time() - zero)
-        self.count = 0
+        self.numbers = itertools.count()
         forked = weakref.WeakMethod(self.forked)
         os.register_at_fork(after_in_child=lambda: (method := forked()) and method())
         self.log = Log(log)
         self.full = False
-        self.writing = threading.Lock()
-        self.inside = threading.local()  # of a call: each thread has its own, as autograd's on a GPU
+        self.naming = threading.Lock()
+        self.inside = Inside()
         self.calls: dict[tuple, int] = {}
         self.groups: dict[tuple, int] = {}
         self.cells: dict[str, bool] = {}
 
     def close(self) -> None:
         """Close the log."""
-        with self.writing:
-            self.full = True
-            self.log.close()
+        self.full = True
+        self.log.close()
 
     def forked(self) -> None:
         """Record nothing in this process, which the rank forked, perhaps while another of its threads wrote."""
-        self.full, self.writing = True, threading.Lock()
+        self.full, self.naming, self.log.saying = True, threading.Lock(), threading.Lock()
 
     def group(self, members: Sequence[int | None]) -> int:
         """The number by which calls name these ranks."""
         members = tuple(members)
         number = self.groups.get(members)
-        if number is None:
-            with self.writing:
-                number = self.groups[members] = len(self.groups)
-                self.write(b'["group", %s]\n' % json.dumps(members).encode())
-        return number
+        return self.name(self.groups, members, "group", members) if number is None else number
 
-    def write(self, line: bytes) -> None:
-        """Append to the log. The caller holds the lock."""
+    def name(self, known: dict[tuple, int], key: tuple, what: str, said: Any) -> int:
+        """The number by which `known` has `key`, of which the log says `said` if it is new."""
+        with self.naming:
+            if key not in known:
+                self.say([what, said])
+                known[key] = len(known)
+            return known[key]
+
+    def say(self, line: list) -> None:
+        """Write a line to the log. Without room for it, nothing is recorded from then on."""
         if not self.full:
             try:
-                self.log.append(line)
-            except OSError:
+                self.log.say(json.dumps(line).encode())
+            except (OSError, *CLOSED):
                 self.full = True
 
     def start(self, library: str, operation: str, what: Said) -> int:
-        """Log that a call begins. Returns its number, or -1 beyond the limit, and in a process that the rank forked."""
+        """Log that a call begins. Returns its number, or -1 where it is not recorded: beyond the limit, without room,
+        in a process that the rank forked, and after the run."""
         about, values, _ = what
         key = (operation, self.calling_line(), about)
-        with self.writing:
-            if self.count >= LIMIT or self.full:
-                return -1
-            known = self.calls.get(key)
-            if known is None:
-                known = self.calls[key] = len(self.calls)
-                described = dict(zip(NAMES, (library, *key[:2], *about), strict=True))
-                self.write(b'["call", %s]\n' % json.dumps(described).encode())
-            written = b", " + numbers_text(values) if values else b""
-            self.write(b'["start", %d, %.7f%s]\n' % (known, perf_counter() - self.began, written))
-            self.count += 1
-            return self.count - 1
+        known = self.calls.get(key)
+        if known is None:
+            known = self.name(self.calls, key, "call", dict(zip(NAMES, (library, *key[:2], *about), strict=True)))
+        number = next(self.numbers)
+        if number >= LIMIT or self.full:
+            return -1
+        kind, value = packed(values) if values else (NONE, 0.0)
+        if kind == TEXT:
+            self.say(["values", number, values])
+        try:
+            self.log.begin(number, known, kind, value, perf_counter() - self.began)
+        except CLOSED:  # it was closed meanwhile
+            return -1
+        return number
 
     def end(self, number: int, more: dict[str, Any] | None = None) -> None:
         """Log that call `number` is complete. more: what an `Event` tells of its end."""
-        if number >= 0:
-            written = b", " + more_text(more) if more else b""
-            with self.writing:
-                self.write(b'["end", %d, %.7f%s]\n' % (number, perf_counter() - self.began, written))
+        if number < 0 or self.full:
+            return
+        kind, result = NONE, 0.0
+        if more:
+            kind, result = packed(more["results"]) if len(more) == 1 and "results" in more else (TEXT, 0.0)
+            if kind == TEXT:
+                self.say(["more", number, more])
+        try:
+            self.log.end(number, kind, result, perf_counter() - self.began)
+        except CLOSED:  # it was closed meanwhile
+            return
 
     def waits(self, number: int) -> None:
         """Log that the rank now waits for call `number`, which returned earlier."""
-        if number >= 0:
-            with self.writing:
-                self.write(b'["wait", %d, %.7f]\n' % (number, perf_counter() - self.began))
+        if number >= 0 and not self.full:
+            with suppress(*CLOSED):
+                self.log.wait(number, perf_counter() - self.began)
 
     def returned(self, number: int) -> None:
         """Log that call `number` returned while its operation goes on."""
-        if number >= 0:
-            with self.writing:
-                self.write(b'["return", %d]\n' % number)
+        if number >= 0 and not self.full:
+            with suppress(*CLOSED):
+                self.log.leave(number, perf_counter() - self.began)
 
     def wrap(
         self, library: str, operation: str, function: Callable, about: Callable, later: Callable | None = None
@@ -171,10 +155,10 @@ class Recorder:
         operation goes on after the call, later(result, number, said) returns a result whose completion is recorded;
         else None.
         """
-        inside = self.inside
+        inside, start, end = self.inside, self.start, self.end
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            if getattr(inside, "call", False):
+            if inside.call:
                 return function(*args, **kwargs)
             inside.call = True
             try:
@@ -182,15 +166,15 @@ class Recorder:
                     what = about(args, kwargs)
                 except Exception:  # arguments that are wrong are the call's matter
                     what = SILENT
-                number = self.start(library, operation, what)
+                number = start(library, operation, what)
                 try:
                     result = function(*args, **kwargs)
                 except BaseException:
-                    self.end(number, {"failed": True})
+                    end(number, {"failed": True})
                     raise
                 watched = later(result, number, what) if later else None
                 if watched is None:
-                    self.end(number, told(what, result) if what[2] else None)
+                    end(number, told(what, result) if what[2] and number >= 0 else None)
                     return result
             finally:
                 inside.call = False
@@ -201,7 +185,7 @@ class Recorder:
 
     def calling_line(self) -> int | None:
         """The line of the notebook cell that the current call comes from; None if it comes from no cell."""
-        frame, cells = sys._getframe(2), self.cells
+        frame, cells = sys._getframe(3), self.cells  # past `start` and who calls it for a library's call
         while frame is not None:
             name = frame.f_code.co_filename
             known = cells.get(name)
@@ -225,26 +209,13 @@ def known_of(about: Callable, args: tuple, kwargs: dict) -> Said:
         return SILENT
 
 
-def numbers_text(values: list[float | None]) -> bytes:
-    """A list of numbers as JSON, five times as fast as by the library."""
-    if len(values) == 1 and values[0] is not None:
-        return b"[%a]" % values[0]
-    return f"[{', '.join(['null' if value is None else repr(value) for value in values])}]".encode()
-
-
-def more_text(more: dict[str, Any]) -> bytes:
-    """What an event tells of its end, as JSON."""
-    if len(more) == 1 and (results := more.get("results")):  # of a reduction: the most frequent case
-        return b'{"results": %s}' % numbers_text(results)
-    return json.dumps(more).encode()
-
-
 def told(what: Said, result: Any) -> dict | None:
     """What an event tells of its end, from the result of the call, or the status of its request."""
-    if what.finished is None:
+    finished = what[2]
+    if finished is None:
         return None
     try:
-        return what.finished(result)
+        return finished(result)
     except Exception:
         return None
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import time
 
-from course.watch.events import DamagedLog, log_size, read_log
+from course.watch.events import DamagedLog, read_log
+from course.watch.log import header
 
 
 class StallDetector:
-    """Notices that ranks make no progress: each is inside a communication call, and no log has grown for a while.
+    """Notices that ranks make no progress: each is inside a communication call, and no log has changed for a while.
 
     stall: how long, in seconds.
     """
 
     def __init__(self, stall: float) -> None:
         self.stall = stall
-        self.sizes: list[int] | None = None
+        self.headers: list[bytes] | None = None
         self.last_change = time.monotonic()
 
     def stalled(self, logs: list[str]) -> bool:
         """Whether these logs have not changed for `stall` seconds, and all of their ranks wait. To be called often."""
-        sizes = [log_size(log) for log in logs]
+        headers = [header(log) for log in logs]
         now = time.monotonic()
-        if sizes != self.sizes:
-            self.sizes, self.last_change = sizes, now
+        if headers != self.headers:
+            self.headers, self.last_change = headers, now
         return bool(logs) and now - self.last_change > self.stall and all(waits(log) for log in logs)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from student_cells import call, cell
 
-from course.watch.events import USED, DamagedLog, Description, kind_of, log_size, read_log
-from course.watch.recorder import LIMIT, Log, Recorder, said
+from course.watch.events import DamagedLog, Description, kind_of, read_log
+from course.watch.log import CLOSED, FLOAT, INTEGER, LIMIT, NONE, TEXT, Log, header, read
+from course.watch.recorder import Recorder, said
 from course.world import COMM
 
 MPI_CALLS = cell(
@@ -231,57 +235,95 @@ def test_operations_have_one_name_across_libraries(name, kind):
 BARRIER = dict.fromkeys(Description.__annotations__) | {"library": "mpi4py", "op": "barrier"}
 
 
-def written(path: Path, *lines: object) -> str:
-    """A log with these lines."""
-    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    path.write_bytes(USED.pack(USED.size + len(data)) + data + b"\0" * 100)
+def written(path: Path, *lines: object, slots: Sequence[tuple] = ((0, NONE, 0.0, 0.1),)) -> str:
+    """A log with these lines, and with these calls, of which each ends but the last."""
+    log = Log(str(path))
+    for line in lines:
+        log.say(json.dumps(line).encode())
+    for number, slot in enumerate(slots):
+        log.begin(number, *slot)
+        if number < len(slots) - 1:
+            log.end(number, *slot[1:3], slot[3] + 0.1)
+    log.close()
     return str(path)
 
 
 def test_a_log_is_read_up_to_where_it_was_written(tmp_path):
-    log = written(tmp_path / "log", ["call", BARRIER], ["start", 0, 0.1], ["start", 0, 0.3], ["end", 0, 0.2])
-    first, second = read_log(log)
-    assert (first["kind"], first["start"], first["waited"], first["end"], first["state"]) == (
-        "barrier",
-        0.1,
-        0.1,
-        0.2,
-        "done",
-    )
-    assert (second["end"], second["state"]) == (None, "called")
-    assert log_size(log) < (tmp_path / "log").stat().st_size
+    slots = [(0, NONE, 0.0, 0.1), (0, FLOAT, 0.5, 0.3), (0, INTEGER, 2.0, 0.4), (0, TEXT, 0.0, 0.5)]
+    more = {"results": [1, None], "tag": 7}
+    lines = ["call", BARRIER], ["values", 3, [3, 4.5]], ["more", 2, {"received": 8}], ["more", 3, more]
+    first, second, third, last = read_log(written(tmp_path / "log", *lines, slots=slots))
+    times = first["start"], first["waited"], first["end"], first["state"]
+    assert (first["kind"], *times) == ("barrier", 0.1, 0.1, 0.2, "done")
+    assert [each["values"] for each in (first, second, third, last)] == [None, [0.5], [2], [3, 4.5]]
+    assert (second["results"], third["results"], third["received"]) == ([0.5], [2], None)
+    assert (last["end"], last["state"], last["results"], last["tag"]) == (None, "called", None, None)
     assert read_log(str(tmp_path / "none")) == []
-    assert log_size(str(tmp_path / "none")) == -1
+    assert header(str(tmp_path / "none")) == b""
+
+
+def test_each_entry_changes_the_header_of_a_log(tmp_path):
+    log = Log(str(tmp_path / "log"))
+    seen = [header(str(tmp_path / "log"))]
+    entries = [
+        lambda: log.say(b'["call", {}]'),
+        lambda: log.begin(0, 0, NONE, 0.0, 0.1),
+        lambda: log.leave(0, 0.2),
+        lambda: log.wait(0, 0.3),
+        lambda: log.end(0, NONE, 0.0, 0.4),
+    ]
+    for entry in entries:
+        entry()
+        seen.append(header(str(tmp_path / "log")))
+    assert len(set(seen)) == len(entries) + 1
+
+
+BAD_SLOTS = [(3, NONE, 0.0, 0.1), (0, 9, 0.0, 0.1), (0, FLOAT, math.nan, 0.1), (0, NONE, 0.0, math.inf)]
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "slot"),
     [
-        [{"op": "barrier"}],
-        [[]],
-        [7],
-        [["end", 3, 1.0]],
-        [["start", 0, 0.1]],
-        [["call", {**BARRIER, "library": 1}]],
-        [["call", {"op": "barrier"}]],
-        [["call", BARRIER], ["start", -1, 0.1]],
-        [["call", BARRIER], ["start", 0, 0.1], ["end", 0, 0.2, {"points": 9}]],
-        [["call", {**BARRIER, "group": 5}], ["start", 0, 0.1]],
-        [["_group", []]],
+        *[([["call", BARRIER]], slot) for slot in BAD_SLOTS],
+        *[
+            (lines, (0, NONE, 0.0, 0.1))
+            for lines in [
+                [],
+                [{"op": "barrier"}],
+                [[]],
+                [7],
+                [["call", {**BARRIER, "library": 1}]],
+                [["call", {"op": "barrier"}]],
+                [["call", {**BARRIER, "group": 5}]],
+                [["call", BARRIER], ["more", 0, {"points": 9}]],
+                [["call", BARRIER], ["values", [], 1]],
+                [["_group", []]],
+            ]
+        ],
     ],
 )
-def test_a_log_that_something_else_wrote_is_refused(tmp_path, lines):
+def test_a_log_that_something_else_wrote_is_refused(tmp_path, lines, slot):
     with pytest.raises(DamagedLog):
-        read_log(written(tmp_path / "log", *lines))
+        read_log(written(tmp_path / "log", *lines, slots=[slot]))
 
 
-def test_a_log_grows_as_it_is_written(tmp_path):
+def test_a_log_of_random_bytes_is_refused(tmp_path):
+    rng = random.Random(5)
+    for size in (1000, 100_000, 2_000_000):
+        (tmp_path / "log").write_bytes(b"\xff" * 24 + rng.randbytes(size))
+        with pytest.raises(DamagedLog):
+            read_log(str(tmp_path / "log"))
+
+
+def test_a_log_grows_as_text_is_written(tmp_path):
     log = Log(str(tmp_path / "log"))
     for number in range(30_000):
-        log.append(b'["group", [%d]]\n' % number)
+        log.say(b'["group", [%d]]' % number)
     log.close()
-    assert read_log(str(tmp_path / "log")) == []
-    assert log_size(str(tmp_path / "log")) > 400_000
+    slots, lines = read(str(tmp_path / "log"))
+    assert (slots, len(lines)) == ([], 30_000)
+    with pytest.raises(CLOSED):
+        log.begin(0, 0, NONE, 0.0, 0.1)
 
 
 def test_calls_beyond_the_limit_are_not_recorded_and_nothing_else_changes(tmp_path):
