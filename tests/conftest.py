@@ -50,8 +50,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--lab NAME`: only the tests that each lab has to pass, of this lab."""
+    """`--lab NAME`: only the tests that each lab has to pass, of this lab. `--every-mistake`: no sample of them."""
     parser.addoption("--lab", metavar="NAME", help="run only the tests of this lab: its build, checks and notebook")
+    parser.addoption("--every-mistake", action="store_true", help="hold all known mistakes against 20 seeds, for hours")
 
 
 def pytest_configure(config: pytest.Config) -> None:

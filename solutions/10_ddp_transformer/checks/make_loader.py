@@ -37,10 +37,13 @@ class MakeLoader(RankCheck, JudgedRun):
     todo, points, needs, deadline = "make_loader", 3, "torch", 10
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Pairs that the ranks cannot share evenly; a single one; fewer than there are ranks."""
-        sets = [(4, 4 * rng.randint(4, 6) + 2, 3), (3, 3 * rng.randint(4, 7) + 1, 4), (2, 1, 2)]
+        """Pairs that the ranks cannot share evenly; a single one; fewer than there are ranks.
+
+        Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
+        """
+        sets = [(4, 4 * rng.choice((4, 7)) + 2, 3), (3, 3 * rng.randint(5, 6) + 1, 4), (2, 1, 2)]
         ### BEGIN HIDDEN CASES
-        sets += [(4, 3, 5), (2, 2 * rng.randint(5, 8) + 1, 2)]
+        sets += [(4, 3, 5), (2, 2 * rng.choice((5, 7)) + 1, 2)]
         ### END HIDDEN CASES
         return [self.draw(rng, size, count, batch_size) for size, count, batch_size in sets]
 

@@ -1,0 +1,67 @@
+"""What a mistake costs does not depend on the cases that are drawn: two students who make it lose the same points."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from labs_under_test import LABS
+
+from autograde.contract import check as contract
+from autograde.contract.labs import Lab, load_checks, load_ranks, load_variants
+from autograde.contract.subject import Subject
+from autograde.contract.variants import Wrong
+from course.world import World
+
+SEED = secrets.randbits(32)  # a failure prints it
+SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many seeds; see `--every-mistake`
+MANY = int(os.environ.get("MANY", 20))
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[dict[int, World]]:
+    """A world for each number of ranks that labs ask for."""
+    with ExitStack() as stack:
+        yield {
+            ranks: stack.enter_context(World(ranks, progress=False))
+            for ranks in sorted({load_ranks(lab.checks) for lab in LABS})
+        }
+
+
+def mistakes(lab: Lab) -> list[tuple[str, str, Wrong]]:
+    """All known mistakes of a lab: TODO, name and source."""
+    return [
+        (todo, name, wrong)
+        for todo, entries in load_variants(lab.variants)[1].items()
+        for name, wrong in entries.items()
+    ]
+
+
+def scores(world: World, check: contract.Check, source: str, seeds: list[int]) -> dict[int, float]:
+    """The score of one answer by seed; ends with the first that is another one."""
+    found: dict[int, float] = {}
+    for seed in seeds:
+        found[seed] = contract.run(check, world, Subject(check.todo, source), seed).score
+        if len({*found.values()}) > 1:
+            break
+    return found
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_mistake_costs_the_same_whatever_cases_are_drawn(worlds, lab, pytestconfig, capsys):
+    rng, every = random.Random(SEED), pytestconfig.getoption("every_mistake")
+    known, checks = mistakes(lab), {check.todo: check for check in load_checks(lab.checks)}
+    differ = []
+    for number, (todo, name, wrong) in enumerate(known if every else rng.sample(known, min(SAMPLE, len(known)))):
+        seeds = [rng.randrange(2**32) for _ in range(MANY if every else SEEDS)]
+        found = scores(worlds[load_ranks(lab.checks)], checks[todo], wrong.source, seeds)
+        if len({*found.values()}) > 1:
+            differ.append(f"{todo} {name}: {found}")
+        if every:
+            with capsys.disabled():
+                print(f"{number + 1}/{len(known)} {todo} {name}: {sorted({*found.values()})}", flush=True)
+    assert not differ, f"seed {SEED}\n" + "\n".join(differ)
