@@ -20,9 +20,10 @@ RUN_COLOURS = (COLOURS[1], COLOURS[0], COLOURS[2], *COLOURS[3:])
 SLOPES = MappingProxyType(
     {
         LIGHT: LinearSegmentedColormap.from_list("slopes", ["#F7F8F6", "#DCE4E6", "#B4C4CC", "#8AA1AF"]),
-        DARK: LinearSegmentedColormap.from_list("slopes", ["#333D43", "#283036", "#1E2428", "#15181A"]),
+        DARK: LinearSegmentedColormap.from_list("slopes", ["#414D55", "#313A40", "#23292D", "#17191B"]),
     }
 )
+CONTOURS = MappingProxyType({LIGHT: LIGHT.paper, DARK: "#66727A"})
 
 
 def mean_squared_error(x: torch.Tensor, y: torch.Tensor, points: torch.Tensor) -> torch.Tensor:
@@ -59,7 +60,7 @@ def draw_surface(
     height = torch.log2((loss - least) / least + 2**-6)
     levels = torch.arange(-5, float(height.max()) + 1).tolist()
     axes.contourf(m, n, height, levels=[-99.0, *levels], cmap=SLOPES[ground], vmin=levels[0], vmax=levels[-1], zorder=0)
-    axes.contour(m, n, height, levels=levels, colors=ground.paper, linewidths=0.8, linestyles="solid", zorder=1)
+    axes.contour(m, n, height, levels=levels, colors=CONTOURS[ground], linewidths=0.8, linestyles="solid", zorder=1)
     axes.plot(*best.tolist(), marker="+", markersize=11, markeredgewidth=1.8, color=ground.ink, zorder=6)
     axes.set(xlim=ranges[0], ylim=ranges[1], xlabel="slope m", ylabel="intercept n")
 
