@@ -7,6 +7,7 @@ import test_figures_digits
 import test_figures_pi
 import test_figures_sampler
 import test_figures_sgd
+import test_figures_strip
 import test_figures_training
 import test_figures_transformer
 from legibility import (
@@ -23,6 +24,7 @@ MODULES = (
     test_figures_pi,
     test_figures_sampler,
     test_figures_sgd,
+    test_figures_strip,
     test_figures_training,
     test_figures_transformer,
 )
