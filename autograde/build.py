@@ -93,7 +93,7 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     anchor, since = "start", 0
     for number, cell in enumerate(read.cells, 1):
-        todo, check, tags = marks(cell, f"{lab.name}: cell {number}")
+        todo, check, shown = marks(cell, f"{lab.name}: cell {number}")
         if todo or check:
             name = todo or f"{check}-check"
             anchor, since = name, 0
@@ -107,7 +107,7 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
                 f"{lab.name}: cell {number}: `{name}` is longer than the 64 characters that a cell id may have"
             )
         new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        new = new_cell(cell.source, id=name, metadata={"tags": tags} if tags else {})
+        new = new_cell(cell.source, id=name, metadata=shown)
         if cell.cell_type == "code":
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
@@ -115,12 +115,18 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     return notebook
 
 
-def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[str]]:
-    """The `todo`, `check` and `tags` in a cell's marker. Raises LabError for anything else in it."""
+def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:
+    """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags` and `folded`.
+
+    Raises LabError for anything else in it.
+    """
     metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
-    todo, check, tags = metadata.pop("todo", None), metadata.pop("check", None), metadata.pop("tags", [])
+    todo, check, tags, folded = (metadata.pop(key, None) for key in ("todo", "check", "tags", "folded"))
     if metadata:
-        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are todo, check and tags")
+        known = "todo, check, tags and folded"
+        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
+    if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
+        raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
     if todo and check:
         raise LabError(f"{where}: it cannot be TODO and check at once")
     name = todo or check
@@ -128,7 +134,8 @@ def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[
         raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
     if name and cell.cell_type != "code":
         raise LabError(f"{where}: `{name}` must be a code cell")
-    return todo, check, tags
+    shown = {"tags": tags} if tags else {}
+    return todo, check, shown | ({"jupyter": {"source_hidden": True}} if folded else {})
 
 
 def grading_metadata(name: str, solution: bool, points: float | None) -> dict:

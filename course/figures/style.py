@@ -1,7 +1,7 @@
-"""The look that all figures share, with an opaque light background that suits a light and a dark JupyterLab.
+"""The look that all figures share, on a light and on a dark ground.
 
-No ink has a contrast of 4.5 to both of JupyterLab's grounds, #FFF and #111: a figure that is to look at home on both is
-drawn twice, see `Picture.dark`.
+No ink has a contrast of 4.5 to both of JupyterLab's grounds, #FFF and #111. So each figure is drawn twice, see
+`on_both_grounds`, and JupyterLab's theme chooses which of the two is seen.
 
 Figures are made without pyplot, so there is no global state. A notebook shows a figure that is the value of a cell, or
 is passed to `display`.
@@ -12,8 +12,10 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -21,22 +23,40 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from course.figures.contrast import legible
+
 # Okabe and Ito's colours, distinguishable with every kind of colour vision; https://jfly.uni-koeln.de/color/
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-INK = "#2B2B2B"  # text and axes
-FAINT = "#8A8A8A"  # grid, ticks and other aids
-GROUND = "#FCFCFA"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a figure is drawn on, and the inks for it.
+
+    paper: the ground's colour. behind: what the figure brings along as its ground; "none" lets the page's show through.
+    ink: of text. faint: of axes, ticks and other aids. pale: of areas that should not catch the eye.
+    """
+
+    paper: str
+    behind: str
+    ink: str
+    faint: str
+    pale: str
+
+    def text(self, colour: str) -> str:
+        """`colour` for text: as it is, or as much nearer to the ink as it takes to be read."""
+        return legible(colour, self.paper, self.ink)
+
+
+# The light figure brings its ground along: it is also what places without a theme show.
+LIGHT = Ground(paper="#FFFFFF", behind="#FFFFFF", ink="#2B2B2B", faint="#8A8A8A", pale="#E0E0DC")
+DARK = Ground(paper="#111111", behind="none", ink="#E3E3E3", faint="#8A8A8A", pale="#3A3A3A")
 
 DOTS_PER_INCH = 110
 SHARPNESS = 2  # dots drawn per dot shown, for high-density screens
 
 LOOK = MappingProxyType(
     {
-        "figure.facecolor": GROUND,
-        "axes.facecolor": GROUND,
-        "axes.edgecolor": FAINT,
-        "axes.labelcolor": INK,
-        "axes.titlecolor": INK,
         "axes.titlesize": 11,
         "axes.titleweight": "bold",
         "axes.titlelocation": "left",
@@ -47,26 +67,13 @@ LOOK = MappingProxyType(
         "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
         "font.family": ["DejaVu Sans"],
         "font.size": 9.5,
-        "text.color": INK,
-        "xtick.color": FAINT,
-        "ytick.color": FAINT,
-        "xtick.labelcolor": INK,
-        "ytick.labelcolor": INK,
         "legend.frameon": False,
         "lines.solid_capstyle": "round",
         "hatch.linewidth": 0.6,
     }
 )
-DARK_LOOK = MappingProxyType(
-    {
-        **LOOK,
-        **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),  # JupyterLab's own ground
-        **dict.fromkeys(
-            ("axes.labelcolor", "axes.titlecolor", "text.color", "xtick.labelcolor", "ytick.labelcolor"), "#E3E3E3"
-        ),
-    }
-)
-LOOKS = MappingProxyType({"light": LOOK, "dark": DARK_LOOK})
+IN_INK = ("axes.labelcolor", "axes.titlecolor", "text.color", "xtick.labelcolor", "ytick.labelcolor")
+IN_FAINT = ("axes.edgecolor", "xtick.color", "ytick.color")
 
 # JupyterLab and nbconvert say on their page's body which theme it has. Without a style, e.g. in a notebook that is not
 # trusted, the attribute `hidden` keeps the second image out of sight; JupyterLab drops one without a value.
@@ -76,14 +83,19 @@ BY_THEME = """<style>
 </style><span class="on-light-ground">{}</span><span class="on-dark-ground" hidden="hidden">{}</span>"""
 
 
+def by_theme(light: str, dark: str) -> str:
+    """HTML that shows `light` or `dark`, whichever suits the page's theme. Without a theme it shows `light`."""
+    return BY_THEME.format(light, dark)
+
+
 class Picture(Figure):
     """A figure that a notebook shows as a sharp image. alt: what it shows, for those who cannot see it.
 
     Its HTML carries the description, which JupyterLab drops from a PNG; its PNG is for places that take no HTML.
-    ground: "light" or "dark", for which it is drawn. dark: the same figure for a dark ground, if there is one.
+    ground: what it is drawn on. dark: the same figure for a dark ground, if there is one.
     """
 
-    def __init__(self, *args: Any, alt: str = "", ground: str = "light", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, alt: str = "", ground: Ground = LIGHT, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.alt = alt
         self.ground = ground
@@ -102,7 +114,7 @@ class Picture(Figure):
         shown = {"text/html": image_html("png", data, width, self.alt), "image/png": data}
         if self.dark is not None:
             on_dark = base64.b64encode(self.dark.png(SHARPNESS)).decode()
-            shown["text/html"] = BY_THEME.format(shown["text/html"], image_html("png", on_dark, width, self.alt))
+            shown["text/html"] = by_theme(shown["text/html"], image_html("png", on_dark, width, self.alt))
         return shown, {"image/png": {"width": width, "height": height, "alt": self.alt}}
 
 
@@ -112,10 +124,31 @@ def image_html(kind: str, data: str, width: int, alt: str) -> str:
 
 
 @contextmanager
-def look(ground: str = "light") -> Iterator[None]:
-    """Give everything that is drawn in this block the shared look, for a "light" or a "dark" ground."""
-    with matplotlib.rc_context(dict(LOOKS[ground])):
+def look(ground: Ground = LIGHT) -> Iterator[None]:
+    """Give everything that is drawn in this block the shared look, on this ground."""
+    behind = dict.fromkeys(("figure.facecolor", "axes.facecolor"), ground.behind)
+    inks = dict.fromkeys(IN_INK, ground.ink) | dict.fromkeys(IN_FAINT, ground.faint)
+    with matplotlib.rc_context({**LOOK, **behind, **inks}):
         yield
+
+
+def on_both_grounds(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function that draws a figure draw it twice, in the shared look.
+
+    draw: takes the ground as its keyword `ground`, which callers leave out. What it returns for the dark ground becomes
+    the attribute `dark` of what it returns for the light one.
+    """
+
+    @wraps(draw)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        drawn = []
+        for ground in (LIGHT, DARK):
+            with look(ground):
+                drawn.append(draw(*args, ground=ground, **kwargs))
+        drawn[0].dark = drawn[1]
+        return drawn[0]
+
+    return both
 
 
 def new_figure(
@@ -123,12 +156,11 @@ def new_figure(
     height: float = 4.2,
     columns: int | Sequence[float] = 1,
     alt: str = "",
-    ground: str = "light",
+    ground: Ground = LIGHT,
 ) -> tuple[Picture, Any]:
     """An empty figure and its axes: one Axes, or a tuple of them, side by side, if `columns` is not 1.
 
     width, height: inches. columns: how many, or their relative widths. alt: what the figure shows, in words.
-    ground: "light" or "dark", what it is drawn for.
     """
     ratios = [1.0] * columns if isinstance(columns, int) else list(columns)
     with look(ground):
@@ -140,5 +172,5 @@ def new_figure(
 
 def quiet_grid(axes: Axes, axis: str = "both") -> None:
     """Draw faint lines at the ticks, behind everything else."""
-    axes.grid(True, axis=axis, color=FAINT, alpha=0.25, linewidth=0.6)
+    axes.grid(True, axis=axis, color=LIGHT.faint, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)

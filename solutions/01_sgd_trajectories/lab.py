@@ -92,7 +92,7 @@ check("mse_gradient")
 # %% [markdown]
 # The arrows point in the direction opposite to your gradient, on the loss of all 48 samples:
 
-# %%
+# %% folded=true
 from course.figures.training.loss_surface import best_line, slopes_picture
 
 with needs("mse_gradient"):
@@ -181,7 +181,7 @@ with needs("mse_gradient", "sgd_path"):
 # %% [markdown]
 # The same paths at the end, larger:
 
-# %%
+# %% folded=true
 from course.figures.training.loss_surface import paths_picture
 
 with needs("mse_gradient", "sgd_path"):
@@ -192,7 +192,7 @@ with needs("mse_gradient", "sgd_path"):
 # 60 epochs, and reads them off two clocks: on the left by the *samples* they have seen, on the right by the *steps*
 # they have taken. A dot marks where a run is first within 10 % of the smallest possible loss.
 
-# %%
+# %% folded=true
 from course.figures.training.loss_curves import loss_picture, samples_until, steps_until
 
 with needs("mse_gradient", "sgd_path"):
@@ -223,7 +223,7 @@ with needs("mse_gradient", "sgd_path"):
 # The usual mistake is to take the mean of the micro-batches' means. The picture shows how much each of 16 samples then
 # counts; 1 would be right:
 
-# %%
+# %% folded=true
 from course.figures.data.sample_weights import weights_picture
 
 weights_picture([8, 6, 2])

@@ -43,16 +43,12 @@
 # $$\pi = \int_0^1 \frac{4}{1 + x^2}\, dx \approx \sum_{i=0}^{n-1} f(x_i)\, h, \qquad
 # h = \frac{1}{n}, \quad x_i = \left(i + \tfrac12\right) h$$
 #
-# The slices do not depend on each other, so several ranks can share the work. Here, 14 slices are given to four ranks
-# at random:
+# In Python:
 
 # %%
 import math
 
 import numpy as np
-
-from course.figures.ranks.slices import slices_picture
-from course.models.midpoints import midpoints
 
 
 def f(x: np.ndarray) -> np.ndarray:
@@ -61,6 +57,14 @@ def f(x: np.ndarray) -> np.ndarray:
         raise TypeError(f"f takes a float64 ndarray, not {type(x).__name__}")
     return 4.0 / (1.0 + x * x)
 
+
+# %% [markdown]
+# The slices do not depend on each other, so several ranks can share the work. Here, 14 slices are given to four ranks
+# at random:
+
+# %% folded=true
+from course.figures.ranks.slices import slices_picture
+from course.models.midpoints import midpoints
 
 owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i
 given = [midpoints(14, np.flatnonzero(owner == rank)) for rank in range(4)]
@@ -181,7 +185,7 @@ check("partial_sum")
 # %% [markdown]
 # Which rank evaluates which slice in your solution:
 
-# %%
+# %% folded=true
 from course.models.midpoints import recorded
 
 
@@ -287,7 +291,7 @@ with needs("partial_sum", "parallel_pi"):
 #
 # The error against the number of intervals:
 
-# %%
+# %% folded=true
 from course.figures.ranks.convergence import convergence_picture
 
 with needs("partial_sum", "parallel_pi"):

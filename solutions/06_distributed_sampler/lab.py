@@ -30,8 +30,10 @@
 # Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
 # on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
 # with your code is handed in and run: import in it what it uses.**
+#
+# This is what the lab is about: which rank draws which sample.
 
-# %%
+# %% folded=true
 from course.data.sampler_draws import RECORDED
 from course.figures.data.draws import draws_picture
 
@@ -89,7 +91,10 @@ def shard(dataset_size: int, rank: int, size: int) -> list[int]:
 # %% check="shard"
 check("shard")
 
-# %%
+# %% [markdown]
+# This is how your function deals 14 samples to four ranks, in three epochs:
+
+# %% folded=true
 with needs("shard"):
     dealt = [shard(14, rank, 4) for rank in range(4)]
     title = "14 samples, as your shard deals them in 3 epochs"
@@ -170,7 +175,7 @@ check("ShuffledSampler")
 # %% [markdown]
 # This is what your sampler yields on four ranks:
 
-# %%
+# %% folded=true
 from course.data.sampler_draws import draws_of
 
 with needs("ShuffledSampler"):
@@ -216,7 +221,7 @@ check("samples_seen")
 # Your function and your sampler, in [batches](GLOSSARY.md#batch) of two; on the left with a sampler whose
 # `set_epoch` does nothing. A batch is coloured if no earlier epoch had the same samples in one batch.
 
-# %%
+# %% folded=true
 from course.figures.data.batches import batches_picture
 
 ids = [100 + 11 * number for number in range(14)]
@@ -293,7 +298,7 @@ check("distributed_accuracy")
 # One model makes 50 predictions, of which some are wrong. Here its accuracy is measured on 1, 2, 3 and 4 ranks by your
 # function, and for comparison computed with the copies counted, for up to 40 ranks.
 
-# %%
+# %% folded=true
 from course.figures.data.counting import counting_picture
 
 SAMPLES = 50

@@ -31,8 +31,10 @@
 # Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
 # on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
 # with your code is handed in and run: import in it what it uses.**
+#
+# These are images of the kind that you will train on, shared out among four ranks:
 
-# %%
+# %% folded=true
 from course.data import digits
 from course.figures.data.digit_samples import digits_picture
 
@@ -71,13 +73,63 @@ print(inspect.getsource(digit_model))
 print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 
 # %% [markdown]
+# Here are a few steps with this model, written by hand with the all-reduce of lab 03. Each rank goes forward and
+# backward through its share of the images, adds its gradient to those of the others, and updates its copy of the model.
+
+# %%
+import time
+
+import numpy as np
+import torch
+
+
+def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
+    """Ten steps on this rank: how many seconds each part of them takes."""
+    from mpi4py import MPI
+
+    model = digit_model(0)
+    parameters, seconds = [*model.parameters()], []
+    for _ in range(10):
+        comm.Barrier()  # all ranks begin together
+        times = [time.perf_counter()]
+        loss = torch.nn.functional.cross_entropy(model(images[rank]), labels[rank])
+        times.append(time.perf_counter())
+        model.zero_grad()
+        loss.backward()
+        gradient = torch.cat([each.grad.flatten() for each in parameters]).numpy()
+        times.append(time.perf_counter())
+        comm.Allreduce(MPI.IN_PLACE, gradient, MPI.SUM)
+        times.append(time.perf_counter())
+        with torch.no_grad():
+            step = torch.from_numpy(gradient) * 0.06 / comm.size
+            weights = torch.nn.utils.parameters_to_vector(parameters)
+            torch.nn.utils.vector_to_parameters(weights - step, parameters)
+        times.append(time.perf_counter())
+        forward, backward, _, update = np.diff(times).tolist()
+        seconds.append({"forward": forward, "backward": backward, "update": update})
+    return seconds
+
+
+# %% [markdown]
+# The picture shows the fastest of these steps. Look for two things: up to the all-reduce, each rank works by itself and
+# takes its own time. And no rank leaves the all-reduce before the last one has called it.
+
+# %% folded=true
+from course.figures.ranks.step_strip import strip_picture
+
+shares = [each.chunk(world.size) for each in (images, torch.tensor(labels))]
+parts = world.run(steps_by_hand, COMM, RANK, *shares)
+title = f"One step of data parallelism, on {world.size} ranks"
+strip_picture(parts, world.events, title)
+
+# %% [markdown]
 # ## 1. A rank and its device
 #
 # A cluster is made of [nodes](GLOSSARY.md#node): computers with cores, memory and often GPUs of their own. The ranks
 # of a training are spread over nodes. A rank's number counts through all nodes; its
 # [local rank](GLOSSARY.md#local-rank) counts from 0 on each node. GPUs, too, are numbered from 0 on each node.
 
-# %%
+# %% folded=true
 from course.figures.ranks.places import places_picture
 
 places_picture(nodes=2, ranks=2)
@@ -155,7 +207,7 @@ check("make_loader")
 # %% [markdown]
 # This is the first batch of each rank, by your loader:
 
-# %%
+# %% folded=true
 import torch
 
 
@@ -229,7 +281,10 @@ import horovod.torch as hvd
 import torch
 
 
-def synchronize_start(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def synchronize_start(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+) -> None:
     """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
     A model's state is what its `state_dict()` holds: parameters and buffers. So is the
@@ -416,9 +471,12 @@ check("train")
 #
 # Now for real: the same model is trained twice, by one rank with all 64 images of a step, and by four ranks with 16
 # images each. Both have an effective learning rate of 0.06: `make_optimizer` multiplies what we pass by the number of
-# ranks, hence 0.06 / 4 = 0.015. The picture grows while they train.
+# ranks, hence 0.06 / 4 = 0.015.
+#
+# First two helpers, in a folded cell: `training` calls your `train` on a rank, and `compare` trains by several plans
+# and draws the losses and accuracies.
 
-# %%
+# %% folded=true
 import os
 import tempfile
 
@@ -460,6 +518,10 @@ def compare(plans: dict[str, tuple], epochs: int) -> dict[str, list[dict]]:
     return runs
 
 
+# %% [markdown]
+# The picture grows while the ranks train:
+
+# %%
 # MNIST has so many images that some_digits takes a part, and few epochs will do.
 EPOCHS = 8 if len(some_digits()[0]) < 10_000 else 2
 checkpoint = os.path.join(tempfile.mkdtemp(), "digits.pt")
@@ -483,7 +545,7 @@ with needs(*seven):
 # What does the model make of images that it never saw? These are the predictions of what rank 0 saved:
 
 
-# %%
+# %% folded=true
 def predictions(checkpoint: str) -> torch.Tensor:
     """What the saved model predicts for the images of the test set."""
     if not os.path.exists(checkpoint):
@@ -624,7 +686,7 @@ with needs(*seven, "batch_run"):
 # is one gradient, and a rank's number stands where that rank reports that its gradient is ready. Of three steps, we
 # show the one that was disturbed least.
 
-# %%
+# %% folded=true
 import time
 
 from torch.utils.data import Subset
@@ -685,7 +747,7 @@ with needs("setup", "make_loader", "make_optimizer", "train_epoch"):
 
 
 # %%
-from course.figures.ranks.step_speeds import speeds_picture
+image_shape = tuple(train_set.images.shape[1:])
 
 
 def step_seconds(comm, batch_size: int, steps: int = 5) -> float:
@@ -714,7 +776,12 @@ def images_per_second(size: int, batch_size: int) -> float:
     return size * batch_size / max(seconds)
 
 
-image_shape = tuple(train_set.images.shape[1:])
+# %% [markdown]
+# With 16, 128 and 512 images on each rank:
+
+# %% folded=true
+from course.figures.ranks.step_speeds import speeds_picture
+
 with needs("setup", "make_optimizer"):
     speeds = {}
     for batch_size in (16, 128, 512):

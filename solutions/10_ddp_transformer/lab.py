@@ -41,10 +41,7 @@ import torch
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.data import sentence_pairs
-from course.figures.data.micro_batches import micro_batches_picture
 from course.models.sentences import PAD, collate, loss_fn
-from course.models.tokens import train_tokenizer
 from course.world import World
 
 world = World(4)
@@ -52,10 +49,14 @@ check = Checker("checks", world)
 
 # %% [markdown]
 # One step of the training, as you will write it: each rank computes the gradients of three micro-batches, and then all
-# ranks take the same step.
+# ranks take the same step. (The folded cell also loads the sentences, which section *What is given* shows.)
+
+# %% folded=true
+from course.data import sentence_pairs
+from course.figures.data.micro_batches import micro_batches_picture
+from course.models.tokens import train_tokenizer
 
 
-# %%
 def encoded() -> tuple:
     """The sentences, the tokenizer, and training pairs and held-out pairs as ids."""
     sentences = sentence_pairs(7000)
@@ -102,7 +103,7 @@ for english, italian in sentences.train[1:5]:
 # `collate` makes a batch of three tensors from some pairs. Here are the three rows of one sentence; it shares its batch
 # with a longer one, hence the padding (`PAD`). `·` is a space. A token is a word or a piece of one.
 
-# %%
+# %% folded=true
 from course.figures.data.token_table import TokenTable
 
 chosen = sorted(pairs[:60], key=lambda pair: abs(len(pair[1]) - 9))[0]
@@ -451,7 +452,7 @@ check("train_step")
 # How often do the gradients cross the network? Five steps of four micro-batches each, with `no_sync` as you use it,
 # and with a `no_sync` that does nothing:
 
-# %%
+# %% folded=true
 import time
 from contextlib import nullcontext
 
@@ -499,7 +500,7 @@ with needs(*STEP):
 # the last backward pass of a step, on rank 0 and with a larger model: in the first step, and in the fastest of the
 # others. (The machine does other things, too, and four ranks may have to share two cores.)
 
-# %%
+# %% folded=true
 with needs(*STEP):
     steps = world.run(first_steps, *given, True, 128, deadline=60)[0]
     seconds = [step["buckets"][-1]["end"] - step["backward"] for step in steps]
@@ -775,7 +776,7 @@ with needs(*TEN):
 # What does it make of sentences that it has never seen? In a wrong translation, letters that should not be there are
 # underlined, and missing ones are struck through.
 
-# %%
+# %% folded=true
 from course.figures.training.translations import TranslationTable, typical
 from course.models.scores import score
 from course.models.translation import translate
@@ -795,7 +796,7 @@ else:
 # %% [markdown]
 # Where does the model look while it writes? Its last layer of cross-attention, for one sentence:
 
-# %%
+# %% folded=true
 from course.figures.training.attention import attention_picture
 from course.models.transformer import cross_attention
 
@@ -834,7 +835,7 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 # kills itself (`kill -9`): it has no chance to clean up, and its partners wait in vain until the world ends them and
 # starts four new ranks. Then the very same call once more.
 
-# %%
+# %% folded=true
 import os
 import signal
 from pathlib import Path
@@ -903,7 +904,7 @@ with needs(*TEN):
 # A batch is padded to its longest sentence. Batch sentences of similar length together, and there is little padding.
 # `course/models/bucketing.py` does that.
 
-# %%
+# %% folded=true
 from course.figures.data.padding import padding_picture
 from course.models.bucketing import BucketingSampler, padding_shares
 

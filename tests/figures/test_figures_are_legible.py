@@ -1,4 +1,4 @@
-"""Every word of every figure can be read, and a notebook shows it sharp, on a ground of its own."""
+"""Every word of every figure can be read, on a light and on a dark ground, and a notebook shows it sharp."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import test_figures_digits
 import test_figures_pi
 import test_figures_sampler
 import test_figures_sgd
+import test_figures_strip
 import test_figures_training
 import test_figures_transformer
-from legibility import assert_sharp_on_light_ground, assert_words_are_readable
+from legibility import (
+    assert_looks_at_home_on_a_dark_ground,
+    assert_sharp_on_light_ground,
+    assert_text_stands_out,
+    assert_words_are_readable,
+)
+
+from course.figures.contrast import contrast, ink_on, legible
 
 MODULES = (
     test_figures_digits,
     test_figures_pi,
     test_figures_sampler,
     test_figures_sgd,
+    test_figures_strip,
     test_figures_training,
     test_figures_transformer,
 )
@@ -30,3 +39,22 @@ def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
     assert_sharp_on_light_ground(FIGURES[name]())
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_text_stands_out_on_a_light_and_on_a_dark_ground(name: str) -> None:
+    figure = FIGURES[name]()
+    assert_text_stands_out(figure)
+    assert_text_stands_out(figure.dark)
+    assert_looks_at_home_on_a_dark_ground(figure)
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    for one, other, ratio in (("#000", "#FFF", 21), ("#777", "#FFF", 4.48), ("#0072B2", "#0072B2", 1)):
+        assert contrast(one, other) == pytest.approx(contrast(other, one)) == pytest.approx(ratio, abs=0.01)
+
+
+def test_a_colour_for_text_is_changed_only_as_far_as_it_takes() -> None:
+    assert legible("#0072B2", "#FFFFFF", "#2B2B2B") == "#0072b2"
+    assert 4.5 <= contrast(legible("#E69F00", "#FFFFFF", "#2B2B2B"), "#FFFFFF") < 5.2
+    assert ink_on("#0072B2") == "#FFFFFF" and ink_on("#E69F00") == "#111111"

@@ -16,7 +16,7 @@ from course.figures.data.digit_samples import digits_picture
 from course.figures.ranks.horovod_steps import arrivals, horovod_picture
 from course.figures.ranks.places import places_picture
 from course.figures.ranks.step_speeds import speeds_picture
-from course.figures.style import COLOURS
+from course.figures.style import COLOURS, LIGHT
 from course.figures.training.learning import learning_picture
 from course.watch.horovod_trace import fused, read_trace, traceable
 from course.world import COMM, RANK, World
@@ -82,13 +82,14 @@ def test_each_image_is_drawn_with_its_caption_below_and_its_rank_beside() -> Non
         )
         assert caption.get_text() == str(index % 10)
     names = [text for text in axes.texts if text.get_text() in RANKS]
-    assert [text.get_text() for text in names] == RANKS and [text.get_color() for text in names] == list(COLOURS[:4])
+    assert [text.get_text() for text in names] == RANKS
+    assert [text.get_color() for text in names] == [LIGHT.text(colour) for colour in COLOURS[:4]]
 
 
 def test_wrong_predictions_are_framed_and_no_others() -> None:
     axes = FIGURES["predictions"]().axes[0]
     assert len(axes.lines) == 5
-    assert [text.get_color() == COLOURS[1] for text in axes.texts] == [False] * 20 + [True] * 5
+    assert [text.get_color() == LIGHT.text(COLOURS[1]) for text in axes.texts] == [False] * 20 + [True] * 5
 
 
 def test_loss_and_accuracy_are_drawn_over_epochs_from_1_on() -> None:

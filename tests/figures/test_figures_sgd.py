@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import io
 
+import numpy as np
 import pytest
 import torch
 from lab_packages import check_module
@@ -129,9 +131,32 @@ def test_the_animation_moves_and_needs_neither_network_nor_scripts() -> None:
     html = movie._repr_html_()
     assert "http" not in html and "script" not in html
     assert len(html) < 3e6
-    still = Image.open(io.BytesIO(movie.still))
-    assert still.size == image.size
     assert movie.caption in html
+
+
+def test_who_wants_no_motion_sees_the_end_of_the_animation() -> None:
+    movie = paths_movie(X, Y, RUNS, frames=12)
+    still, image = Image.open(io.BytesIO(movie.still)).convert("RGB"), Image.open(io.BytesIO(movie.gif))
+    image.seek(image.n_frames - 1)
+    assert still.size == image.size
+    apart = np.abs(np.asarray(still, dtype=int) - np.asarray(image.convert("RGB"), dtype=int))
+    assert apart.mean() < 3, "but for the GIF's 128 colours it is the last frame"
+    data = base64.b64encode(movie.still).decode()
+    calm = f'<source media="(prefers-reduced-motion: reduce)" srcset="data:image/png;base64,{data}">'
+    assert calm in movie._repr_html_()
+    assert movie._repr_png_()[0] == movie.still
+
+
+def test_the_animation_has_the_ground_of_the_theme() -> None:
+    movie = paths_movie(X, Y, RUNS, frames=4)
+    for each, paper in ((movie, (255, 255, 255)), (movie.dark, (17, 17, 17))):
+        corner = Image.open(io.BytesIO(each.still)).convert("RGB").getpixel((2, 2))
+        assert corner == paper
+        first = Image.open(io.BytesIO(each.gif)).convert("RGB").getpixel((2, 2))
+        assert max(abs(one - other) for one, other in zip(first, paper, strict=True)) <= 6
+    html = movie._repr_html_()
+    assert html.count("data:image/gif") == html.count(f'alt="{movie.alt}"') == 2
+    assert html.count(movie.caption) == 1
 
 
 def test_the_bars_of_a_mean_of_means_add_up_to_all_samples() -> None:

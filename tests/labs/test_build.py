@@ -9,6 +9,7 @@ import shutil
 import site
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -154,6 +155,20 @@ def test_students_get_the_other_files_too(course):
     notebook = nbformat.read(folder / f"{LAB}.ipynb", as_version=4)
     assert [cell.metadata.get("tags") for cell in notebook.cells if "tags" in cell.metadata] == [["aside"]]
     assert "drawn.append" not in (folder / "checks" / "double.py").read_text()
+
+
+def test_folded_cells_and_no_others_are_hidden_and_their_code_is_there(course):
+    hidden = {cell.id: cell for cell in read_student(course).cells if "jupyter" in cell.metadata}
+    assert {name: cell.metadata.jupyter for name, cell in hidden.items()} == {"start-2": {"source_hidden": True}}
+    assert "check = Checker(" in hidden["start-2"].source and not hidden["start-2"].metadata.editable
+
+
+@each_lab
+def test_a_folded_cell_stands_below_words_that_say_what_it_shows(lab):
+    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    for before, cell in pairwise(notebook.cells):
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            assert before.cell_type == "markdown" and len(before.source) > 20, cell.id
 
 
 def test_a_cell_keeps_its_id_when_another_part_of_the_lab_grows(course):

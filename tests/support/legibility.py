@@ -1,4 +1,4 @@
-"""Whether the words of a figure can be read: none over another, none cut off at the edge."""
+"""Whether the words of a figure can be read: none over another, none cut off at the edge, none too faint."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import html
 import io
 from itertools import combinations
 
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from PIL import Image
 
-from course.figures.style import Picture
+from course.figures.contrast import TEXT, contrast
+from course.figures.style import Picture, look
 
 SLACK = 1.5  # dots: boxes are a little larger than the ink in them
 
 
-def words(figure: Figure) -> list[tuple[str, Bbox]]:
+def shown_texts(figure: Figure) -> list[tuple[Text, Bbox]]:
     """Every text that shows in `figure`, with its box in dots."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -31,7 +34,35 @@ def words(figure: Figure) -> list[tuple[str, Bbox]]:
                 if not low <= tick.get_loc() <= high:
                     hidden |= {tick.label1, tick.label2}
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [(text.get_text(), text.get_window_extent(renderer)) for text in shown if text not in hidden]
+    return [(text, text.get_window_extent(renderer)) for text in shown if text not in hidden]
+
+
+def words(figure: Figure) -> list[tuple[str, Bbox]]:
+    """What the texts of `figure` say, with their boxes in dots."""
+    return [(text.get_text(), box) for text, box in shown_texts(figure)]
+
+
+def too_faint(figure: Picture) -> list[str]:
+    """Texts with too little contrast to what lies behind most of their box."""
+    texts = [(text, box, text.get_alpha()) for text, box in shown_texts(figure)]
+    canvas = FigureCanvasAgg(figure)
+    for text, _, _ in texts:
+        text.set_alpha(0)  # its own ground, if it has one, stays
+    with look(figure.ground):
+        canvas.draw()
+    for text, _, alpha in texts:
+        text.set_alpha(alpha)
+    dots = np.asarray(canvas.buffer_rgba()) / 255
+    paper = np.array(to_rgb(figure.ground.paper))
+    faint = []
+    for text, box, _ in texts:
+        top, bottom = round(dots.shape[0] - box.y1), round(dots.shape[0] - box.y0)
+        behind = dots[max(0, top) : bottom, max(0, round(box.x0)) : round(box.x1)].reshape(-1, 4)
+        solid = behind[:, :3] * behind[:, 3:] + paper * (1 - behind[:, 3:])
+        colours, counts = np.unique(solid.round(2), axis=0, return_counts=True)
+        if contrast(to_hex(text.get_color()), to_hex(colours[counts.argmax()])) < TEXT - 0.05:
+            faint.append(text.get_text())
+    return faint
 
 
 def overlaps(figure: Figure) -> list[tuple[str, str]]:
@@ -66,3 +97,17 @@ def assert_sharp_on_light_ground(figure: Picture) -> None:
     assert f'<img width="{shown["width"]}" alt="{html.escape(shown["alt"])}" src=' in data["text/html"]
     corner = image.getpixel((2, 2))
     assert corner[3] == 255 and min(corner[:3]) > 240
+
+
+def assert_text_stands_out(figure: Picture) -> None:
+    """No word of `figure` is fainter than text may be, on whatever it stands."""
+    assert too_faint(figure) == []
+
+
+def assert_looks_at_home_on_a_dark_ground(figure: Picture) -> None:
+    """On a dark ground there is the same figure with nothing behind it, and with the same text for the blind."""
+    assert [text for text, _ in words(figure.dark)] == [text for text, _ in words(figure)]
+    image = Image.open(io.BytesIO(figure.dark.png())).convert("RGBA")
+    assert image.getpixel((2, 2))[3] == 0
+    shown = figure._repr_mimebundle_()[0]["text/html"]
+    assert shown.count("<img ") == shown.count(f'alt="{html.escape(figure.alt)}"') == 2

@@ -19,7 +19,7 @@ LAB_PY = '''
 # %% [markdown]
 # # A small lab
 
-# %%
+# %% folded=true
 from autograde.notebook import Checker
 from course.world import World
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
+from course.figures.contrast import ink_on
 from course.figures.data.draws import Draws
-from course.figures.style import COLOURS, FAINT, GROUND, INK, Picture, look, new_figure
+from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds
 
 
-def batches_picture(left: Draws, right: Draws, batch_size: int, titles: Sequence[str]) -> Picture:
+@on_both_grounds
+def batches_picture(left: Draws, right: Draws, batch_size: int, titles: Sequence[str], *, ground: Ground) -> Picture:
     """Sample numbers, in a row for each rank in each epoch, cut into batches of `batch_size`.
 
     left, right: by epoch and rank, the samples in the order of drawing. A batch is faint if the same samples made a
@@ -22,11 +24,10 @@ def batches_picture(left: Draws, right: Draws, batch_size: int, titles: Sequence
     alt = " ".join(
         f"{title}: {new} of {total} batches are new." for title, (new, total) in zip(titles, counts, strict=True)
     )
-    figure, axes = new_figure(7.6, 1.2 + 0.26 * (max(rows) + len(left)), columns=2, alt=alt)
-    with look():
-        for panel, draws, title, (new, total) in zip(axes, (left, right), titles, counts, strict=True):
-            draw_panel(panel, draws, batch_size)
-            panel.set_title(f"{title}\n{new} of {total} batches are new")
+    figure, axes = new_figure(7.6, 1.2 + 0.26 * (max(rows) + len(left)), columns=2, alt=alt, ground=ground)
+    for panel, draws, title, (new, total) in zip(axes, (left, right), titles, counts, strict=True):
+        draw_panel(panel, draws, batch_size, ground)
+        panel.set_title(f"{title}\n{new} of {total} batches are new")
     return figure
 
 
@@ -51,7 +52,7 @@ def new_batches(draws: Draws, batch_size: int) -> tuple[int, int]:
     return new, total
 
 
-def draw_panel(axes: Axes, draws: Draws, batch_size: int) -> None:
+def draw_panel(axes: Axes, draws: Draws, batch_size: int, ground: Ground) -> None:
     """Draw one sampler's batches: a row for each rank, epoch below epoch."""
     y, ticks, names = 0.0, [], []
     for epoch, shards in enumerate(draws):
@@ -62,12 +63,13 @@ def draw_panel(axes: Axes, draws: Draws, batch_size: int) -> None:
             x = 0.0
             for batch in cut(shard, batch_size):
                 faint = frozenset(batch) in earlier
-                colours = {"facecolor": COLOURS[rank % len(COLOURS)], "linewidth": 0}
+                fill = COLOURS[rank % len(COLOURS)]
+                colours = {"facecolor": fill, "linewidth": 0}
                 if faint:
-                    colours = {"facecolor": GROUND, "edgecolor": FAINT, "linewidth": 0.8}
+                    colours = {"facecolor": ground.paper, "edgecolor": ground.faint, "linewidth": 0.8}
                 axes.add_patch(Rectangle((x, y - 0.42), len(batch), 0.84, **colours))
                 for column, sample in enumerate(batch):
-                    colour = INK if faint else GROUND
+                    colour = ground.ink if faint else ink_on(fill)
                     axes.text(x + column + 0.5, y, str(sample), ha="center", va="center", color=colour, fontsize=8.5)
                 x += len(batch) + 0.25
             y += 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from course.figures.style import COLOURS, FAINT, Picture, look, new_figure, quiet_grid
+from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 
 
-def counting_picture(padded: Sequence[float], exact: Mapping[int, float], samples: int) -> Picture:
+@on_both_grounds
+def counting_picture(padded: Sequence[float], exact: Mapping[int, float], samples: int, *, ground: Ground) -> Picture:
     """Accuracy over the number of ranks.
 
     padded: on 1, 2, 3, ... ranks, counting the copies that fill up the shards. exact: by number of ranks, counting each
@@ -18,17 +19,16 @@ def counting_picture(padded: Sequence[float], exact: Mapping[int, float], sample
         f"Accuracy on {samples} samples: with copies counted between {min(padded):.3f} and {max(padded):.3f}, "
         f"depending on the number of ranks; each counted once {', '.join(f'{value:.3f}' for value in exact.values())}."
     )
-    figure, axes = new_figure(7.2, 3.8, alt=alt)
-    with look():
-        axes.plot(ranks, padded, "-o", color=COLOURS[1], linewidth=1, markersize=3.5, label="copies counted, too")
-        once = next(iter(exact.values()))
-        axes.axhline(once, color=FAINT, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        label = "each sample counted once, measured"
-        axes.plot([*exact], [*exact.values()], "s", color=COLOURS[0], markersize=7, label=label, zorder=3)
-        low, high = min([*padded, *exact.values()]), max([*padded, *exact.values()])
-        room = max(0.01, high - low)
-        axes.set(xlim=(0, len(padded) + 1), ylim=(low - 0.15 * room, high + 0.35 * room))
-        axes.set(xlabel="ranks", ylabel="accuracy", title=f"{samples} predictions, counted on more and more ranks")
-        axes.legend(loc="upper right")
-        quiet_grid(axes)
+    figure, axes = new_figure(7.2, 3.8, alt=alt, ground=ground)
+    axes.plot(ranks, padded, "-o", color=COLOURS[1], linewidth=1, markersize=3.5, label="copies counted, too")
+    once = next(iter(exact.values()))
+    axes.axhline(once, color=ground.faint, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    label = "each sample counted once, measured"
+    axes.plot([*exact], [*exact.values()], "s", color=COLOURS[0], markersize=7, label=label, zorder=3)
+    low, high = min([*padded, *exact.values()]), max([*padded, *exact.values()])
+    room = max(0.01, high - low)
+    axes.set(xlim=(0, len(padded) + 1), ylim=(low - 0.15 * room, high + 0.35 * room))
+    axes.set(xlabel="ranks", ylabel="accuracy", title=f"{samples} predictions, counted on more and more ranks")
+    axes.legend(loc="upper right")
+    quiet_grid(axes)
     return figure

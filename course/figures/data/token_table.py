@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-INK, FAINT = "var(--jp-ui-font-color1, #2B2B2B)", "var(--jp-ui-font-color3, #8A8A8A)"
-EDGE, GROUND = "var(--jp-border-color2, #C8C8C8)", "var(--jp-layout-color1, #FFFFFF)"
-SPECIAL = "var(--jp-brand-color1, #0072B2)"
+from course.figures.theme_colours import ACCENT, EDGE, FAINT, GROUND, INK
 
 
 class TokenTable:
@@ -41,7 +39,7 @@ class TokenTable:
 
 def cell(token: str) -> str:
     """One token."""
-    colour = {"PAD": FAINT, "BOS": SPECIAL, "EOS": SPECIAL}.get(token, INK)
+    colour = {"PAD": FAINT, "BOS": ACCENT, "EOS": ACCENT}.get(token, INK)
     style = f"text-align:center;padding:3px 7px;border:1px solid {EDGE};color:{colour};font-size:12px"
     return f'<td style="{style}">{escape(token)}</td>'
 

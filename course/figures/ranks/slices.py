@@ -8,14 +8,21 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from course.figures.style import COLOURS, GROUND, INK, Picture, look, new_figure
+from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds
 from course.models.midpoints import interval_numbers
 
+DASHED = {"facecolor": "none", "linestyle": (0, (2, 2))}
 NUMBERED = 20  # with up to this many slices, each shows its rank, or how many ranks evaluate it
 
 
+@on_both_grounds
 def slices_picture(
-    function: Callable[[np.ndarray], np.ndarray], intervals: int, points: Sequence[Sequence[float]], title: str
+    function: Callable[[np.ndarray], np.ndarray],
+    intervals: int,
+    points: Sequence[Sequence[float]],
+    title: str,
+    *,
+    ground: Ground,
 ) -> Picture:
     """The area under `function` on [0, 1] in `intervals` slices, each in the colour of the rank that evaluates it.
 
@@ -33,16 +40,19 @@ def slices_picture(
                 strays.append(x)
     counts = [len(evaluated) for evaluated in points]
     alt = f"Area under a curve in {intervals} slices, coloured by rank: {counts} evaluations."
-    figure, axes = new_figure(7.6, 3.6, alt=alt)
-    with look():
-        draw_slices(axes, function, owners, strays)
-        name_ranks(axes, points, owners, strays)
-        axes.set_title(title)
+    figure, axes = new_figure(7.6, 3.6, alt=alt, ground=ground)
+    draw_slices(axes, function, owners, strays, ground)
+    name_ranks(axes, points, owners, strays, ground)
+    axes.set_title(title)
     return figure
 
 
 def draw_slices(
-    axes: Axes, function: Callable[[np.ndarray], np.ndarray], owners: Sequence[Sequence[int]], strays: Sequence[float]
+    axes: Axes,
+    function: Callable[[np.ndarray], np.ndarray],
+    owners: Sequence[Sequence[int]],
+    strays: Sequence[float],
+    ground: Ground,
 ) -> None:
     """Draw curve and slices. owners: by slice, the ranks that evaluated it. strays: points that are not middles."""
     intervals = len(owners)
@@ -50,27 +60,31 @@ def draw_slices(
     for i, (ranks, height) in enumerate(zip(owners, heights, strict=True)):
         # Edges are drawn only where a slice is wide enough to keep its colour.
         line = 0.8 if intervals <= 200 else 0
-        style = {"facecolor": COLOURS[ranks[0] % len(COLOURS)], "edgecolor": GROUND} if ranks else EMPTY
-        axes.bar((i + 0.5) / intervals, height, 1 / intervals, linewidth=line, **style)
+        middle, width = (i + 0.5) / intervals, 1 / intervals
+        style = {"edgecolor": ground.ink, **DASHED}
+        if ranks:
+            style = {"facecolor": COLOURS[ranks[0] % len(COLOURS)], "edgecolor": ground.paper}
+        axes.bar(middle, height, width, linewidth=line, **style)
         if len(ranks) > 1:
-            axes.bar((i + 0.5) / intervals, height, 1 / intervals, linewidth=line, **TWICE)
+            again = {"facecolor": "none", "edgecolor": ground.paper, "hatch": "////"}
+            axes.bar(middle, height, width, linewidth=line, **again)
         if intervals <= NUMBERED:
             text = "?" if not ranks else str(ranks[0]) if len(ranks) == 1 else f"×{len(ranks)}"
-            box = {"facecolor": GROUND, "linewidth": 0, "pad": 1.5}
-            axes.text((i + 0.5) / intervals, 0.14, text, ha="center", va="bottom", bbox=box)
+            box = {"facecolor": ground.paper, "linewidth": 0, "pad": 1.5}
+            axes.text(middle, 0.14, text, ha="center", va="bottom", bbox=box)
     x = np.linspace(0, 1, 400)
-    axes.plot(x, function(x), color=INK, linewidth=1.6)
+    axes.plot(x, function(x), color=ground.ink, linewidth=1.6)
     inside = np.array([x for x in strays if 0 <= x <= 1])
-    axes.plot(inside, function(inside) if len(inside) else [], "x", color=INK, markersize=6)
+    axes.plot(inside, function(inside) if len(inside) else [], "x", color=ground.ink, markersize=6)
     axes.set(xlim=(0, 1), ylim=(0, None), xlabel="x", ylabel="f(x)")
 
 
-EMPTY = {"facecolor": "none", "edgecolor": INK, "linestyle": (0, (2, 2))}
-TWICE = {"facecolor": "none", "edgecolor": GROUND, "hatch": "////"}
-
-
 def name_ranks(
-    axes: Axes, points: Sequence[Sequence[float]], owners: Sequence[Sequence[int]], strays: Sequence[float]
+    axes: Axes,
+    points: Sequence[Sequence[float]],
+    owners: Sequence[Sequence[int]],
+    strays: Sequence[float],
+    ground: Ground,
 ) -> None:
     """Draw the legend: how many evaluations each rank made, and what went wrong."""
     handles = [
@@ -78,10 +92,10 @@ def name_ranks(
         for rank, evaluated in enumerate(points)
     ]
     if missing := sum(not ranks for ranks in owners):
-        handles.append(Patch(**EMPTY, label=f"nobody: {missing}"))
+        handles.append(Patch(edgecolor=ground.ink, **DASHED, label=f"nobody: {missing}"))
     if twice := sum(len(ranks) > 1 for ranks in owners):
-        handles.append(Patch(facecolor=INK, edgecolor=GROUND, hatch="////", label=f"several: {twice}"))
+        handles.append(Patch(facecolor=ground.ink, edgecolor=ground.paper, hatch="////", label=f"several: {twice}"))
     if strays:
-        handles.append(axes.plot([], [], "x", color=INK, label=f"beside: {len(strays)}")[0])
+        handles.append(axes.plot([], [], "x", color=ground.ink, label=f"beside: {len(strays)}")[0])
     legend = axes.legend(handles=handles, title="evaluations", loc="center left", bbox_to_anchor=(1.01, 0.5))
     legend._legend_box.align = "left"

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from course.figures.ranks.call_colours import FAMILIES, Groups, colour, group_name
 from course.figures.ranks.message_arrows import DASHES, draw_messages
 from course.figures.ranks.waits import in_words
-from course.figures.style import LOOKS, Picture, look, new_figure
+from course.figures.style import Ground, Picture, new_figure, on_both_grounds
 from course.watch.events import Event
 from course.watch.messages import Message, messages
 
@@ -46,8 +46,13 @@ class Run:
         return [event for rank in self.events for event in rank]
 
 
+@on_both_grounds
 def timeline(
-    events: Sequence[Sequence[Event]], title: str = "What each rank did", seconds: float | None = None
+    events: Sequence[Sequence[Event]],
+    title: str = "What each rank did",
+    seconds: float | None = None,
+    *,
+    ground: Ground,
 ) -> Picture:
     """Draw the communication of a run.
 
@@ -63,31 +68,28 @@ def timeline(
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
     edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
     run = Run(events, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
-    picture = draw(run, title, alt, "light")
-    picture.dark = draw(run, title, alt, "dark")
-    return picture
+    return draw(run, title, alt, ground)
 
 
-def draw(run: Run, title: str, alt: str, ground: str) -> Picture:
-    """The figure for a "light" or a "dark" ground."""
-    rows, ink = max(1, len(run.events)), LOOKS[ground]["text.color"]
+def draw(run: Run, title: str, alt: str, ground: Ground) -> Picture:
+    """The figure of a run."""
+    rows, ink = max(1, len(run.events)), ground.ink
     handles = list(legend(run, ink))
     lines = sum(1 + handle.get_label().count("\n") for handle in handles)
     rows_height = rows * max(THINNEST, min(ROW, ROWS / rows))
     height = AROUND + max(rows_height, ENTRY * lines - AROUND / 2)
     figure, axes = new_figure(width=7.6, height=height, alt=alt, ground=ground)
     thickness = THICKNESS * rows_height / (height - AROUND)  # no thicker where the legend makes rows high
-    with look(ground):
-        for row, rank in enumerate(run.events):
-            draw_rank(axes, row, rank, run, thickness, ink)
-        draw_messages(axes, run.sent, run.edge, run.scale, thickness, ink)
-        axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
-        axes.set_ylim(rows - 0.5, -0.5)
-        axes.set_xlim(0.0, run.edge * run.scale)
-        axes.set_xlabel(f"time since the run began [{'ms' if run.scale > 1 else 's'}]")
-        axes.set_title(title)
-        if handles:
-            axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    for row, rank in enumerate(run.events):
+        draw_rank(axes, row, rank, run, thickness, ink)
+    draw_messages(axes, run.sent, run.edge, run.scale, thickness, ink)
+    axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_xlim(0.0, run.edge * run.scale)
+    axes.set_xlabel(f"time since the run began [{'ms' if run.scale > 1 else 's'}]")
+    axes.set_title(title)
+    if handles:
+        axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from course.figures.style import COLOURS, FAINT, Picture, look, new_figure, quiet_grid
+from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 
 
-def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = None) -> Picture:
+@on_both_grounds
+def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = None, *, ground: Ground) -> Picture:
     """Draw the loss (left) and the accuracy (right) over the epochs.
 
     runs: by name, a dict for each epoch, with `epoch` from 0, `loss`, and `accuracy` in [0, 1]. The first of several
@@ -19,27 +20,24 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
         f"{name}: loss {run[-1]['loss']:.3f}, {run[-1]['accuracy']:.1%} right" for name, run in runs.items()
     )
     alt = f"Loss and accuracy after each epoch. At the end, {ends}."
-    figure, (left, right) = new_figure(width=7.6, height=3.5, columns=2, alt=alt)
-    with look():
-        for number, (name, run) in enumerate(runs.items()):
-            epochs = [entry["epoch"] + 1 for entry in run]
-            form = (
-                {"linewidth": 7, "alpha": 0.35} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
-            )
-            for axes, key in ((left, "loss"), (right, "accuracy")):
-                values = [entry[key] for entry in run]
-                axes.plot(epochs, values, color=COLOURS[number], label=name, **form)
-        left.set_yscale("log")
-        left.set_title("Mean loss of the epoch")
-        right.set_title("Accuracy on the test set")
-        right.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        right.set_ylim(None, 1.0)
-        if goal is not None:
-            right.axhline(goal, color=FAINT, linewidth=1, linestyle="--", zorder=0)
-        for axes in (left, right):
-            axes.set_xlabel("epoch")
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            quiet_grid(axes, "y")
-        handles, names = right.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=3)
+    figure, (left, right) = new_figure(width=7.6, height=3.5, columns=2, alt=alt, ground=ground)
+    for number, (name, run) in enumerate(runs.items()):
+        epochs = [entry["epoch"] + 1 for entry in run]
+        form = {"linewidth": 7, "alpha": 0.35} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
+        for axes, key in ((left, "loss"), (right, "accuracy")):
+            values = [entry[key] for entry in run]
+            axes.plot(epochs, values, color=COLOURS[number], label=name, **form)
+    left.set_yscale("log")
+    left.set_title("Mean loss of the epoch")
+    right.set_title("Accuracy on the test set")
+    right.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    right.set_ylim(None, 1.0)
+    if goal is not None:
+        right.axhline(goal, color=ground.faint, linewidth=1, linestyle="--", zorder=0)
+    for axes in (left, right):
+        axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        quiet_grid(axes, "y")
+    handles, names = right.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
     return figure

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 
 from IPython.display import DisplayHandle
 
+from course.figures.theme_colours import ACCENT, EDGE, INK
 from course.models.noted_losses import noted_losses
 
 EVERY = 0.5  # seconds between two looks at the file
 WIDTH, HEIGHT, LEFT, BELOW = 640, 180, 40, 22  # of the curve, and for its numbers, in CSS pixels
-INK, GRID = "var(--jp-ui-font-color1, #2B2B2B)", "var(--jp-border-color2, #C8C8C8)"
-LINE = "var(--jp-brand-color1, #0072B2)"
 
 
 class LiveLoss:
@@ -75,13 +74,13 @@ def curve(losses: Sequence[float], steps: int, alt: str) -> str:
     points = " ".join(f"{across(step):.1f},{down(loss):.1f}" for step, loss in enumerate(losses, 1))
     levels = [level for level in range(0, int(top) + 1, max(1, int(top) // 4))]
     grid = "".join(
-        f'<line x1="{LEFT}" x2="{WIDTH}" y1="{down(level):.1f}" y2="{down(level):.1f}" stroke="{GRID}"/>'
+        f'<line x1="{LEFT}" x2="{WIDTH}" y1="{down(level):.1f}" y2="{down(level):.1f}" stroke="{EDGE}"/>'
         f'<text x="{LEFT - 6}" y="{down(level) + 4:.1f}" text-anchor="end">{level}</text>'
         for level in levels
     )
     ends = f'<text x="{LEFT}" y="{HEIGHT - 4}">0</text>'
     ends += f'<text x="{WIDTH - 4}" y="{HEIGHT - 4}" text-anchor="end">step {steps}</text>'
-    path = f'<polyline points="{points}" fill="none" stroke="{LINE}" stroke-width="2"/>'
+    path = f'<polyline points="{points}" fill="none" stroke="{ACCENT}" stroke-width="2"/>'
     return (
         f'<svg role="img" aria-label="{alt}" width="{WIDTH}" height="{HEIGHT}" '
         f'style="fill:{INK};font-size:12px">{grid}{ends}{path}</svg>'

@@ -13,7 +13,16 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
-from course.figures.style import DOTS_PER_INCH, GROUND, SHARPNESS, Picture, image_html, look, new_figure
+from course.figures.style import (
+    DOTS_PER_INCH,
+    SHARPNESS,
+    Ground,
+    Picture,
+    by_theme,
+    image_html,
+    new_figure,
+    on_both_grounds,
+)
 from course.figures.training.loss_curves import draw_losses, excess_loss, samples_seen
 from course.figures.training.loss_surface import RUN_COLOURS, Run, draw_surface, drawable, name_runs, window
 
@@ -21,8 +30,9 @@ from course.figures.training.loss_surface import RUN_COLOURS, Run, draw_surface,
 class Movie:
     """An animated GIF in a notebook, which needs no network, JavaScript or ffmpeg.
 
-    images: its frames; the last one is also shown by itself, as a PNG, where a notebook is read without HTML.
-    milliseconds: how long each is shown. alt: what it shows. caption: a text below it.
+    images: its frames; the last one is shown by itself, as a PNG, to those who asked their system for less motion, and
+    where a notebook is read without HTML. milliseconds: how long each is shown. alt: what it shows. caption: a text
+    below it. dark: the same for a dark ground, if there is one.
     """
 
     def __init__(self, images: Sequence[Image.Image], milliseconds: Sequence[int], alt: str, caption: str = "") -> None:
@@ -31,41 +41,49 @@ class Movie:
         stream = io.BytesIO()
         images[-1].save(stream, format="PNG")
         self.still = stream.getvalue()
+        self.dark: Movie | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.alt}>"
 
     def _repr_html_(self) -> str:
-        image = image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
-        return f'<figure style="margin: 0">{image}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
+        images = self.html if self.dark is None else by_theme(self.html, self.dark.html)
+        return f'<figure style="margin: 0">{images}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
+
+    @property
+    def html(self) -> str:
+        """The animation alone."""
+        still = f"data:image/png;base64,{base64.b64encode(self.still).decode()}"
+        moving = image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
+        return f'<picture><source media="(prefers-reduced-motion: reduce)" srcset="{still}">{moving}</picture>'
 
     def _repr_png_(self) -> tuple[bytes, dict]:
         return self.still, {"width": self.width, "alt": self.alt}
 
 
-def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: int = 48) -> Movie:
+@on_both_grounds
+def paths_movie(x: torch.Tensor, y: torch.Tensor, runs: Sequence[Run], frames: int = 48, *, ground: Ground) -> Movie:
     """Left: the paths over the loss; right: their losses. At any time, all runs have read as many samples.
 
     The animation starts slowly, as most happens there. It stays at the last of the `frames` for 3 s.
     """
     alt = "Paths of SGD with several batch sizes, growing with the number of samples they have read."
     runs = drawable(runs)
-    figure, (left, right) = new_figure(8.4, 4.1, columns=2, alt=alt)
-    draw_surface(left, x, y, window(torch.cat([path for _, path in runs])))
-    draw_losses(right, x, y, runs)
-    name_runs(figure, len(x), runs)
+    figure, (left, right) = new_figure(8.4, 4.1, columns=2, alt=alt, ground=ground)
+    draw_surface(left, x, y, window(torch.cat([path for _, path in runs])), ground)
+    draw_losses(right, x, y, runs, ground)
+    name_runs(figure, len(x), runs, ground)
     seen = [samples_seen(len(path) - 1, len(x), batch_size) for batch_size, path in runs]
     above = [excess_loss(x, y, path) for _, path in runs]
     end = max(int(counts[-1]) for counts in seen)
-    with look():
-        for line in right.get_lines():
-            line.set_alpha(0.18)
-        right.set_title("Their losses")
-        moving = [left.set_title("0 samples seen")]
-        for colour, (_, path) in zip(RUN_COLOURS, runs, strict=False):
-            moving += left.plot([], [], color=colour, linewidth=0.9 if len(path) > 300 else 1.8)
-            for axes in (left, right):
-                moving += axes.plot([], [], "o", markersize=8, color=colour, markeredgecolor=GROUND)
+    for line in right.get_lines():
+        line.set_alpha(0.18)
+    right.set_title("Their losses")
+    moving = [left.set_title("0 samples seen")]
+    for colour, (_, path) in zip(map(ground.text, RUN_COLOURS), runs, strict=False):
+        moving += left.plot([], [], color=colour, linewidth=0.9 if len(path) > 300 else 1.8)
+        for axes in (left, right):
+            moving += axes.plot([], [], "o", markersize=8, color=colour, markeredgecolor=ground.paper)
 
     def move(frame: int) -> None:
         now = round(end * (frame / (frames - 1)) ** 2)
@@ -90,16 +108,16 @@ def filmed(figure: Picture, moving: Sequence[Artist], move: Callable[[int], None
     canvas = FigureCanvasAgg(figure)
     for artist in moving:
         artist.set_animated(True)
-    with look():
-        canvas.draw()
-        ground = canvas.copy_from_bbox(figure.bbox)
-        images = []
-        for frame in range(frames):
-            canvas.restore_region(ground)
-            move(frame)
-            for artist in moving:
-                artist.draw(canvas.get_renderer())
-            images.append(Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB"))
+    figure.set_facecolor(figure.ground.paper)  # a GIF is opaque
+    canvas.draw()
+    still = canvas.copy_from_bbox(figure.bbox)
+    images = []
+    for frame in range(frames):
+        canvas.restore_region(still)
+        move(frame)
+        for artist in moving:
+            artist.draw(canvas.get_renderer())
+        images.append(Image.fromarray(np.array(canvas.buffer_rgba())).convert("RGB"))
     return images
 
 

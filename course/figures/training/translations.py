@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
 
+from course.figures.theme_colours import EDGE, FAINT, GROUND, INK, RIGHT, WRONG
+
 LONGEST = 60  # letters shown of a text
 UNTRAINED = 16  # and of what an untrained model writes, which may repeat itself for ever
-
-INK, FAINT = "var(--jp-ui-font-color1, #2B2B2B)", "var(--jp-ui-font-color2, #6A6A6A)"
-EDGE, GROUND = "var(--jp-border-color2, #C8C8C8)", "var(--jp-layout-color1, #FFFFFF)"
-RIGHT, WRONG = "var(--jp-success-color1, #1a7f37)", "var(--jp-error-color1, #cf222e)"
 
 
 class TranslationTable:
