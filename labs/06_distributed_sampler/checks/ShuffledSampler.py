@@ -53,6 +53,10 @@ class ShuffledSampler(RankCheck, JudgedRun):
     """One order for all ranks, which follows from seed and epoch and from nothing else."""
 
     todo, points, deadline = "ShuffledSampler", 4, PATIENCE + 5
+    consolidation = (
+        "What ranks have to agree on without talking must follow from what they all know: here, the seed and the "
+        "epoch. A generator of its own leaves everybody else's random numbers alone."
+    )
     prices = MappingProxyType({"not-shuffled": 3})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -79,6 +79,10 @@ class SamplesSeen(RankCheck, JudgedRun):
     """The ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
 
     todo, points = "samples_seen", 3
+    consolidation = (
+        "A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, nothing "
+        "fails: only the samples themselves show it."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Loaders with a last, smaller batch, used more than once; on 4 ranks and on 3."""

@@ -53,6 +53,10 @@ class TrainEpoch(CallCheck, JudgedCalls):
     """Two epochs, beside the replay in one process."""
 
     todo, points, needs, deadline = "train_epoch", 4, "horovod", 20.0
+    consolidation = (
+        "Sums and counts add up over ranks, and means do not: divide once, at the end. The loss of one rank is about "
+        "its own images; the loss that you report is about all of them."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Ranks whose last batches are of different sizes."""

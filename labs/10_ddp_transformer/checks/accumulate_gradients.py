@@ -70,6 +70,10 @@ class AccumulateGradients(CallCheck, JudgedCalls):
     """When gradients are synchronised, what they are then, and the two numbers that are returned."""
 
     todo, points, needs, deadline = "accumulate_gradients", 2, "torch", 8.0
+    consolidation = (
+        "Gradients add up in `.grad` by themselves, so they have to cross the network only once in a step. The "
+        "wrapper decides about that in the forward pass."
+    )
     prices = MappingProxyType({"all-at-once": 1, "one-micro-batch-only": 1, "not-train-mode": 0.5})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -48,6 +48,10 @@ class Setup(RankCheck, JudgedRun):
     """A group that works, by the backend and on the device that fit the node; nodes with GPUs are simulated."""
 
     todo, points, deadline = "setup", 2, 10
+    consolidation = (
+        "The launcher tells each process who it is, and the program only reads it. So one script runs on a laptop and "
+        "on many nodes, with gloo or with nccl."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """No GPU; nodes of equal and of unequal sizes with GPUs for all; too few GPUs. Ranks in any order."""

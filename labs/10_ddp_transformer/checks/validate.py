@@ -46,6 +46,10 @@ class Validate(CallCheck, JudgedCalls):
     """The exact mean over all ranks, which have unequal numbers of batches, and a model left as it was."""
 
     todo, points, needs, deadline = "validate", 4, "torch", 8.0
+    consolidation = (
+        "Every sentence counts once, whichever rank has it, and a rank without batches still takes part in the sum. "
+        "The model inside the wrapper can be called without waiting for anybody."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes."""

@@ -79,6 +79,10 @@ class AccumulateGradient(RankCheck, JudgedRun):
     """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
 
     todo, points, deadline = "accumulate_gradient", 4, 10.0
+    consolidation = (
+        "Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole batch. Memory "
+        "limits the micro-batch, not the batch."
+    )
     prices = MappingProxyType({"one-micro-batch-only": 3, "wrong-weights": 3})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -58,6 +58,10 @@ class SynchronizeStart(RankCheck, JudgedRun):
     """What the ranks have afterwards, beside what rank 0 came with."""
 
     todo, points, needs, deadline = "synchronize_start", 3, "horovod", 20.0
+    consolidation = (
+        "Averaged gradients keep models equal only if they began equal, in parameters, buffers and momentum. Then one "
+        "broadcast at the start is enough for the whole training."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Momentum nowhere, on rank 0 only, on the others only, on all."""

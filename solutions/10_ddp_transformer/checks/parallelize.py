@@ -53,6 +53,10 @@ class Parallelize(RankCheck, JudgedRun):
     """One model on all ranks, with the device's `device_ids` and no other options."""
 
     todo, points, needs, deadline = "parallelize", 2, "torch", 8.0
+    consolidation = (
+        "When it is wrapped, the model becomes rank 0's on all ranks, whatever it was before. From then on, averaged "
+        "gradients keep it one model."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """The ranks' own device; and GPUs of two nodes, which are only simulated."""
