@@ -29,8 +29,8 @@ from nbgrader.preprocessors import (
 )
 from nbgrader.utils import compute_checksum
 
-from autograde.contract.hints import load_hints
 from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
+from autograde.hints import load_hints
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (

@@ -11,7 +11,6 @@ import ast
 import os
 import pwd
 import secrets
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +21,10 @@ from IPython.display import DisplayHandle, display
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check, Result
-from autograde.contract.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.contract.labs import load_checks
 from autograde.contract.subject import Subject, python_source
 from autograde.contract.verdict import Finding
+from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from course.batch.record import FILE
 from course.world import RanksFailed, World
@@ -82,10 +81,9 @@ class Checker:
         if source is None:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
             return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
-        with one_thread():
-            cases = contract.draw_cases(check, seed)
-            gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
-            return contract.judge(check, cases, gathered, seed)
+        cases = contract.draw_cases(check, seed)
+        gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
+        return contract.judge(check, cases, gathered, seed)
 
     def hint(self, todo: str, number: int = 1) -> None:
         """Show hint `number` for a TODO: 1 is a question, 2 a pointer to where the answer is, 3 a skeleton of the code.
@@ -182,25 +180,6 @@ def show_markdown(text: str) -> None:
         print(text)
     else:
         display({"text/markdown": text, "text/plain": text}, raw=True)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute with one thread in this process, if it is loaded.
-
-    Checks compute little, and the ranks need the cores: with a thread for each core, cases that take 0.05 s took
-    seconds on a busy machine.
-    """
-    torch = sys.modules.get("torch")
-    if torch is None:
-        yield
-        return
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def executed_cells() -> list[str]:

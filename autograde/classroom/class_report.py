@@ -27,9 +27,9 @@ from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
 from autograde.contract.check import Check, Result
-from autograde.contract.hints import KINDS, load_hints, read_taken
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.verdict import Finding
+from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
 from course.exchange.deadlines import duration
 from course.files import write_whole

@@ -16,7 +16,9 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -135,6 +137,26 @@ def plain(evidence: Any) -> Any:
     )
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """In this block, or decorated function, torch has one thread in this process, if it is loaded.
+
+    Checks compute with tiny tensors, while ranks use the cores: with a thread for each core, cases that take 0.05 s
+    take seconds on a busy machine.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@one_thread()
 def draw_cases(check: Check, seed: int) -> list[dict]:
     """The cases of `check` for `seed`: the same on every machine and day."""
     return plain(check.cases(random.Random(f"{seed}:{check.todo}")))
@@ -151,6 +173,7 @@ def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> lis
     return gathered
 
 
+@one_thread()
 def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
     """Give the verdict on the evidence gathered for `cases`. Each kind of finding costs once, at its dearest.
 

@@ -7,8 +7,7 @@ It works for any model and loss. A gradient [d] is that of all parameters which 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,17 +88,6 @@ The model was not in train mode while it was trained.
 frozen-moved 1
 A frozen parameter has moved.
 """)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """In this block, or decorated function, torch has one thread: on tiny tensors, two take twenty times as long."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
 from autograde.contract import show
 from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
@@ -125,6 +126,25 @@ def test_only_what_a_run_came_to_ends_the_cases_and_no_data_of_a_student(evidenc
 
 def test_cases_follow_from_the_seed_and_differ_with_it():
     assert draw_cases(Doubles(), 5) == draw_cases(Doubles(), 5) != draw_cases(Doubles(), 6)
+
+
+def test_cases_are_drawn_and_judged_with_one_thread_which_is_given_back():
+    seen = []
+
+    class Counts(Doubles):
+        def cases(self, rng):
+            seen.append(torch.get_num_threads())
+            return []
+
+        def verdict(self, case, evidence):
+            seen.append(torch.get_num_threads())
+            raise ZeroDivisionError
+
+    torch.set_num_threads(3)
+    draw_cases(Counts(), 1)
+    with pytest.raises(ZeroDivisionError):
+        judge(Counts(), [{}], [0])
+    assert seen == [1, 1] and torch.get_num_threads() == 3
 
 
 def test_only_plain_data_is_evidence():

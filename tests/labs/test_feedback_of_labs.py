@@ -12,7 +12,7 @@ from labs_under_test import LABS
 
 from autograde.contract import check as contract
 from autograde.contract.check import Check
-from autograde.contract.hints import load_hints
+from autograde.hints import load_hints
 from autograde.contract.labs import Lab, load_checks, load_ranks, solution_cells
 from autograde.contract.subject import Subject
 from autograde.notebook import bound_names

@@ -11,13 +11,12 @@ from textwrap import dedent
 
 import nbformat
 import pytest
-import torch
 from lab_packages import write_package
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
-from autograde.contract.hints import read_taken
-from autograde.notebook import bound_names, cell_that_defines, one_thread
+from autograde.hints import read_taken
+from autograde.notebook import bound_names, cell_that_defines
 
 CHECKS = """
 # == __init__.py
@@ -253,14 +252,6 @@ def test_a_hint_that_is_not_there_and_a_folder_that_cannot_be_written_are_told(t
     assert "There is no check for 'totl'; there are: total" in text_of(wrong)
     assert "has hints 1 to 3, no hint 4" in text_of(fourth)
     assert "Who has what?" in text_of(told) and "could not be noted: Is a directory" in text_of(told)
-
-
-def test_a_check_computes_with_one_thread_and_gives_the_others_back():
-    torch.set_num_threads(3)
-    with pytest.raises(ZeroDivisionError), one_thread():
-        assert torch.get_num_threads() == 1
-        1 / 0
-    assert torch.get_num_threads() == 3
 
 
 def test_a_notebook_that_does_not_use_torch_does_not_load_it(tmp_path):

@@ -127,7 +127,6 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         """Ranks that communicate differently."""
         return stuck_in_a_step(run)
 
-    @one_process.one_thread()
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The passes; then the gradients, where the passes do not explain them, and what was returned."""
         found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
