@@ -41,8 +41,8 @@ Using the sampler changes the state of the global random generator of {which}. D
 they would draw the same on all ranks, and the same again in each epoch.
 
 another-process-differs 2
-With the same seed and epoch, a process that is started later draws another order. A run that is resumed there would not
-get the batches of its epoch. What in your code differs from process to process?
+With the same seed and epoch, a process that starts later draws another order. A run that is resumed there would not get
+the batches of its epoch. What in your code differs from process to process?
 
 another-process-fails 2
 The same cell fails when it runs in another process: {error}

@@ -44,7 +44,8 @@ batch-size-to-train 2
 On {size} ranks your function passes the batch size {actual} to `train`; expected is {expected}, a whole number.
 
 lr-to-train 2
-On {size} ranks your function passes the learning rate {actual} to `train`. The effective learning rate is not 0.06.
+On {size} ranks your function passes the learning rate {actual} to `train`. The effective learning rate, after
+`make_optimizer`, is then not 0.06.
 
 seed-to-train 1
 Your function passes the seed {actual} to `train`; expected is {expected}.

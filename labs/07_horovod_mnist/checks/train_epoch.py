@@ -25,13 +25,13 @@ from .common import CPU, FORWARD, MOMENTUM, STATE, deadlock, first_difference
 
 finding = Findings("""
 epoch-not-told 1.5
-In epoch {epoch} the ranks draw the samples in the order of another epoch. How does the sampler learn its epoch?
+In epoch {epoch} the ranks draw the samples in the order of another epoch. What tells the sampler which epoch it is?
 
 epoch-told-late 1.5
-The sampler learns that it is epoch {epoch} only after its samples were drawn.
+The sampler is told that it is epoch {epoch} only after its samples were drawn. When does a loader ask its sampler?
 
 shown-twice 1.5
-The model is shown a batch of rank {rank} more than once. One forward pass gives all that is needed.
+The model is shown a batch of rank {rank} more than once. One forward pass gives everything that is needed.
 
 other-batches 3
 The model is not shown the batches that the loader of rank {rank} yields, one after another.

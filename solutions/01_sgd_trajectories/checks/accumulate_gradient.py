@@ -35,7 +35,8 @@ no-gradient 4
 After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
 
 parameters-moved 2
-The parameters have changed, so a step was taken. Steps are the business of the code that calls this function.
+The parameters have changed, so a step was taken. This function only leaves a gradient; the code that calls it takes the
+step.
 """)
 
 

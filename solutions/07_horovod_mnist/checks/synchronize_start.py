@@ -37,8 +37,8 @@ not-rank-0s 2
 After the call, all ranks have the model of rank {root}; expected is rank 0's.
 
 rank-0-changed 2
-After the call, rank 0 has other numbers than before, in {names}. The other ranks are to follow it, not the other way
-round.
+After the call, rank 0 has other numbers than before, in {names}. The other ranks should take over rank 0's, not the
+other way round.
 
 wrong-start 2
 After the call, {who} {have} neither rank 0's model nor the one from before the call.

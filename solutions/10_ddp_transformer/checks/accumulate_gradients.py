@@ -29,8 +29,8 @@ from .steps import draw_step, parts_of, unmoved_mistakes
 
 finding = Findings("""
 divided-too-early 1
-The gradient is divided by a number of tokens or of micro-batches already. Expected is that of the plain sum: what to
-divide by is known only when all ranks' tokens are.
+The gradient is already divided by a number of tokens or of micro-batches. The gradient of the plain sum is expected
+here: what to divide by is known only when all ranks' tokens are.
 
 average-undone 1
 The gradient is {size} times as large as the average over {size} ranks, which DistributedDataParallel leaves.

@@ -39,10 +39,10 @@ device-ids-missing 1
 The check simulates GPUs. On {device} there are no `device_ids`, so inputs stay where they are.
 
 not-moved 1.5
-The model is not on {device} yet when it is wrapped.
+The check simulates GPUs. The model is not on {device} yet when it is wrapped.
 
 ddp-options 1
-DistributedDataParallel is given {options}. All other options are to stay at their defaults.
+DistributedDataParallel is given {options}. All other options should keep their defaults.
 
 not-one-model 2
 After wrapping and one backward pass, rank {rank} does not have rank 0's parameters and the average of all gradients.
