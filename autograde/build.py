@@ -30,6 +30,7 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import compute_checksum
 
 from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
+from autograde.hints import load_hints
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -90,6 +91,7 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
     read = jupytext.read(lab.source, fmt="py:percent")
     points = {check.todo: check.points for check in load_checks(lab.checks)}
+    load_hints(lab.folder, points)
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     anchor, since = "start", 0
     for number, cell in enumerate(read.cells, 1):

@@ -9,7 +9,7 @@ from autograde.contract.labs import LabError
 
 GUIDE = Path(__file__).resolve().parents[1] / "solutions" / "README.md"
 NAME = re.compile(r"[0-9]{2}_[a-z][a-z0-9_]*")
-EXAMPLE = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```(?:python|toml) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def make_lab(root: Path, name: str) -> Path:

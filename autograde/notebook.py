@@ -2,6 +2,7 @@
 
 check = Checker("checks", world)
 check("partial_sum")
+check.hint("partial_sum")
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from IPython import get_ipython
-from IPython.display import DisplayHandle
+from IPython.display import DisplayHandle, display
 
 from autograde.contract import check as contract
 from autograde.contract import show
@@ -23,9 +24,13 @@ from autograde.contract.check import Check, Result
 from autograde.contract.labs import load_checks
 from autograde.contract.subject import Subject, python_source
 from autograde.contract.verdict import Finding
+from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from course.batch.record import FILE
 from course.world import RanksFailed, World
+
+STUB = "raise NotImplementedError"  # what a TODO's cell holds until it is done
+STOPPED = "This cell stopped in your code. Run it again when the checks above it pass."
 
 
 class CheckFailed(AssertionError):
@@ -45,6 +50,7 @@ class Checker:
     def __init__(self, path: str, world: World, seed: int | None = None) -> None:
         self.checks = {check.todo: check for check in load_checks(path)}
         self.folder = Path(path).resolve().parent
+        self.hints = load_hints(self.folder, self.checks)
         self.world = world
         self.seed = seed
 
@@ -55,14 +61,14 @@ class Checker:
         autograde` it returns the score, which nbgrader takes as partial credit. Under `nbgrader validate` it raises
         CheckFailed if there are findings.
         """
-        if todo not in self.checks:
-            raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")
+        self.refuse_unknown(todo)
         execution = os.environ.get("NBGRADER_EXECUTION")
         with CellOutput(progress=execution is None) as output:
             result = self.result(todo, output)
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            output.show(show.text(result), show.html(result))
+            hint = self.where_hints_are(result) if execution is None else ""
+            output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             print(message)
         return result.score if execution == "autograde" else None
@@ -78,6 +84,39 @@ class Checker:
         cases = contract.draw_cases(check, seed)
         gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
         return contract.judge(check, cases, gathered, seed)
+
+    def hint(self, todo: str, number: int = 1) -> None:
+        """Show hint `number` for a TODO: 1 is a question, 2 a pointer to where the answer is, 3 a skeleton of the code.
+
+        They are unfolded one after the other. They cost no points. How many were unfolded is noted in
+        `hints_taken.json`, for the instructor. Raises ValueError if there is no such hint.
+        """
+        self.refuse_unknown(todo)
+        if todo not in self.hints:
+            raise ValueError(f"This lab has no hints for {todo!r}")
+        if number not in range(1, len(KINDS) + 1):
+            raise ValueError(f"{todo!r} has hints 1 to {len(KINDS)}, no hint {number!r}")
+        taken = read_taken(self.folder).get(todo, 0)
+        if number > taken + 1:
+            show_markdown(f"Hint {taken + 1} comes first. {next_hint(todo, taken)}")
+            return
+        after = ""
+        try:
+            note_taken(self.folder, todo, number)
+        except OSError as error:
+            after = f"\n\n(That you read it could not be noted: {error.strerror}.)"
+        show_markdown(f"{self.hints[todo].markdown(number)}\n\n{next_hint(todo, max(number, taken))}{after}")
+
+    def where_hints_are(self, result: Result) -> str:
+        """Where the next hint is, below a result that has not passed; empty where there is none."""
+        if result.passed or result.todo not in self.hints:
+            return ""
+        return next_hint(result.todo, read_taken(self.folder).get(result.todo, 0))
+
+    def refuse_unknown(self, todo: str) -> None:
+        """Raise ValueError if the lab has no such TODO."""
+        if todo not in self.checks:
+            raise ValueError(f"There is no check for {todo!r}; there are: {', '.join(self.checks)}")
 
     def about_record(self, check: Check) -> str:
         """What grading would say about the record of a batch run, if it were handed in now. Here it costs no points.
@@ -123,8 +162,8 @@ class CellOutput:
         if self._handle is None:
             print(text)
         else:
-            display = self._handle.update if self._used else self._handle.display
-            display({"text/plain": text, "text/html": html}, raw=True)
+            put = self._handle.update if self._used else self._handle.display
+            put({"text/plain": text, "text/html": html}, raw=True)
             self._used = True
 
     def following(self, todo: str, cases: Sequence[dict]) -> Iterator[dict]:
@@ -133,6 +172,14 @@ class CellOutput:
             if self.progress:
                 self.show(*show.progress(todo, number, len(cases)))
             yield case
+
+
+def show_markdown(text: str) -> None:
+    """Show `text` as Markdown in a notebook, as it is elsewhere."""
+    if get_ipython() is None:
+        print(text)
+    else:
+        display({"text/markdown": text, "text/plain": text}, raw=True)
 
 
 def executed_cells() -> list[str]:
@@ -169,18 +216,27 @@ def bound_names(cell: str) -> set[str]:
 def needs(*todos: str) -> Iterator[None]:
     """Skip the rest of a cell that uses TODOs which are not done yet or fail on the ranks, and say so.
 
-    Suppresses NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it prints, so that "Run
+    Suppresses NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows, so that "Run
     all" goes on to the next TODO. Suppresses nothing else.
     """
-    names = " and ".join(f"`{todo}`" for todo in todos)
-    unfinished = f"This cell needs your {names}: come back and run it again when the check passes."
     try:
         yield
     except NotImplementedError:
-        print(unfinished)
+        show_markdown(waiting_for(todos))
     except NameError as error:
         if error.name not in todos:
             raise
-        print(unfinished)
+        show_markdown(waiting_for(todos))
     except RanksFailed as error:
-        print(unfinished if error.outcome.state == "not-done" else f"{unfinished}\n\n{error}")
+        if error.outcome.state == "not-done":
+            show_markdown(waiting_for(todos))
+        else:
+            show_markdown(f"{STOPPED}\n\n```text\n{error}\n```")
+
+
+def waiting_for(todos: Sequence[str]) -> str:
+    """That a cell waits for the first of `todos` that is missing: nothing defines it, or its stub is still there."""
+    cells = executed_cells()
+    sources = {todo: cell_that_defines(todo, cells) for todo in todos}
+    missing = (todo for todo, source in sources.items() if source is None or STUB in source)
+    return f"This cell needs your `{next(missing, todos[-1])}`. Run it again when its check passes."

@@ -19,9 +19,10 @@ CHAINS = {
     "autograde": (
         "contract fixtures probes verdicts",
         "contract sandbox slurm classroom cli __main__",
-        "contract build classroom",
+        "contract hints build classroom",
         "contract new cli",
         "slurm notebook",
+        "hints notebook",
         "sandbox doctor cli",
         "install",
     ),

@@ -29,6 +29,7 @@ from autograde.classroom.submission import answers
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.verdict import Finding
+from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
 from course.exchange.deadlines import duration
 from course.files import write_whole
@@ -36,7 +37,7 @@ from course.files import write_whole
 # Findings of runs that did not finish. So are all that end in "-limit", and a lab's own findings for a deadlock, which
 # show in the report: a rank waits.
 STOPPED = {"hang", "too-slow", "rank-died", "sandbox-ended"}
-WAITS = re.compile(r"^rank \d+ +waits in ", re.MULTILINE)
+WAITS = re.compile(r"^ranks? [\d, -]+  waits? in ", re.MULTILINE)
 STATUSES = (GRADED, MANUAL, FAILED, WAITING, NOTHING)
 MAX_BARS = 12  # of a histogram
 DARKEST = 0.65  # opacity of the red where all students have a finding; text stays readable on it
@@ -47,13 +48,15 @@ class Student:
     """One row of the table of scores.
 
     by_todo: the marks; empty if the student was not graded, or what was handed in cannot be read. feedback: a link to
-    it. manual: why a person must look at the whole notebook, if so.
+    it. manual: why a person must look at the whole notebook, if so. hints: how many were unfolded, by TODO, as the note
+    that was handed in has it.
     """
 
     row: Row
     by_todo: dict[str, Marked]
     feedback: str | None
     manual: str | None
+    hints: dict[str, int] = field(default_factory=dict)
 
     def result(self, todo: str) -> Result | None:
         """The result for a TODO, if it was judged."""
@@ -144,7 +147,8 @@ def class_of(course: Course, lab: Lab, todos: list[str]) -> list[Student]:
         manual = notes.manual if notes else None
         marked = notes.marked if notes and not manual else []
         feedback = feedback_link(course, lab, row.student)
-        students.append(Student(row, {mark.todo: mark for mark in marked}, feedback, manual))
+        hints = read_taken(course.folder("submitted", row.student, lab.name))
+        students.append(Student(row, {mark.todo: mark for mark in marked}, feedback, manual, hints))
     return students
 
 
@@ -184,6 +188,8 @@ def render(course: Course, lab: Lab, checks: list[Check], students: list[Student
         judged={todo: sum(student.result(todo) is not None for student in students) for todo in todos},
         heat=heat_map(students, todos),
         darkest=DARKEST,
+        hint_kinds=KINDS,
+        hints=hints_taken(students, todos) if load_hints(lab.folder, todos) else {},
         stopped=stopped(students, todos),
         ungradable=ungradable(students, todos),
         groups=similar(course, lab, students, todos),
@@ -211,6 +217,13 @@ def heat_map(students: list[Student], todos: list[str]) -> list[HeatMapRow]:
                 row.students[todo].add(student.row.student)
                 row.examples.setdefault(todo, finding.message)
     return sorted(rows.values(), key=lambda row: (-len(row.anywhere), row.key))
+
+
+def hints_taken(students: list[Student], todos: list[str]) -> dict[str, list[int]]:
+    """For each TODO how many students unfolded no hint, one, two, ...; of those who handed something in."""
+    handed_in = [student for student in students if student.row.status != NOTHING]
+    counts = {todo: Counter(student.hints.get(todo, 0) for student in handed_in) for todo in todos}
+    return {todo: [count[number] for number in range(len(KINDS) + 1)] for todo, count in counts.items()}
 
 
 def stopped(students: list[Student], todos: list[str]) -> list[tuple[Student, str, Finding]]:

@@ -16,13 +16,15 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from autograde.contract.trouble import stops
-from autograde.contract.verdict import Diagnosis, Finding, cut, settle
+from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cut, settle
 
 # Members of a check that its probe may need, so that they go into the sandbox.
 PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
@@ -46,12 +48,14 @@ class Check:
     """Base class of all checks. A subclass sets `todo` and `points` and writes the four parts.
 
     todo: name of the function or class that the student writes; its cell has this as `grade_id`.
-    points: what the TODO is worth. batch: the record that is asked for, if one is; then `again` is a fifth part.
+    points: what the TODO is worth. consolidation: what there is to learn from it, in at most two sentences, for a
+    student who has passed. batch: the record that is asked for, if one is; then `again` is a fifth part.
     prices: points for findings that cost something else here than in general, by key.
     """
 
     todo: str
     points: float
+    consolidation: str = ""
     batch: Demand | None = None
     prices: Mapping[str, float] = MappingProxyType({})
 
@@ -90,18 +94,24 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one check: findings, and the points that are left."""
+    """The outcome of one check: findings, and the points that are left. consolidation: of the check, if it passed."""
 
     todo: str
     points: float
     score: float
     findings: list[Finding] = field(default_factory=list)
     seed: int | None = None
+    consolidation: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    @property
+    def started(self) -> bool:
+        """Whether there is more than the stub that was released."""
+        return [finding.key for finding in self.findings] != [NOT_DONE]
 
     def plain(self) -> dict:
         """As plain JSON."""
@@ -127,6 +137,26 @@ def plain(evidence: Any) -> Any:
     )
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """In this block, or decorated function, torch has one thread in this process, if it is loaded.
+
+    Checks compute with tiny tensors, while ranks use the cores: with a thread for each core, cases that take 0.05 s
+    take seconds on a busy machine.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@one_thread()
 def draw_cases(check: Check, seed: int) -> list[dict]:
     """The cases of `check` for `seed`: the same on every machine and day."""
     return plain(check.cases(random.Random(f"{seed}:{check.todo}")))
@@ -143,6 +173,7 @@ def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> lis
     return gathered
 
 
+@one_thread()
 def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
     """Give the verdict on the evidence gathered for `cases`. Each kind of finding costs once, at its dearest.
 
@@ -156,7 +187,8 @@ def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None
     priced = [replace(each, points=check.prices.get(each.key, each.points)) for each in settle(verdicts)]
     findings = [replace(each, message=cut(each.message), report=cut(each.report)) for each in priced]
     lost = math.fsum(finding.points for finding in findings)
-    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed)
+    learnt = "" if findings else check.consolidation
+    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed, learnt)
 
 
 def run(check: Check, world: Any, subject: Any, seed: int) -> Result:

@@ -16,6 +16,8 @@ from autograde.contract.verdict import Finding
 PASSED = "var(--jp-success-color1, #1a7f37)"
 PARTLY = "var(--jp-warn-color1, #9a6700)"
 FAILED = "var(--jp-error-color1, #cf222e)"
+NEUTRAL = "var(--jp-ui-font-color2, #59636e)"
+CODE = re.compile(r"`([^`]+)`")
 
 
 def number(points: float) -> str:
@@ -25,31 +27,53 @@ def number(points: float) -> str:
 
 def heading(result: Result) -> str:
     """One line: the TODO, whether it passed, and its points."""
+    if not result.started:
+        return f"{result.todo}: not started, {number(result.points)} points"
     verdict = "passed" if result.passed else "not yet"
     return f"{result.todo}: {verdict}, {number(result.score)} of {number(result.points)} points"
 
 
-def text(result: Result) -> str:
-    """The result as plain text."""
+def text(result: Result, next_step: str = "") -> str:
+    """The result as plain text. next_step: a last line, such as where a hint is."""
     lines = [heading(result)]
-    for finding in result.findings:
+    for finding in result.findings if result.started else []:
         lines += ["", f"* {finding.message}  [{finding.key}, -{number(min(finding.points, result.points))}]"]
         lines += [f"    {line}" for line in finding.report.splitlines()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(each for each in (calm(result), next_step) if each)])
 
 
-def html(result: Result) -> str:
-    """The result as an HTML fragment."""
-    colour = PASSED if result.passed else PARTLY if result.score > 0 else FAILED
-    findings = "".join(finding_html(finding, result) for finding in result.findings)
+def html(result: Result, next_step: str = "") -> str:
+    """The result as an HTML fragment. next_step: a last line, such as where a hint is."""
+    colour, mark = look(result)
+    findings = "".join(finding_html(finding, result) for finding in result.findings if result.started)
     return (
         f'<div role="status" aria-label="Result of the check of {markup.escape(result.todo)}" '
         f'style="border-left: 4px solid {colour}; padding: 0.3em 0.8em; margin: 0.3em 0">'
         f'<div role="heading" aria-level="3" style="font-weight: bold"><span aria-hidden="true">'
-        f"{'✓' if result.passed else '✗'}</span> {markup.escape(heading(result))}</div>"
+        f"{mark}</span> {markup.escape(heading(result))}</div>"
         + (f'<ul style="margin: 0.4em 0 0; padding-left: 1.4em">{findings}</ul>' if findings else "")
+        + "".join(
+            f'<div style="margin: 0.3em 0 0">{line_html(each)}</div>' for each in (calm(result), next_step) if each
+        )
         + "</div>"
     )
+
+
+def look(result: Result) -> tuple[str, str]:
+    """The colour and the mark of a result."""
+    if not result.started:
+        return NEUTRAL, "○"
+    return (PASSED, "✓") if result.passed else (PARTLY if result.score > 0 else FAILED, "✗")
+
+
+def calm(result: Result) -> str:
+    """The sentence below a heading that has no findings: what to do first, or what was learnt."""
+    return result.consolidation if result.passed else "" if result.started else result.findings[0].message
+
+
+def line_html(line: str) -> str:
+    """A line of ours or of a check's author as HTML; code stands between backquotes."""
+    return CODE.sub(r"<code>\1</code>", markup.escape(line))
 
 
 def finding_html(finding: Finding, result: Result) -> str:

@@ -16,7 +16,7 @@ STOPPING = PLAIN | {"hang", "too-slow", "rank-died"}
 
 # The message for each state of a run; {detail} comes from the run.
 MESSAGES = {
-    "not-done": "This TODO is not done yet: the function raises NotImplementedError.",
+    "not-done": "`raise NotImplementedError()` is still in the cell: put your code in its place, and run the cell.",
     "no-such-name": "{detail}",
     "cell-fails": "The cell itself does not run: {detail}",
     "raised": "Your code raised an error: {detail}",

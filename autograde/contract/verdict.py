@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 LONGEST = 4000  # characters of a finding's message or report
+NOT_DONE = "not-done"  # key of the finding on a TODO that still is as it was released
 
 
 @dataclass(frozen=True)

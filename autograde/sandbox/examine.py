@@ -29,7 +29,7 @@ ATTEMPTS = 2  # at each TODO, if a sandbox fails
 
 # Findings that cost all points of a TODO, without evidence: message by key.
 LOST = {
-    "not-done": "This TODO is not done yet: its cell is as it was released.",
+    "not-done": "Its cell is as it was released.",
     "too-slow": "Not finished in time: the checks of this TODO were still running.",
     **EXCEEDED,
 }

@@ -19,16 +19,18 @@ from course.world.report import name_ranks
 
 finding = Findings("""
 nothing-written 3
-All ranks have returned, and the file is not there, or it is still the old one.
+All ranks have returned, and the file is not there, or is still the old one. Does your code write to `path`, and does it
+finish?
 
 every-rank-writes 2
-All {size} ranks write the file, at the same time and at the same place. It is as good as what the last one leaves.
+All {size} ranks write the file, at the same time and to the same place. Which of them wins is chance, and what they
+write together may be no file at all.
 
 local-rank-0-writes 2
-{who} write the file: the local rank 0 of each node. Nodes share the folder, and their writing runs into each other.
+{who} write the file: the local rank 0 of each node. Nodes share the folder, so they write over each other.
 
 wrong-rank-writes 1.5
-{who} write the file. In this group rank 0 is to, alone.
+{who} write the file. In this group, only rank 0 should.
 
 not-each-epoch 1.5
 A checkpoint is expected after each epoch. {when} there is {seen}.
@@ -42,26 +44,27 @@ For a while there is no file at the place of the checkpoint, though an old one w
 then has lost it.
 
 not-loadable 2
-The file cannot be loaded with weights_only=True: {error}
+torch.load cannot load the file with weights_only=True: {error}
 
 not-a-dict 2
-What is in the file is no dictionary with {entries}.
+The file does not hold a dictionary with {entries}.
 
 model-missing 2
-The file has no entry "model".
+The file has no entry "model", so the weights are lost.
 
 optimizer-missing 1.5
-The file has no entry "optimizer". Momentum then starts from nothing after a resume, and training takes another way.
+The file has no entry "optimizer". After a resume the momentum would start from zero, and the training would take
+another path.
 
 epoch-missing 1
-The file has no entry "epoch". Who resumes does not know where.
+The file has no entry "epoch", so a resumed training cannot know where to go on.
 
 module-left 1
-Names in "model" begin with "module.", as in {name!r}. That is DistributedDataParallel's own; a model that is not
-wrapped cannot load it.
+Names in "model" begin with "module.", as in {name!r}. That prefix belongs to the wrapper, DistributedDataParallel; a
+model that is not wrapped cannot load it.
 
 names-damaged 0.5
-In "model", {name!r} has become {became!r}. Only what stands at the beginning of the names is too much.
+In "model", {name!r} has become {became!r}. Only the prefix at the beginning of a name has to go.
 
 wrong-names 1.5
 The names in "model" are not those of the model: {names} differ.
@@ -70,13 +73,13 @@ other-weights-saved 1.5
 {name!r} in "model" is not what it is in the model.
 
 wrong-optimizer 1.5
-The entry "optimizer" is not the optimizer's whole state dict.
+The entry "optimizer" is not the optimizer's whole state dict: momentum or options are missing.
 
 epoch-off-by-one 1
-The entry "epoch" is {epoch} after epoch {expected}. Expected is the number of the last finished epoch, counted from 0.
+The entry "epoch" is {epoch} after epoch {expected}. It should be the number of the last finished epoch, counted from 0.
 
 wrong-epoch 1
-The entry "epoch" is {epoch} after epoch {expected}.
+The entry "epoch" is {epoch} after epoch {expected}. It should be the number of the last finished epoch, counted from 0.
 """)
 
 FILE = record(there=boolean(), error=optional(string()), content={})  # of `read_checkpoint`

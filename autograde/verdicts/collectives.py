@@ -15,44 +15,46 @@ NAMES = {"mpi4py": "mpi4py", "torch": "torch.distributed", "horovod": "Horovod"}
 
 finding = Findings("""
 world-not-comm 3
-The run is on {size} of the world's ranks, but your code counts on {ranks}. Who belongs to the group that you were
-given?
+The run is on {size} ranks of the world's, but your code works with {ranks}. The world may be larger than the group that
+your function is for. Whom do you ask for the number of ranks?
 
 collective-skipped 3
-A deadlock: {who} never made the call that the others wait in. A collective needs every rank of its group.
+A deadlock: {who} never made the call in which the others wait. A collective needs every rank of its group. Which
+condition, or which early return, lets a rank pass it by?
 
 uneven-collectives 3
-A deadlock: in one call of your function the ranks make {numbers} calls, in their order, so the last ones find no
-partner. Ranks may have different amounts of work.
+A deadlock: in one call of your function, the ranks make {numbers} collective calls, by rank, so the last ones find no
+partner. Ranks may have different amounts of work. Does a collective stand in a loop over it?
 
 unequal-sizes 2
 The ranks bring tensors of different sizes to {op}: {sizes} bytes. What becomes of that depends on the backend; it need
 not be an error. How does a rank know how much the others have?
 
 no-reduction 3
-No rank communicates, so each of {size} ranks knows its own part only. How does it come to know the others'?
+No rank communicates, so each of {size} ranks knows its own part only. How do the other ranks' parts get to it?
 
 allreduce-in-the-loop 1.5
-One call of your function makes {n} reductions, and each one keeps all ranks waiting. What could a rank add up by itself
-before?
+One call of your function makes {n} reductions, and each of them keeps all ranks waiting. What could a rank add up by
+itself first?
 
 reduce-not-allreduce 2
-The ranks call {ops}, after which the result is on one rank only. Every rank has to return it.
+The ranks call {ops}, after which only one rank has the result. Every rank has to return it.
 
 other-communication 1.5
-The ranks call {ops}. A single reduction that gives every rank the result does all that is needed.
+The ranks call {ops}. A single reduction that gives every rank the result does everything that is needed.
 
 other-library 2
-This TODO is to communicate by {expected}, but your code calls {ops}.
+This TODO asks you to communicate by {expected}, but your code calls {ops}.
 
 not-waited-for 2
-Line {line} starts {ops}, and nobody waits for its end. What your code reads before is not the result yet.
+Line {line} starts {ops}, and nothing waits for it to finish. What your code reads before that is not the result yet.
 
 starts-or-ends 1.5
-Your function calls {calls}. The libraries are there before and after it, and it has to work again and again.
+Your function calls {calls}. The libraries are running before and after it, and it has to work again and again. Leave
+starting and ending to whoever calls it.
 
 too-many-bytes 1
-The reduction carries {bytes} bytes a rank. What a rank has to tell is one number, of 8 bytes.
+The reduction carries {bytes} bytes a rank. One number, of 8 bytes, is all that a rank has to contribute.
 """)
 
 

@@ -17,31 +17,35 @@ from autograde.verdicts.diagnosis import diagnose
 
 finding = Findings("""
 not-a-device 1
-What rank {rank} returns is of type {kind}; a torch.device is asked for.
+What rank {rank} returns is of type {kind}; a torch.device is expected.
 
 cpu-for-gpu 1
-Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs, and gets {device}.
+The check simulates {node}, so each rank can have its own. Rank {rank} gets {device}. How does your code count GPUs and
+ranks?
 
 gpu-for-cpu 1
-A node has {many} ranks and {gpus} GPUs, so not each rank has one of its own; rank {rank} gets {device}.
+The check simulates {node}, so not every rank can have its own. Rank {rank} gets {device}. With which number do you
+compare the number of GPUs?
 
 rank-for-local-rank 1.5
-Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs, and gets {device}. The other nodes
-have GPUs of their own, numbered from 0 again.
+The check simulates {node}. On it, rank {rank} is number {local}, and gets {device}. Other nodes have GPUs of their own,
+which are numbered from 0 again. Which of a rank's numbers counts on its own node?
 
 one-gpu-for-all 1
-Rank {rank} is number {local} of the {many} ranks on its node, and gets {device}, as the other ranks of the node do.
+The check simulates {node}. Rank {rank}, which is number {local} on it, gets {device}, and so do the other ranks of the
+node: they would share one GPU, and the others would idle. What tells the ranks of a node apart?
 
 wrong-gpu 1
-Rank {rank} is number {local} of the {many} ranks on its node, which has {gpus} GPUs. It gets {device}, where number
-{local} is expected.
+The check simulates {node}. Rank {rank}, which is number {local} on it, gets {device}; the GPU with number {local} is
+expected.
 
 not-current 1
-Rank {rank} is to compute on {device}, but its current GPU is number {current}. Tensors that are made for "cuda" go
-there.
+The check simulates {node}. Rank {rank} should compute on {device}, but its current GPU is number {current}: whatever is
+sent to plain "cuda" goes there. What makes a device the current one?
 
 no-such-gpu 1
-Rank {rank} makes GPU {current} its current device on a node with {gpus}. There is none of that number.
+The check simulates {node}. On it, rank {rank} makes number {current} its current GPU, and there is none of that number.
+From where does each node count?
 """)
 
 DEVICE = record(type=string(), index=optional(integer()))
@@ -72,7 +76,8 @@ def device_mistakes(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen])
     found: list[Finding | Diagnosis] = []
     with_gpu: list[int] = []
     for rank, (own, (number, many)) in enumerate(zip(chosen, local, strict=True)):
-        about = {"rank": rank, "local": number, "many": many, "gpus": gpus, "device": named(own), "kind": own["kind"]}
+        about = {"rank": rank, "local": number, "node": node_in_words(many, gpus)}
+        about |= {"device": named(own), "kind": own["kind"]}
         if own["device"] is None:
             found.append(finding("not-a-device", **about))
         elif gpus < many and own["device"]["type"] != "cpu":
@@ -100,12 +105,18 @@ def number_mistake(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen], 
     }
     wrong = next((place for place, number in enumerate(actual) if number != expected[place]), 0)
     number, many = local[ranks[wrong]]
-    about = {"rank": ranks[wrong], "local": number, "many": many, "gpus": gpus, "device": named(chosen[ranks[wrong]])}
+    about = {"rank": ranks[wrong], "local": number, "node": node_in_words(many, gpus)}
+    about["device"] = named(chosen[ranks[wrong]])
 
     def about_rank(key: str) -> Finding:
         return finding(key, **about)
 
     return diagnose("device", actual, expected, candidates, about_rank, "wrong-gpu", eq)
+
+
+def node_in_words(ranks: int, gpus: int) -> str:
+    """A node as findings call it: ``a node with 2 ranks and 1 GPU``."""
+    return f"a node with {ranks} rank{'s' * (ranks != 1)} and {gpus} GPU{'s' * (gpus != 1)}"
 
 
 def named(chosen: Chosen) -> str:

@@ -19,7 +19,7 @@ from course.world.report import name_ranks
 
 finding = Findings("""
 argument-changed 1
-After the call, `{which}` is not what it was before.
+After the call, `{which}` is not what it was before. Whoever called your function still needs it: work on a copy.
 """)
 
 

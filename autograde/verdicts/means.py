@@ -22,36 +22,39 @@ TOLERANCE = 1e-5  # a sum in float32 stays below it
 
 finding = Findings("""
 one-ranks-part 2
-All ranks return {actual:.6g}, which follows from the {what} of one rank alone. Of all ranks', {expected:.6g} is
-expected.
+All ranks return {actual:.6g}, which follows from the {what} of one rank alone. Over the {what} of all ranks, it is
+{expected:.6g}. Where do the other ranks' {what} come in?
 
 mean-of-means 2
-The result is {actual:.6g}, a mean of means: one of the {what} counts more where its part is small. The ranks hold
-{counts}. Over all {what}, {expected:.6g} is expected.
+The result is {actual:.6g}, a mean of means: it gives the {what} of a small part more weight than those of a large one.
+The ranks hold {counts}. Over all {what}, the mean is {expected:.6g}. What do you have to add up before you divide?
 
 sum-for-mean 2
-The result is {actual:.6g}, a sum that grows with the number of ranks, of batches, or of {what}. A mean is asked for:
-{expected:.6g} is expected.
+The result is {actual:.6g}, a sum that grows with the number of ranks, of batches, or of {what}. A mean is expected:
+{expected:.6g}. What should the sum be divided by?
 
 counted-twice 2
 There are {n} {what}, and the ranks hold {counts}: the result is {actual:.6g}, as if those that are held twice counted
-twice. {expected:.6g} is expected.
+twice. {expected:.6g} is expected. How can you tell a copy?
 
 mean-with-padding 2
-The result is {actual:.6g}: the sum is divided by all places, padding included. Over the {what} it is {expected:.6g}.
+The result is {actual:.6g}: the sum is divided by all places, padding included. Over the {what} alone it is
+{expected:.6g}. Which places count?
 
 wrong-divisor 2
-The result is {actual:.6g}: the sum over all {what} divided by {divisor}, where {expected:.6g} is expected. There are
-{n} {what}.
+The result is {actual:.6g}: the sum over all {what}, divided by {divisor}. There are {n} {what}, so {expected:.6g} is
+expected. Which number do you divide by?
 
 not-evaluated 2
-{missing} of {n} samples were shown to the model on no rank.
+No rank has shown the model {missing} of the {n} samples. Are samples lost where the ranks cannot share them evenly?
 
 not-eval-mode 2
-The model is not in eval mode while it is evaluated: dropout drops, and BatchNorm looks at the batch and counts it.
+The model is not in eval mode while it is evaluated: dropout drops, and BatchNorm uses the statistics of the batch and
+keeps a record of them.
 
 mode-not-restored 1
-The model came in {came} mode. Afterwards, on {who}, it is in the other.
+The model came in {came} mode. Afterwards, on {who}, it is in the other one, and whoever called your function goes on in
+the wrong mode.
 """)
 
 

@@ -20,7 +20,7 @@ SINGLE = 1e-5  # relative errors below this, and above the tolerance, are what f
 
 finding = Findings("""
 no-number 3
-What rank {rank} of {size} returns is of type {kind}, and there is no finite number in it.
+Rank {rank} of {size} returns {what}; a float is expected.
 
 not-a-float 1
 What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
@@ -29,23 +29,28 @@ float32 1.5
 {seen}. That is single precision: 7 digits of 16 are left. Where does a float32 get in?
 
 last-digits-differ 1
-The ranks' results differ in their last digits. All are to return the very same number, bit for bit.
+The ranks' results differ in their last digits. Every rank should return the very same number, bit for bit: does each of
+them get it from the same call?
 
 not-on-all-ranks 2
-Rank 0 returns the expected {expected:.6g}, but rank {rank} returns {what}. Every rank has to know the result.
+Rank 0 returns the expected {expected:.6g}, but rank {rank} returns {what}. Every rank needs the result. Which call
+gives it to all of them?
 
 own-part-only 2
-Each rank returns what follows from its own part alone: {values}. On all of them {expected:.6g} is expected.
+Each rank returns what follows from its own part alone: {values}. Every one of them should return {expected:.6g}. Where
+do the other ranks' parts come in?
 
 average-for-sum 2
 On {size} ranks the result is {size} times too small: {actual:.6g}, where {expected:.6g} is expected. Is there an
 average over the ranks where a sum belongs?
 
 wrong-value 3
-Rank {rank} of {size} returns {actual:.10g}, where {expected:.10g} is expected{times}.
+Rank {rank} of {size} returns {actual:.10g}, where {expected:.10g} is expected{times}. Work out a small example by hand
+and compare: is anything missing, counted twice, or divided once too often?
 
 empty-rank 1.5
-Where a rank has nothing of its own to do, {who} {does}. What does such a rank bring to the others?
+Where a rank has nothing of its own to do, {who} {does}. What should such a rank contribute, so that the others can go
+on?
 """)
 
 
@@ -79,11 +84,10 @@ def on_all(
     if missing and empty and ({*missing} <= {*empty} or (alike and 0 in missing)):
         return [finding("empty-rank", who=name_ranks(missing), does="returned no finite number")]
     if missing and not (alike and 0 not in wrong):
-        return [finding("no-number", rank=missing[0], size=size, kind=results[missing[0]]["type"])]
+        return [finding("no-number", rank=missing[0], size=size, what=in_words(results[missing[0]]))]
     otherwise: Finding | str = "wrong-value"
     if alike and wrong and 0 not in wrong:
-        value = values[wrong[0]]
-        what = f"what is of type {results[wrong[0]]['type']}" if value is None else f"{value:.6g}"
+        what = in_words(results[wrong[0]])
         otherwise = finding("not-on-all-ranks", rank=wrong[0], expected=expected, what=what)
         if missing:
             return [otherwise]
@@ -102,6 +106,16 @@ def on_all(
 
     equal = partial(near, tolerance=max(tolerance, KNOWN))
     return [*found, diagnose(subject, values, right, given, made, otherwise, equal)]
+
+
+def in_words(result: dict) -> str:
+    """What a rank returned, as `described` gives it: the number, or why there is none."""
+    if result["value"] is not None:
+        return f"{result['value']:.6g}"
+    if result["type"] == "NoneType":
+        return "None"
+    kind = "a float" if result["float"] else f"a value of type {result['type']}"
+    return f"{kind} in which there is no finite number"
 
 
 def by_rank(number: float | Sequence[float], size: int) -> Sequence[float]:

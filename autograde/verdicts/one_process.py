@@ -7,8 +7,7 @@ It works for any model and loss. A gradient [d] is that of all parameters which 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +21,7 @@ from autograde.verdicts.diagnosis import diagnose
 
 TOLERANCE = 1e-5  # relative: numbers of items, or a loss, may have gone through float32
 WEIGHT = 1e-4  # how much of a part's share is nothing, or rounding
+MOST = 8  # weights that a finding lists
 
 # Of a model and a batch: the loss summed over samples or tokens, how many these are, and places, as in `means.Part`.
 Loss = Callable[[torch.nn.Module, Any], tuple[Tensor, int, int]]
@@ -29,35 +29,39 @@ Pattern = Tensor | Callable[[Sequence[Tensor]], bool]
 
 finding = Findings("""
 world-size-lost 2
-The gradient is {size} times too small on {size} ranks. It is divided by the number of ranks, and by a number of {items}
-that is that of all ranks already.
+The gradient is {size} times too small on {size} ranks. It is divided by the number of ranks, and then by the number of
+{items} of all ranks, too. Which of the two divisions is one too many?
 
 gradients-summed 2
-The gradient is {size} times too large on {size} ranks: a sum over the ranks where their average is expected. Adam would
-hide that, since it divides by the gradient's size; SGD does not.
+The gradient is {size} times too large on {size} ranks: the ranks' gradients are added up where their average is
+expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
 
 sum-not-mean 2
-The gradient is that of a sum over {items}, not of a mean: it grows with their number.
+The gradient is that of a sum over {items}, not of their mean: it grows with their number. What should it be divided by?
 
 mean-of-rank-means 2
-The gradient is the mean of the ranks' own means. They have {by_rank} {items}: on the rank with the fewest, each counts
-most. What do all ranks have to know?
+The gradient is the mean of the ranks' own means. They have {by_rank} {items}: on the rank with the fewest, each of them
+counts most. Which number do all ranks need to know?
 
 mean-of-micro-batch-means 2
-The gradient is the mean of the micro-batches' own means, though they hold different numbers of {items}: {by_part}.
+The gradient is the mean of the micro-batches' own means, though these hold different numbers of {items}: {by_part}. How
+much should each micro-batch count?
 
 micro-batches-not-averaged 2
-The gradient is the sum of the micro-batches' own means: it grows with their number.
+The gradient is the sum of the micro-batches' own means: it grows with their number. How much should each micro-batch
+count?
 
 padding-counted 2
-The number that the gradient is divided by is that of all places in the batches: {places}, with padding. The number of
-{items} is {total}.
+The gradient is divided by the number of all places in the batches, {places}, padding included. The number of {items} is
+{total}. Which places count?
 
 one-ranks-gradient 3
-All of {size} ranks step with the gradient of rank {rank} alone. They agree, and yet the others' {items} are lost.
+All {size} ranks step with the gradient of rank {rank} alone. They agree with each other, and yet the {items} of the
+other ranks are lost.
 
 own-gradient-only 3
-Each of {size} ranks steps with its own gradient alone, so the ranks' models drift apart. Who averages?
+Each of {size} ranks steps with its own gradient alone, so the ranks' models drift apart. What should average the
+gradients, and is it in use?
 
 one-micro-batch-only 2
 Only number {which} of {count} micro-batches is in the gradient. What happens to `.grad` between two of them?
@@ -66,40 +70,35 @@ wrong-sign 3
 The gradient points the other way: a step against it leads uphill.
 
 gradient-carried-over 2
-What lay in `.grad` before is still in the gradient of a step: `backward` adds to it.
+What was in `.grad` before is still part of the step's gradient: `backward` adds to what is there. When does your code
+start from zero?
 
 no-step 4
-The parameters are where they were before: no step, or one without a gradient.
+The parameters are where they were before: there was no step, or one with a gradient of zero. In which order do
+`zero_grad`, `backward` and `step` come?
 
 models-differ 3
-After the step the ranks' parameters differ, so they train different models from now on.
+After the step the ranks' parameters differ, so from now on they train different models. What should make their
+gradients the same?
 
 wrong-weights 2
-The gradient is made of the micro-batches' gradients, but with wrong weights: {weights} times what is expected.
+The gradient is made of the right micro-batches, but {weights}. Is anything else scaling the gradient, such as a factor,
+a second division, or clipping?
 
 wrong-gradient 4
-The gradient is no sum of the micro-batches' gradients at these parameters, however each is weighted.
+No weighting of the micro-batches' gradients gives the gradient of this step: {seen}. The two usual suspects: the model
+was in another mode or had other parameters in between, or something besides `backward` changes `.grad`.
 
 all-at-once 2
-Several micro-batches are in memory at a time: in one forward pass, or as graphs that wait for one backward pass.
+Several micro-batches are in memory at a time: in one forward pass, or as graphs that wait for one backward pass. A
+micro-batch saves memory only if it is done with before the next one begins.
 
 not-train-mode 2
-The model was not in train mode while it was trained.
+The model was not in train mode while it was trained: dropout and BatchNorm then do what they do in an evaluation.
 
 frozen-moved 1
-A frozen parameter has moved.
+A frozen parameter (`requires_grad=False`) has moved. Which parameters does your code change?
 """)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """In this block, or decorated function, torch has one thread: on tiny tensors, two take twenty times as long."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,8 @@ def gradient_mistakes(
         shares = [weights[: len(parts)] * total for weights in taken] if explained else shares
         if alike(shares, one):
             ruled_out = frozenset(name.partition("/")[0] for name in known)
-            return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=finding("wrong-gradient"))]
+            otherwise = finding("wrong-gradient", seen=difference(used, expected))
+            return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=otherwise)]
     about = facts(parts, shares) | {"items": items}
     otherwise = "wrong-weights" if alike(shares, shares[0]) else "models-differ"
     return [*found, diagnose("gradient", shares, one, known, lambda key: finding(key, **about), otherwise, alike)]
@@ -221,8 +221,27 @@ def facts(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
         "by_part": ", ".join(str(part.count) for part in parts),
         "total": sum(by_rank),
         "places": sum(part.places for part in parts),
-        "weights": ", ".join(f"{value:.3g}" for value in shares[0].tolist()),
+        "weights": in_words(shares[0]),
     }
+
+
+def difference(gradients: Sequence[Tensor], expected: Tensor) -> str:
+    """Where gradients [d], by rank, are farthest from the one that is expected, [d]."""
+    rank = next(rank for rank, gradient in enumerate(gradients) if not close(gradient, expected))
+    off = (gradients[rank] - expected).abs().nan_to_num(math.inf, math.inf)
+    entry = int(off.argmax())
+    actual = f"on rank {rank}, entry {entry} of its {len(expected)} is {float(gradients[rank][entry]):.4g}"
+    return f"{actual}, where {float(expected[entry]):.4g} is expected"
+
+
+def in_words(shares: Tensor) -> str:
+    """How much the micro-batches count, [parts], where 1 is right: one number once, if it is the same for all."""
+    if bool((shares - shares[0]).abs().max() <= WEIGHT * max(1, float(shares[0].abs()))):
+        return f"everything counts {float(shares[0]):.3g} times what it should, on all ranks"
+    listed = [f"{value:.3g}" for value in shares.tolist()]
+    return (
+        f"they count {', '.join(listed[:MOST])}{', ...' * (len(listed) > MOST)} times what they should, in this order"
+    )
 
 
 def mistakes(parts: Sequence[Part], size: int) -> dict[str, Pattern]:

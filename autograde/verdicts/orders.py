@@ -12,8 +12,8 @@ MANY = 9  # samples, from which on two orders that are drawn by themselves are h
 
 finding = Findings("""
 another-pass-differs 3
-A second pass over a sampler, without `set_epoch` in between, comes in another order. The order must follow from seed
-and epoch alone.
+A second pass over a sampler, without `set_epoch` in between, comes in another order. The order should follow from the
+seed and the epoch alone. What else has changed between the two passes?
 
 first-epoch-not-0 1
 Before any `set_epoch`, the order is another than after `set_epoch(0)`. Until it is set, the epoch is 0.
@@ -22,32 +22,34 @@ default-seed 1
 A sampler that is made without `seed` has another order than one with `seed=0`.
 
 depends-on-history 2
-Set to epoch {epoch} a second time, or set to it at once in a new sampler with this seed, the order is another than
-before. A run that is resumed from a checkpoint would get other batches.
+Set to epoch {epoch} a second time, or set to it at once in a new sampler with the same seed, the sampler gives another
+order than before. A run that goes on from a checkpoint would get other batches. What does your sampler keep from
+earlier passes?
 
 not-shuffled 2
-The samples come in their own order, whatever epoch and seed are.
+The samples come in their own order, whatever the epoch and the seed.
 
 same-order-every-epoch 2
-Epochs {epochs} come in one and the same order. What is to change from one to the next?
+Epochs {epochs} have one and the same order. What should be different in each of them?
 
 seed-ignored 1.5
 The order does not depend on the seed: epoch {epoch} has the same one with {seeds}.
 
 not-a-permutation 3
-A single rank that has all {n} samples to itself draws {missing} of them never, and others more than once.
+A single rank, which has all {n} samples to itself, never draws {missing} of them, and draws others more than once. An
+order has each sample once.
 
 orders-differ-by-rank 3
-{n} samples on {size} ranks: the ranks do not share out one and the same order, so some samples are drawn by several
-ranks, others by none. What is it that differs between ranks, and goes into the order?
+{n} samples on {size} ranks: the ranks do not share one order, so some samples are drawn by several ranks and others by
+none. What goes into your order that differs between ranks?
 
 same-samples-each-epoch 2
-In each epoch a rank draws the same samples as before, only in another order: no sample ever comes to another rank.
-What is shuffled, and when?
+In each epoch a rank draws the same samples as before, only in another order: no sample ever moves to another rank. What
+is shuffled, and when?
 
 depends-on-size 1
-The order is another with {size} ranks than with one. It is to follow from seed and epoch alone, so that a run can go
-on with fewer ranks.
+With {size} ranks the order is another than with one. It should follow from the seed and the epoch alone, so that a run
+can go on with fewer ranks.
 """)
 
 

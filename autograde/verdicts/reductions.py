@@ -22,16 +22,16 @@ EMPTY = frozenset({"barrier", "communicator"})  # kinds of calls that carry noth
 
 finding = Findings("""
 unseen-communication 2
-Every rank returns the right number, and no call was seen by which it could know the other ranks' parts. Does each rank
-do all of the work? The parts are to meet in a call that also works where ranks are on different machines.
+Every rank returns the right number, and yet no call was seen that could have brought it the other ranks' parts. Does
+each rank do all of the work? The parts should meet in a call that also works between machines.
 
 same-on-every-rank 2
 Every rank puts the same into its reductions: {values}. So nothing that a rank found by itself reaches the others, and
-what they return does not come from there.
+the result does not come from there.
 
 not-own-part 2
-What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself, which is
-{part:.6g}. What comes out is to be made of all ranks' own parts.
+What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself, {part:.6g}. The
+result should be made of what each rank found.
 """)
 
 

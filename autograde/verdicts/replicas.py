@@ -10,7 +10,6 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
-from autograde.verdicts.one_process import one_thread
 
 TOLERANCE = 1e-6  # relative: what the order of sums may change in a few steps; a wrong factor changes more
 
@@ -54,7 +53,6 @@ class Replicas:
             losses.append(loss.item())
         return gradients, losses
 
-    @one_thread()
     def epoch(self, dataset: NumberedSet, batches: Batches) -> list[list[float]]:
         """One step for each batch of the ranks, which have equally many. Returns the losses before, [rank][step]."""
         losses: list[list[float]] = [[] for _ in self.models]

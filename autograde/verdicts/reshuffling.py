@@ -21,12 +21,11 @@ LEAST = 3  # orders by which a group of them is judged
 finding = Findings("""
 only-rotated 2
 Each epoch has an order of its own, but in all of them nearly the same samples are neighbours: one order begins at
-another place, or is run through backwards. So the same samples meet in a batch again and again. Is the whole order
-drawn anew?
+another place, or runs backwards. So the same samples meet in a batch again and again. Is the whole order drawn anew?
 
 only-rotated-by-seed 1.5
 Each seed has an order of its own, but with all of them nearly the same samples are neighbours: one order begins at
-another place, or is run through backwards. What does the seed decide?
+another place, or runs backwards. What does the seed decide?
 """)
 
 

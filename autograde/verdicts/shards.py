@@ -17,7 +17,7 @@ unknown-samples 3
 A rank draws {bad}, which is no sample of the set: there are {n} of them on {size} ranks, numbered from 0 to {last}.
 
 whole-set-on-every-rank 3
-Each of {size} ranks draws all {n} samples. That takes as long as one rank alone. Which samples are a rank's own?
+Each of {size} ranks draws all {n} samples, which takes as long as on one rank alone. Which samples are a rank's own?
 
 dealt-on-one-node 2
 On {size} ranks, on nodes of {local}, a rank draws {most} of {n} samples, as if its node were alone. How many ranks
@@ -27,42 +27,44 @@ last-batch-dropped 2
 {n} samples on {size} ranks: each draws {most}, {batch} at a time. The last batch, which is smaller, is left out.
 
 tail-dropped 2
-{n} samples on {size} ranks: {missing} are drawn by nobody. Samples that are left over when the ranks have equally many
+{n} samples on {size} ranks: no rank draws {missing} of them. Samples that are left over when the ranks share evenly
 must not be lost.
 
 no-padding 2
-{n} samples on {size} ranks: one rank draws {most}, another {least}. One rank would make a step more than another, and
-wait for the others for ever. All are to draw equally many.
+{n} samples on {size} ranks: one rank draws {most}, another {least}. The first would take a step more, and wait for the
+others for ever. All ranks should draw equally many.
 
 padding-not-repeated 1
-With fewer samples than ranks, here {n} on {size} ranks, one rank draws {most} and another {least}. Filling up once is
-not enough there.
+With fewer samples than ranks, here {n} on {size} ranks, one rank draws {most} and another {least}. Here it takes more
+than one round to fill up.
 
 wrong-number 2
-{n} samples on {size} ranks: one rank draws {most}, another {least}, and {missing} samples are drawn by nobody. All
-ranks are to draw equally many, no more than it takes.
+{n} samples on {size} ranks: one rank draws {most}, another {least}, and no rank draws {missing} of the samples. All
+ranks should draw equally many, and no more than needed.
 
 overlapping-shards 2
-{n} samples on {size} ranks: {twice} are drawn more than once, and {missing} by nobody, although each rank draws as many
-as it should. Do all ranks go by one and the same order, and each by its own number among all ranks?
+{n} samples on {size} ranks: {twice} are drawn more than once, and {missing} by no rank, although each rank draws as
+many as it should. Do all ranks use one and the same order, and each its own number among all ranks?
 
 contiguous-shards 2
-{n} samples on {size} ranks: rank 0 takes neighbours, one after the other. The lab asks for strides: dealt out in turn,
-like cards.
+{n} samples on {size} ranks: rank 0 takes neighbours, a block of them. The lab asks you to deal them out in turn, one to
+each rank, round and round.
 
 wrong-padding 1.5
 {n} samples on {size} ranks: each is drawn, but the shards are filled up with {again}. Where does filling up begin, and
-who is next?
+which rank is next?
 
 wrong-order 1.5
-{n} samples on {size} ranks: each is drawn, but in another order than expected. Rank {rank} begins with {actual}, where
+{n} samples on {size} ranks: each is drawn, but not in the expected order. Rank {rank} begins with {actual}, where
 {expected} is expected.
 
 batch-size-divided 2
-The batches of a rank hold {sizes} samples where `batch_size` is {batch}. That is the number for one rank.
+The batches of a rank hold {sizes} samples where `batch_size` is {batch}. That number is for one rank, not for all
+together.
 
 wrong-batches 2
-The batches of a rank hold {sizes} samples where `batch_size` is {batch}.
+The batches of a rank hold {sizes} samples where `batch_size` is {batch}. What cuts the samples into batches, and what
+was it given?
 """)
 
 

@@ -158,11 +158,8 @@ class Outcome:
         first = self.ranks[0]
         if self.state in REFINED.values() and first.error and first.error["message"]:
             return first_line(first.error["message"])
-        groups: dict[str, list[RankReport]] = {}
-        for rank in self.ranks:
-            groups.setdefault(rank.sentence(source=False), []).append(rank)
         # Causes come before consequences.
-        first = sorted(groups.values(), key=lambda group: group[0].rank)
+        first = sorted(self._alike(source=False), key=lambda group: group[0].rank)
         ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), bool(group[0].loss)))
         parts = [
             f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(source=False, plural=len(group) > 1)}"
@@ -172,8 +169,18 @@ class Outcome:
 
     @property
     def report(self) -> str:
-        """One line per rank."""
-        return "\n".join(f"rank {rank.rank}  {rank.sentence()}" for rank in self.ranks)
+        """A line for each rank; ranks that did the very same share one."""
+        return "\n".join(
+            f"{label_ranks([rank.rank for rank in group])}  {group[0].sentence(plural=len(group) > 1)}"
+            for group in self._alike()
+        )
+
+    def _alike(self, source: bool = True) -> list[list[RankReport]]:
+        """The ranks in groups that say the same of themselves, in the order of the first of each."""
+        groups: dict[str, list[RankReport]] = {}
+        for rank in self.ranks:
+            groups.setdefault(rank.sentence(source), []).append(rank)
+        return [*groups.values()]
 
     def plain(self) -> OutcomeRecord:
         """As plain JSON data, with the end of each rank's output. A result that JSON cannot hold is a "bad-result"."""
@@ -235,6 +242,18 @@ def first_line(text: str) -> str:
 def enumerate_words(words: list[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def label_ranks(ranks: list[int]) -> str:
+    """``rank 1``, ``ranks 0, 2``, ``ranks 0-3, 7``: short, for the beginning of a line. ranks: in rising order."""
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][-1] + 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(parts)}"
 
 
 def name_ranks(ranks: list[int]) -> str:

@@ -31,6 +31,9 @@
 # on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
 # with your code is handed in and run: import in it what it uses.**
 #
+# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
+# points; your instructor sees how many are used.
+#
 # This is what the lab is about: which rank draws which sample.
 
 # %% folded=true

@@ -35,6 +35,9 @@
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.** `PAD`, `collate` and `loss_fn`,
 # which you will meet below, are there by name.
+#
+# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
+# points; your instructor sees how many are used.
 
 # %%
 import torch

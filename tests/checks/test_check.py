@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
 from autograde.contract import show
 from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
@@ -17,6 +18,7 @@ class Doubles(Check):
 
     todo = "double"
     points = 2
+    consolidation = "Twice <x> is `x + x`."
 
     def cases(self, rng):
         return [{"n": rng.randrange(100)} for _ in range(3)]
@@ -126,6 +128,25 @@ def test_cases_follow_from_the_seed_and_differ_with_it():
     assert draw_cases(Doubles(), 5) == draw_cases(Doubles(), 5) != draw_cases(Doubles(), 6)
 
 
+def test_cases_are_drawn_and_judged_with_one_thread_which_is_given_back():
+    seen = []
+
+    class Counts(Doubles):
+        def cases(self, rng):
+            seen.append(torch.get_num_threads())
+            return []
+
+        def verdict(self, case, evidence):
+            seen.append(torch.get_num_threads())
+            raise ZeroDivisionError
+
+    torch.set_num_threads(3)
+    draw_cases(Counts(), 1)
+    with pytest.raises(ZeroDivisionError):
+        judge(Counts(), [{}], [0])
+    assert seen == [1, 1] and torch.get_num_threads() == 3
+
+
 def test_only_plain_data_is_evidence():
     assert plain({"a": (1, 2.5, None)}) == {"a": [1, 2.5, None]}
     with pytest.raises(TypeError):
@@ -208,4 +229,27 @@ def test_a_result_reads_well_as_text_and_is_escaped_as_html():
     html = show.html(found)
     assert "A double &lt;of&gt; this &amp; that" in html
     assert 'aria-label="Result of the check of double"' in html
-    assert show.text(result(lambda n: 2 * n)) == "double: passed, 2 of 2 points"
+
+
+def test_who_has_passed_reads_what_there_was_to_learn_and_nobody_else_does():
+    passed, partly = result(lambda n: 2 * n), result(lambda n: -1)
+    assert show.text(passed) == "double: passed, 2 of 2 points\nTwice <x> is `x + x`."
+    assert "Twice &lt;x&gt; is <code>x + x</code>." in show.html(passed)
+    assert (passed.consolidation, partly.consolidation) == ("Twice <x> is `x + x`.", "")
+    assert "Twice" not in show.html(partly) + show.text(partly)
+
+
+def test_a_todo_that_is_not_started_is_grey_and_calm():
+    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done"), 2)])
+    assert not undone.started and not undone.passed
+    assert show.text(undone).splitlines() == ["double: not started, 2 points", undone.findings[0].message]
+    html = show.html(undone)
+    assert f"4px solid {show.NEUTRAL}" in html and '<span aria-hidden="true">○</span> double: not started' in html
+    assert show.FAILED not in html and "not-done" not in html and "−2" not in html and "<li" not in html
+    assert "<code>raise NotImplementedError()</code> is still in the cell" in html
+
+
+def test_the_next_step_stands_below_a_result():
+    for found in (result(lambda n: -1), Result("double", 2, 0.0, [*trouble(outcome("not-done"), 2)])):
+        assert show.text(found, "Try `this`.").splitlines()[-1] == "Try `this`."
+        assert show.html(found, "Try `this`.").endswith(">Try <code>this</code>.</div></div>")

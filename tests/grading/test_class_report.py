@@ -15,6 +15,8 @@ from classroom import Classroom
 from reported_class import DIES, EVIL, HANGS, LONG, RAISES, Page, report
 from small_course import ANSWERS, LAB, make_course
 
+THREE = 'question = "Why?"\npointer = "There."\nskeleton = "..."\n'
+HINTS = f"[double]\n{THREE}[total]\n{THREE}"
 NEVER_GRADED = f"Error: {LAB} was never graded in this class; run `lockstep grade {LAB}` first\n"
 
 
@@ -22,6 +24,7 @@ NEVER_GRADED = f"Error: {LAB} was never graded in this class; run `lockstep grad
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     """A class that was graded, and is not to be changed."""
     room = Classroom(make_course(tmp_path_factory.mktemp("report") / "course"), LAB)
+    (room.root / "solutions" / LAB / "hints.toml").write_text(HINTS)
     assert room.lockstep("build").exit_code == 0
     answers = {
         "anna": ANSWERS,
@@ -34,6 +37,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     }
     for student, written in answers.items():
         room.put(student, room.answered(written))
+    for student, taken in {"ben": '{"double": 1}', "carl": '{"double": 3, "total": 3}', "finn": "[not json"}.items():
+        (room.root / "class" / "submitted" / student / LAB / "hints_taken.json").write_text(taken)
     room.put("hugo", b"{ not json")
     room.put("ida", room.released(), when="yesterday, maybe")
     result = room.grade("--seed", "3")
@@ -87,6 +92,16 @@ def test_the_heat_map_counts_whom_each_finding_struck(page):
     struck = [cell for cell in page.of("td") if "title" in cell]
     assert "A negative number comes out wrong." in [cell["title"] for cell in struck]
     assert all(re.fullmatch(r"--heat: 0\.\d+", cell["style"]) for cell in struck)
+
+
+def test_it_tells_how_many_students_unfolded_how_many_hints(page):
+    assert page.tables["hints"][1:] == [["double", "7", "1", "0", "1"], ["total", "8", "0", "0", "1"]]
+    assert page.tables["hints"][0][0] == "TODO" and "1 up to the question" in page.tables["hints"][0]
+
+
+def test_a_lab_without_hints_has_no_table_of_them(room):
+    (room.root / "solutions" / LAB / "hints.toml").unlink()
+    assert "hints" not in report(room).tables
 
 
 def test_hangs_and_crashes_are_listed_with_what_each_rank_did(page):

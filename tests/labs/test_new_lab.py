@@ -30,7 +30,7 @@ def room(tmp_path_factory):
 def test_it_is_small_and_holds_to_its_variants(room):
     lab = find_lab(room.root, LAB)
     files = [path for path in lab.folder.rglob("*") if path.is_file()]
-    assert sum(bool(line.strip()) for path in files for line in path.read_text().splitlines()) < 75
+    assert sum(bool(line.strip()) for path in files for line in path.read_text().splitlines()) < 80
     right, wrong = load_variants(lab.variants)
     (check,) = load_checks(lab.checks)
     answers = {name: (source, None) for name, source in right["total"].items()}

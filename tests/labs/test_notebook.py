@@ -15,6 +15,7 @@ from lab_packages import write_package
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
+from autograde.hints import read_taken
 from autograde.notebook import bound_names, cell_that_defines
 
 CHECKS = """
@@ -92,8 +93,8 @@ def text_of(cell: nbformat.NotebookNode) -> str:
 def test_a_student_sees_findings_and_can_go_on(tmp_path):
     check = 'check("total")'
     blank, partly, hangs, right = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check)[1::2]
-    assert "total: not yet, 0 of 2 points" in text_of(blank)
-    assert "not done yet" in text_of(blank)
+    assert "total: not started, 2 points" in text_of(blank)
+    assert "`raise NotImplementedError()` is still in the cell" in text_of(blank)
     assert "total: not yet, 0.5 of 2 points" in text_of(partly)
     assert "Ranks [1] have the wrong total." in text_of(partly)
     assert "A deadlock: rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(
@@ -192,7 +193,8 @@ def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_pat
 def test_a_picture_of_a_deadlock_tells_of_it_and_lets_the_next_cell_run(tmp_path):
     _, picture, after = run(tmp_path, HANGS, 'with needs("total"):\n    world.run(total, COMM, 1)', "print(1 + 1)")
     assert "rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(picture)
-    assert [output.output_type for output in picture.outputs] == ["stream"]
+    assert [output.output_type for output in picture.outputs] == ["display_data"]
+    assert picture.outputs[0].data["text/markdown"].count("```") == 2
     assert text_of(after).strip() == "2"
 
 
@@ -201,10 +203,60 @@ def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
     _, blank, _, right, none, other = run(
         tmp_path, BLANK, body, RIGHT, body, 'with needs("gone"):\n    gone()', 'with needs("x"):\n    1 / 0'
     )
-    assert "This cell needs your `total`" in text_of(blank)
+    assert blank.outputs[0].data["text/markdown"] == (
+        "This cell needs your `total`. Run it again when its check passes."
+    )
     assert "[2, 2]" in text_of(right)
     assert "This cell needs your `gone`" in text_of(none)
     assert "ZeroDivisionError" in text_of(other)
+
+
+def test_a_picture_names_the_first_todo_that_is_missing(tmp_path):
+    body = 'with needs("first", "total", "last"):\n    first(world.run(total, COMM, 1))'
+    _, _, stub, _, gone = run(tmp_path, "first = print", BLANK, body, RIGHT, 'with needs("total", "last"):\n    last()')
+    assert text_of(stub).startswith("This cell needs your `total`.")
+    assert text_of(gone).startswith("This cell needs your `last`.")
+
+
+HINTS = """
+[total]
+question = "Who has what?"
+pointer = "Look at `allreduce`."
+skeleton = "def total(comm, mine): ..."
+"""
+
+
+def test_hints_are_unfolded_one_by_one_and_noted_also_when_all_cells_run_again(tmp_path):
+    (tmp_path / "hints.toml").write_text(HINTS)
+    check, first, second, third = 'check("total")', *(f'check.hint("total", {n})' for n in (1, 2, 3))
+    cells = run(tmp_path, BLANK, check, third, 'check.hint("total")', check, second, third, check, RIGHT, check)
+    stuck, too_early, question, again, pointer, skeleton, no_more, _, passed = cells[1:]
+    assert '`check.hint("total")`, in a new cell, shows the first of 3 hints. They cost no points' in text_of(stuck)
+    assert "Hint 1 comes first" in text_of(too_early) and "comm" not in text_of(too_early)
+    assert question.outputs[0].data["text/markdown"].startswith("**Hint 1 of 3, a question.** Who has what?")
+    assert '`check.hint("total", 2)` shows hint 2 of 3' in text_of(again)
+    assert "Look at `allreduce`." in text_of(pointer)
+    assert "```python\ndef total(comm, mine): ...\n```" in text_of(skeleton)
+    assert "check.hint" not in text_of(no_more) + text_of(passed)
+    assert read_taken(tmp_path) == {"total": 3}
+    run(tmp_path, 'check.hint("total")')
+    assert read_taken(tmp_path) == {"total": 3}
+
+
+def test_a_hint_that_is_not_there_and_a_folder_that_cannot_be_written_are_told(tmp_path):
+    (tmp_path / "hints.toml").write_text(HINTS)
+    note_is_a_folder = "import pathlib; pathlib.Path('hints_taken.json').mkdir()"
+    wrong, fourth, _, told = run(
+        tmp_path, 'check.hint("totl")', 'check.hint("total", 4)', note_is_a_folder, 'check.hint("total")'
+    )
+    assert "There is no check for 'totl'; there are: total" in text_of(wrong)
+    assert "has hints 1 to 3, no hint 4" in text_of(fourth)
+    assert "Who has what?" in text_of(told) and "could not be noted: Is a directory" in text_of(told)
+
+
+def test_a_notebook_that_does_not_use_torch_does_not_load_it(tmp_path):
+    *_, loaded = run(tmp_path, RIGHT, 'check("total")', "import sys; 'torch' in sys.modules")
+    assert text_of(loaded) == "False"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ no-gradient 4
 After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
 
 parameters-moved 2
-The parameters have changed, so a step was taken. Steps are the business of the code that calls this function.
+The parameters have changed, so a step was taken. This function only leaves a gradient; the code that calls it takes the
+step.
 """)
 
 
@@ -79,6 +80,10 @@ class AccumulateGradient(RankCheck, JudgedRun):
     """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
 
     todo, points, deadline = "accumulate_gradient", 4, 10.0
+    consolidation = (
+        "Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole batch. Memory "
+        "limits the micro-batch, not the batch."
+    )
     prices = MappingProxyType({"one-micro-batch-only": 3, "wrong-weights": 3})
 
     def cases(self, rng: random.Random) -> list[dict]:

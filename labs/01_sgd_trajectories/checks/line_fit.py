@@ -17,7 +17,8 @@ TOLERANCE = 2e-5  # relative: float32 arithmetic stays below it, a wrong factor 
 
 finding = Findings("""
 factor-two 1
-It is half of the expected gradient: that of half the squared error.
+You return half of the expected gradient: that of half the squared error. What does the square give when you
+differentiate it?
 
 swapped 1
 dm and dn have changed places.

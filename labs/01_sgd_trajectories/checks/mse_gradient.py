@@ -37,6 +37,10 @@ class MseGradient(RankCheck, JudgedRun):
     """The gradient of the mean squared error at random points, in both precisions."""
 
     todo, points, deadline = "mse_gradient", 2, 10.0
+    consolidation = (
+        "The gradient of a mean is the mean of the samples' gradients. So any batch gives an estimate of the gradient "
+        "of all samples, and a larger batch gives a better one."
+    )
     prices = MappingProxyType({"sum-not-mean": 1, "wrong-sign": 1, "argument-changed": 0.5})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -17,7 +17,6 @@ import torch
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
-from autograde.verdicts.one_process import one_thread
 from autograde.verdicts.orders import finding as of_orders
 
 from .line_fit import TOLERANCE, mistake, sample_gradients
@@ -172,7 +171,6 @@ def same_path(rows: Sequence, others: Sequence) -> bool:
     )
 
 
-@one_thread()
 def path_mistakes(case: dict, path: torch.Tensor) -> list[Finding]:
     """What is wrong with `path` [T + 1, 2] as a run of SGD over the case's ``epochs``, each shuffled anew.
 

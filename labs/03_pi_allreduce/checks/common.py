@@ -46,13 +46,13 @@ def stand_in(weights: list[float], record: dict, given: Callable) -> Callable:
 class ParallelPi(CallCheck, JudgedCalls):
     """The same number on every rank by one reduction, each rank doing its share; in one of three libraries.
 
-    todo: name of the function. library: "mpi4py", "torch" or "horovod".
+    todo: name of the function. library: "mpi4py", "torch" or "horovod". consolidation: see `Check`.
     """
 
     points = 3
 
-    def __init__(self, todo: str, library: str) -> None:
-        self.todo, self.library = todo, library
+    def __init__(self, todo: str, library: str, consolidation: str) -> None:
+        self.todo, self.library, self.consolidation = todo, library, consolidation
         self.needs = None if library == "mpi4py" else library
 
     def cases(self, rng: random.Random) -> list[dict]:

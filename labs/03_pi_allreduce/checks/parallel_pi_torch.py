@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from .common import ParallelPi
 
-CHECK = ParallelPi("parallel_pi_torch", "torch")
+CONSOLIDATION = (
+    "The same collective, for tensors: the dtype decides how many digits survive, and the backend where the tensor "
+    "has to be. The group stands in for the communicator."
+)
+
+CHECK = ParallelPi("parallel_pi_torch", "torch", CONSOLIDATION)

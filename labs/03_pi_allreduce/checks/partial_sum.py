@@ -34,6 +34,10 @@ class PartialSum(RankCheck, JudgedRun):
     """Every midpoint once over all shares, fair shares, and the right value of each."""
 
     todo, points, deadline = "partial_sum", 3, 20
+    consolidation = (
+        "Blocks or strides: both are right, as each midpoint goes to exactly one rank. Strides balance work that "
+        "grows with the index, and blocks keep neighbours together."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Splits that divide evenly and others; more ranks than intervals; sizes beyond this world's."""

@@ -28,6 +28,10 @@ class Shard(RankCheck, JudgedRun):
     """Each sample dealt out in turn, and as many for each rank. One rank is enough: the function needs no other."""
 
     todo, points = "shard", 3
+    consolidation = (
+        "Each rank works out its share from two numbers, its own and that of all ranks, and no message is sent. Equal "
+        "shares keep the ranks in step; a few samples drawn twice are the price."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two and three padded samples; sizes that divide evenly; fewer samples than ranks; one sample; one rank."""

@@ -67,6 +67,10 @@ class Evaluate(CallCheck, JudgedCalls):
     """Accuracies on sets that the ranks do not divide, beside the truth."""
 
     todo, points, needs, deadline = "evaluate", 3, "horovod", 20
+    consolidation = (
+        "Without padding, a rank may have less to do than another, or nothing, and the accuracy is exact. Every rank "
+        "takes part in the reduction all the same."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Many samples; fewer than ranks; one."""

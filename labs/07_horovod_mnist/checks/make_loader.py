@@ -29,10 +29,17 @@ class MakeLoader(HorovodCheck):
     """What the ranks draw, by the samples' numbers."""
 
     todo, points = "make_loader", 3
+    consolidation = (
+        "All ranks shuffle alike, and each takes its own part, so together they see every image in every epoch. They "
+        "make equally many steps, and none waits for a partner that has finished."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Samples that ranks do not divide, on nodes of two; fewer samples than ranks."""
-        cases = [self.draw(rng, 4, 4 * rng.randint(8, 9) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
+        """Samples that ranks do not divide, on nodes of two; fewer samples than ranks.
+
+        Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
+        """
+        cases = [self.draw(rng, 4, 4 * rng.randint(9, 10) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
         cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2)]
         return cases
 

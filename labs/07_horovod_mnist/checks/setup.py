@@ -27,6 +27,10 @@ class Setup(HorovodCheck):
     """Devices on nodes that are simulated, with GPUs that are simulated too. Horovod is not initialised beforehand."""
 
     todo, points, needs, deadline = "setup", 2, None, 10
+    consolidation = (
+        "The rank counts through all nodes, and GPUs are numbered anew on each, so the local rank chooses the GPU. "
+        "Made the current device, it is also where a plain `cuda` leads."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two nodes, whose ranks are not in order; more GPUs than ranks, as many, fewer, none."""

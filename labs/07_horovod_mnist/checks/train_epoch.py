@@ -25,13 +25,13 @@ from .common import CPU, FORWARD, MOMENTUM, STATE, deadlock, first_difference
 
 finding = Findings("""
 epoch-not-told 1.5
-In epoch {epoch} the ranks draw the samples in the order of another epoch. How does the sampler learn its epoch?
+In epoch {epoch} the ranks draw the samples in the order of another epoch. What tells the sampler which epoch it is?
 
 epoch-told-late 1.5
-The sampler learns that it is epoch {epoch} only after its samples were drawn.
+The sampler is told that it is epoch {epoch} only after its samples were drawn. When does a loader ask its sampler?
 
 shown-twice 1.5
-The model is shown a batch of rank {rank} more than once. One forward pass gives all that is needed.
+The model is shown a batch of rank {rank} more than once. One forward pass gives everything that is needed.
 
 other-batches 3
 The model is not shown the batches that the loader of rank {rank} yields, one after another.
@@ -53,6 +53,10 @@ class TrainEpoch(CallCheck, JudgedCalls):
     """Two epochs, beside the replay in one process."""
 
     todo, points, needs, deadline = "train_epoch", 4, "horovod", 20.0
+    consolidation = (
+        "Sums and counts add up over ranks, and means do not: divide once, at the end. The loss of one rank is about "
+        "its own images; the loss that you report is about all of them."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Ranks whose last batches are of different sizes."""

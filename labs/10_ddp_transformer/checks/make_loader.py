@@ -35,10 +35,17 @@ class MakeLoader(RankCheck, JudgedRun):
     """Every rank's sentences in each epoch, and their batches. The ranks are those of two simulated nodes."""
 
     todo, points, needs, deadline = "make_loader", 3, "torch", 10
+    consolidation = (
+        "The sampler decides which pairs are a rank's, and `collate` makes tensors of them. All ranks draw equally "
+        "many, so each of them has a part in every step."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Pairs that the ranks cannot share evenly; a single one; fewer than there are ranks."""
-        sets = [(4, 4 * rng.randint(4, 6) + 2, 3), (3, 3 * rng.randint(4, 7) + 1, 4), (2, 1, 2)]
+        """Pairs that the ranks cannot share evenly; a single one; fewer than there are ranks.
+
+        Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
+        """
+        sets = [(4, 4 * rng.choice((4, 7)) + 2, 3), (3, 3 * rng.randint(5, 6) + 1, 4), (2, 1, 2)]
         return [self.draw(rng, size, count, batch_size) for size, count, batch_size in sets]
 
     def draw(self, rng: random.Random, size: int, count: int, batch_size: int) -> dict:

@@ -46,6 +46,10 @@ class OneRankStep(CallCheck, JudgedCalls):
     """Parameters after a step of plain SGD with one batch, and the loss that is returned."""
 
     todo, points, deadline = "one_rank_step", 2, 8.0
+    consolidation = (
+        "The mean loss per token is the sum divided by the number of tokens that count. Padding is in the tensors, "
+        "and neither in the loss nor in that number."
+    )
     prices = MappingProxyType(
         dict.fromkeys(("sum-not-mean", "padding-counted", "gradient-carried-over", "wrong-weights"), 1)
         | {"wrong-sign": 1.5, "no-step": 2, "wrong-gradient": 2, "wrong-value": 1, "no-number": 1}

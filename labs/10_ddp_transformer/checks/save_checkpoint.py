@@ -66,6 +66,10 @@ class SaveCheckpoint(RankCheck, JudgedRun):
     """Rank 0 writes; nothing but a whole file is ever in its place; the content is right; all return afterwards."""
 
     todo, points, needs, deadline = "save_checkpoint", 3, "torch", 10
+    consolidation = (
+        "A file that is written beside the old one, and then takes its place in one step, is whole at every moment. "
+        "One rank writes, and the others wait for it."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two nodes, with an old file; one node, without; both optimizers."""

@@ -54,7 +54,6 @@ def draw_step(rng: random.Random, size: int, micro_batches: int, norm: bool) -> 
             return drawn
 
 
-@one_process.one_thread()
 def steep(plan: dict) -> bool:
     """Whether the gradient of the mean loss, and that of each micro-batch's mean, have a norm of STEEPEST at least."""
     parts = parts_of(plan, SteepTranslator(plan["seed"], norm=plan["norm"]))
@@ -68,7 +67,6 @@ def parts_of(plan: dict, model: torch.nn.Module) -> list[one_process.Part]:
     return one_process.parts_of(model, token_loss, batches)
 
 
-@one_process.one_thread()
 def expected_step(plan: dict, lr: float) -> Expected:
     """What one process makes of it, by plain SGD with this learning rate."""
     model = SteepTranslator(plan["seed"], norm=plan["norm"])
@@ -81,7 +79,6 @@ def expected_step(plan: dict, lr: float) -> Expected:
     return Expected(parts, before, after, moving)
 
 
-@one_process.one_thread()
 def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: bool = False) -> list[Finding | Diagnosis]:
     """What is wrong with the parameters after a step of plain SGD.
 

@@ -47,13 +47,14 @@ epoch-skipped 1.5
 The epochs are {seen}; expected are {expected}. One is left out.
 
 epochs-counted-anew 1.5
-Called with epochs={until} where {start} are done already, it runs {seen}. `epochs` counts from the very first run.
+Called with epochs={until} when {start} are done already, your function runs {seen}. `epochs` counts from the very first
+run.
 
 trains-when-done 1.5
-According to the checkpoint all {until} epochs are done, and yet it runs {seen}.
+According to the checkpoint all {until} epochs are done, and yet your function runs {seen}.
 
 unexpected-epochs 1.5
-It runs the epochs {seen}; expected are {expected}.
+Your function runs the epochs {seen}; expected are {expected}.
 
 ranks-disagree 2
 The ranks run different epochs: {seen}.
@@ -72,7 +73,7 @@ one-step-an-epoch 1.5
 All {places} micro-batches of an epoch go into one step. Expected are {most} in a step.
 
 state-not-loaded 2
-After a resume it goes on with a new model. What is in the checkpoint never reaches it.
+After a resume, your function goes on with a new model. What is in the checkpoint never gets into it.
 
 other-weights 2
 The weights at the end are not those of a training on these epochs in steps of {most} micro-batches: off by {off:.2g},
@@ -98,7 +99,7 @@ nothing-kept 2
 Rank {rank} was killed in the middle of epoch 1, and there is no checkpoint of epoch 0 to go on from: {seen}.
 
 never-stopped 2
-Rank {rank} was to be killed in the middle of epoch 1, but it never got there.
+The check kills rank {rank} in the middle of epoch 1, but this rank never got there.
 
 resumed-differs 2
 Killed and resumed, the training ends with other weights than without the kill: off by {off:.2g}.

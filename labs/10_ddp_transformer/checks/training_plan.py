@@ -9,7 +9,6 @@ import torch
 from torch.utils.data import DistributedSampler
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_pairs, state_row
-from autograde.verdicts.one_process import one_thread
 from course.models.sentences import PAD, collate, loss_fn
 
 MOMENTUM = 0.9
@@ -50,7 +49,6 @@ def in_steps(places: Sequence[Step], most: int) -> list[Step]:
     return [[batch for place in part for batch in place] for part in parts]
 
 
-@one_thread()
 def in_one_process(training: dict, plan: Sequence[Step], seed: int | None = None) -> tuple[list[float], list[float]]:
     """Train in one process, step by step as planned: the loss of each, and the weights at the end.
 

@@ -45,6 +45,10 @@ class SgdPath(RankCheck, JudgedRun):
     """Paths on few samples, so that each step tells which samples it used."""
 
     todo, points, deadline = "sgd_path", 4, 10.0
+    consolidation = (
+        "Every epoch visits each sample once, in a new order that follows from the seed. The run is random, and can "
+        "be repeated to the last digit all the same."
+    )
     prices = MappingProxyType({"seed-ignored": 1, "same-order-every-epoch": 1.5})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -41,8 +41,8 @@ Using the sampler changes the state of the global random generator of {which}. D
 they would draw the same on all ranks, and the same again in each epoch.
 
 another-process-differs 2
-With the same seed and epoch, a process that is started later draws another order. A run that is resumed there would not
-get the batches of its epoch. What in your code differs from process to process?
+With the same seed and epoch, a process that starts later draws another order. A run that is resumed there would not get
+the batches of its epoch. What in your code differs from process to process?
 
 another-process-fails 2
 The same cell fails when it runs in another process: {error}
@@ -53,6 +53,10 @@ class ShuffledSampler(RankCheck, JudgedRun):
     """One order for all ranks, which follows from seed and epoch and from nothing else."""
 
     todo, points, deadline = "ShuffledSampler", 4, PATIENCE + 5
+    consolidation = (
+        "What ranks have to agree on without talking must follow from what they all know: here, the seed and the "
+        "epoch. A generator of its own leaves everybody else's random numbers alone."
+    )
     prices = MappingProxyType({"not-shuffled": 3})
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -27,6 +27,10 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
     """Each sample counted once by its index, and the same number on every rank."""
 
     todo, points, needs = "distributed_accuracy", 4, "torch"
+    consolidation = (
+        "Counted by index, the result depends neither on the number of ranks nor on who holds a copy. That all ranks "
+        "agree proves nothing: they agree on wrong numbers just as well."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Shards with copies, on several ranks and on one; of unequal sizes, some empty; one sample; other ranks, in

@@ -37,7 +37,7 @@ epoch it is.
 
 set-epoch-too-late 2
 The first epoch has the order that the sampler had before the call, and each later one has the order of the epoch before
-it. When does the sampler learn its epoch, and when does it put the samples in order?
+it. When is the sampler told its epoch, and when does it put the samples in order?
 
 constant-epoch 2
 Every epoch has the order of epoch {epoch}.
@@ -46,14 +46,14 @@ epochs-from-1 1
 The first epoch has the order of epoch 1, the second that of epoch 2. Epochs count from 0.
 
 epoch-differs-by-rank 2
-In one and the same epoch, the ranks set their samplers to different epochs, {epochs}. Then they do not share out one
-common order.
+In one and the same epoch, the ranks set their samplers to different epochs, {epochs}. Then they do not share one order.
 
 other-epochs 2
 The lists have the orders of epochs {actual}; expected are epochs {expected}. (None: the order before any `set_epoch`.)
 
 empty-epoch 2
-The list of epoch {epoch} is empty. An iterator that has come to its end yields nothing more.
+The list of epoch {epoch} is empty. An iterator that has reached its end yields nothing more: does each epoch begin a
+new pass?
 
 epochs-run-together 1
 The list of an epoch also holds the samples of the epochs before it.
@@ -79,6 +79,10 @@ class SamplesSeen(RankCheck, JudgedRun):
     """The ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
 
     todo, points = "samples_seen", 3
+    consolidation = (
+        "A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, nothing "
+        "fails: only the samples themselves show it."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Loaders with a last, smaller batch, used more than once; on 4 ranks and on 3."""

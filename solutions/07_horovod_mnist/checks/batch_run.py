@@ -44,7 +44,8 @@ batch-size-to-train 2
 On {size} ranks your function passes the batch size {actual} to `train`; expected is {expected}, a whole number.
 
 lr-to-train 2
-On {size} ranks your function passes the learning rate {actual} to `train`. The effective learning rate is not 0.06.
+On {size} ranks your function passes the learning rate {actual} to `train`. The effective learning rate, after
+`make_optimizer`, is then not 0.06.
 
 seed-to-train 1
 Your function passes the seed {actual} to `train`; expected is {expected}.
@@ -74,6 +75,10 @@ class BatchRun(HorovodCheck):
     """
 
     todo, points = "batch_run", 4
+    consolidation = (
+        "With the global batch and the effective learning rate fixed, the number of ranks changes how long a training "
+        "takes, and not where it goes. So a run on eight ranks can be verified on one."
+    )
     batch = Demand(points=1, ranks=2)
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -29,6 +29,10 @@ class MakeLoader(HorovodCheck):
     """What the ranks draw, by the samples' numbers."""
 
     todo, points = "make_loader", 3
+    consolidation = (
+        "All ranks shuffle alike, and each takes its own part, so together they see every image in every epoch. They "
+        "make equally many steps, and none waits for a partner that has finished."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Samples that ranks do not divide, on nodes of two; fewer samples than ranks.

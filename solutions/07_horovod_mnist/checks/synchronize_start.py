@@ -37,8 +37,8 @@ not-rank-0s 2
 After the call, all ranks have the model of rank {root}; expected is rank 0's.
 
 rank-0-changed 2
-After the call, rank 0 has other numbers than before, in {names}. The other ranks are to follow it, not the other way
-round.
+After the call, rank 0 has other numbers than before, in {names}. The other ranks should take over rank 0's, not the
+other way round.
 
 wrong-start 2
 After the call, {who} {have} neither rank 0's model nor the one from before the call.
@@ -58,6 +58,10 @@ class SynchronizeStart(RankCheck, JudgedRun):
     """What the ranks have afterwards, beside what rank 0 came with."""
 
     todo, points, needs, deadline = "synchronize_start", 3, "horovod", 20.0
+    consolidation = (
+        "Averaged gradients keep models equal only if they began equal, in parameters, buffers and momentum. Then one "
+        "broadcast at the start is enough for the whole training."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Momentum nowhere, on rank 0 only, on the others only, on all."""

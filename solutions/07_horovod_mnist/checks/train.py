@@ -35,6 +35,10 @@ class Train(HorovodCheck):
     """Three epochs: the history, the models at the end, and the checkpoints on the way."""
 
     todo, points = "train", 4
+    consolidation = (
+        "The loop is that of an ordinary training: what is special about many ranks is in the functions that it "
+        "calls. All ranks do everything, except for writing the file."
+    )
     prices: ClassVar = {
         "not-a-float": 0.5,
         "wrong-rank-writes": 1,

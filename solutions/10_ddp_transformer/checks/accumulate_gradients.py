@@ -29,8 +29,8 @@ from .steps import draw_step, parts_of, unmoved_mistakes
 
 finding = Findings("""
 divided-too-early 1
-The gradient is divided by a number of tokens or of micro-batches already. Expected is that of the plain sum: what to
-divide by is known only when all ranks' tokens are.
+The gradient is already divided by a number of tokens or of micro-batches. The gradient of the plain sum is expected
+here: what to divide by is known only when all ranks' tokens are.
 
 average-undone 1
 The gradient is {size} times as large as the average over {size} ranks, which DistributedDataParallel leaves.
@@ -70,6 +70,10 @@ class AccumulateGradients(CallCheck, JudgedCalls):
     """When gradients are synchronised, what they are then, and the two numbers that are returned."""
 
     todo, points, needs, deadline = "accumulate_gradients", 2, "torch", 8.0
+    consolidation = (
+        "Gradients add up in `.grad` by themselves, so they have to cross the network only once in a step. The "
+        "wrapper decides about that in the forward pass."
+    )
     prices = MappingProxyType({"all-at-once": 1, "one-micro-batch-only": 1, "not-train-mode": 0.5})
 
     def cases(self, rng: random.Random) -> list[dict]:
@@ -123,7 +127,6 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         """Ranks that communicate differently."""
         return stuck_in_a_step(run)
 
-    @one_process.one_thread()
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The passes; then the gradients, where the passes do not explain them, and what was returned."""
         found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]

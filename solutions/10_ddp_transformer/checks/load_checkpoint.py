@@ -95,6 +95,10 @@ class LoadCheckpoint(RankCheck, JudgedRun):
     """
 
     todo, points, needs, deadline = "load_checkpoint", 3, "torch", 10
+    consolidation = (
+        "A training that finds out by itself where it stands is started again by the same command. An error that "
+        "names the file is better than a training that quietly begins anew."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Each kind of file, in any order; both optimizers."""

@@ -35,6 +35,10 @@ class MakeLoader(RankCheck, JudgedRun):
     """Every rank's sentences in each epoch, and their batches. The ranks are those of two simulated nodes."""
 
     todo, points, needs, deadline = "make_loader", 3, "torch", 10
+    consolidation = (
+        "The sampler decides which pairs are a rank's, and `collate` makes tensors of them. All ranks draw equally "
+        "many, so each of them has a part in every step."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Pairs that the ranks cannot share evenly; a single one; fewer than there are ranks.

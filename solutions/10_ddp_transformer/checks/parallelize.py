@@ -17,7 +17,7 @@ from autograde.contract.verdict import Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
 from autograde.probes.ddp_trace import recorded_wrapping
 from autograde.verdicts.judged import JudgedRun
-from autograde.verdicts.one_process import near, one_thread, parts_of, row_of
+from autograde.verdicts.one_process import near, parts_of, row_of
 from course.models.sentences import collate, loss_fn
 
 from .common import gradient_row, group_device, token_loss
@@ -39,10 +39,10 @@ device-ids-missing 1
 The check simulates GPUs. On {device} there are no `device_ids`, so inputs stay where they are.
 
 not-moved 1.5
-The model is not on {device} yet when it is wrapped.
+The check simulates GPUs. The model is not on {device} yet when it is wrapped.
 
 ddp-options 1
-DistributedDataParallel is given {options}. All other options are to stay at their defaults.
+DistributedDataParallel is given {options}. All other options should keep their defaults.
 
 not-one-model 2
 After wrapping and one backward pass, rank {rank} does not have rank 0's parameters and the average of all gradients.
@@ -53,6 +53,10 @@ class Parallelize(RankCheck, JudgedRun):
     """One model on all ranks, with the device's `device_ids` and no other options."""
 
     todo, points, needs, deadline = "parallelize", 2, "torch", 8.0
+    consolidation = (
+        "When it is wrapped, the model becomes rank 0's on all ranks, whatever it was before. From then on, averaged "
+        "gradients keep it one model."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """The ranks' own device; and GPUs of two nodes, which are only simulated."""
@@ -103,7 +107,6 @@ class Parallelize(RankCheck, JudgedRun):
         fields = {"kind": string(), "fits": boolean(), "device": string(), "refused": boolean()}
         return record(calls=array(call), parameters=parameters, gradient=gradient, **fields)
 
-    @one_thread()
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding]:
         """The first rank where something is wrong by itself; then the numbers."""
         found = next(filter(None, (rank_mistakes(case, rank, own) for rank, own in enumerate(results))), [])

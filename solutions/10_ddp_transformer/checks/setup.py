@@ -16,7 +16,7 @@ from autograde.contract.rank_check import Rank, RankCheck
 from autograde.contract.schema import array, boolean, integer, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.probes.simulated_node import described_device, simulated_node
-from autograde.verdicts.devices import chosen_schema, device_mistakes
+from autograde.verdicts.devices import chosen_schema, device_mistakes, node_in_words
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import JudgedRun
 
@@ -35,12 +35,11 @@ The group does not meet where MASTER_ADDR and MASTER_PORT say. With an address o
 there is one node, and one training on it.
 
 always-gloo 1
-The check simulates a node with {gpus} GPUs for {many} ranks, so each rank can have its own. Rank {rank} starts the
-group with "{backend}".
+The check simulates {node}, so each rank can have its own. Rank {rank} starts the group with "{backend}". Which backend
+serves GPUs?
 
 nccl-without-gpus 1.5
-The check simulates a node with {gpus} GPUs for {many} ranks. Rank {rank} starts the group with "{backend}", which needs
-a GPU for each rank.
+The check simulates {node}. Rank {rank} starts the group with "{backend}", which needs a GPU for each rank.
 """)
 
 
@@ -48,6 +47,10 @@ class Setup(RankCheck, JudgedRun):
     """A group that works, by the backend and on the device that fit the node; nodes with GPUs are simulated."""
 
     todo, points, deadline = "setup", 2, 10
+    consolidation = (
+        "The launcher tells each process who it is, and the program only reads it. So one script runs on a laptop and "
+        "on many nodes, with gloo or with nccl."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """No GPU; nodes of equal and of unequal sizes with GPUs for all; too few GPUs. Ranks in any order."""
@@ -128,7 +131,7 @@ def backend_mistakes(case: dict, results: list[dict]) -> Iterator[Finding]:
             continue
         gpus, kind = case["gpus"], own["device"]["type"]
         backend = backend_of(own["starts"][0]["backend"], kind)
-        about = {"rank": rank, "gpus": gpus, "many": many, "backend": backend}
+        about = {"rank": rank, "node": node_in_words(many, gpus), "backend": backend}
         if gpus >= many and backend != "nccl":
             yield finding("always-gloo", **about)
         elif gpus < many and backend != "gloo" and (kind == "cpu" or not gpus):

@@ -44,6 +44,10 @@ class Train(RankCheck, JudgedRun):
     """The right epochs in the right steps, a checkpoint after each, and on from there, also after a rank was killed."""
 
     todo, points, needs = "train", 4, "torch"
+    consolidation = (
+        "A resume needs little: the state, the number of the last finished epoch, and orders that follow from the "
+        "epoch alone. One and the same call starts a training and goes on with it."
+    )
     prices: ClassVar = {"nothing-written": 1.5}
 
     def cases(self, rng: random.Random) -> list[dict]:

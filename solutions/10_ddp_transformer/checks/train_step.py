@@ -44,6 +44,10 @@ class TrainStep(CallCheck, JudgedCalls):
     """Parameters after a step of plain SGD, beside those of one process; and when gradients are synchronised."""
 
     todo, points, needs, deadline = "train_step", 2, "torch", 8.0
+    consolidation = (
+        "One small all-reduce tells every rank the number of all tokens, and with it the step is that of a single "
+        "process. Sums can be combined exactly; means of unequal parts cannot."
+    )
     prices = MappingProxyType(
         dict.fromkeys(WRONG_MEANS, 0.5)
         | dict.fromkeys(WRONG_WEIGHTS, 1)

@@ -18,7 +18,7 @@ from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
 from autograde.verdicts.diagnosis import same
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.means import evaluated, mean_on_all, restored
-from autograde.verdicts.one_process import near, one_thread, parts_of
+from autograde.verdicts.one_process import near, parts_of
 from course.models.sentences import PAD, collate, loss_fn
 
 from .common import fill_gradients, gradient_row, host_batch, left_in_grad, token_loss, trained, whole_state, wrapped
@@ -46,6 +46,10 @@ class Validate(CallCheck, JudgedCalls):
     """The exact mean over all ranks, which have unequal numbers of batches, and a model left as it was."""
 
     todo, points, needs, deadline = "validate", 4, "torch", 8.0
+    consolidation = (
+        "Every sentence counts once, whichever rank has it, and a rank without batches still takes part in the sum. "
+        "The model inside the wrapper can be called without waiting for anybody."
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes."""
@@ -108,7 +112,6 @@ class Validate(CallCheck, JudgedCalls):
             return []
         return [finding("wrapper-waits" if any(sent[1:]) else "rank-0-alone", run.report)]
 
-    @one_thread()
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """How the model ran and was left; then the number that came of it."""
         passes = [entry for of_rank in call.of("trace") for entry in of_rank if entry["what"] == "forward"]

@@ -1,0 +1,70 @@
+"""Every TODO of every lab has hints that do not give it away, and a sentence for who has passed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from labs_under_test import LABS
+
+from autograde.contract import check as contract
+from autograde.contract.check import Check
+from autograde.hints import load_hints
+from autograde.contract.labs import Lab, load_checks, load_ranks, solution_cells
+from autograde.contract.subject import Subject
+from autograde.notebook import bound_names
+from course.world import World
+
+SEED = secrets.randbits(32)
+TODOS = [
+    pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)
+]
+
+
+@pytest.fixture(scope="module")
+def worlds() -> Iterator[dict[int, World]]:
+    """Worlds by number of ranks, started when first asked for."""
+    started: dict[int, World] = {}
+    yield started
+    for world in started.values():
+        world.stop()
+
+
+def skeleton(lab: Lab, check: Check) -> str:
+    """The third hint of a TODO."""
+    return load_hints(lab.folder, list(solution_cells(lab.source)))[check.todo].skeleton
+
+
+@pytest.mark.parametrize(("lab", "check"), TODOS)
+def test_who_has_passed_reads_one_or_two_sentences(lab, check):
+    assert check.consolidation, f"{lab.name}: {check.todo} has no consolidation"
+    sentences = re.findall(r"[.!?](?= |$)", check.consolidation)
+    assert 1 <= len(sentences) <= 2 and check.consolidation[-1] in ".!?"
+    others = [other.todo for other in load_checks(lab.checks) if "_" in other.todo]
+    assert [todo for todo in others if todo in check.consolidation] == []
+
+
+@pytest.mark.parametrize(("lab", "check"), TODOS)
+def test_a_skeleton_is_code_with_gaps(lab, check):
+    source = skeleton(lab, check)
+    gaps = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant) and node.value is ...]
+    assert len(gaps) >= 1
+    assert check.todo in bound_names(source)
+    assert all(len(line) <= 88 for line in source.splitlines())
+
+
+@pytest.mark.parametrize(("lab", "check"), TODOS)
+def test_a_skeleton_does_not_pass(worlds, lab, check):
+    ranks = load_ranks(lab.checks)
+    if ranks not in worlds:
+        worlds[ranks] = World(ranks, progress=False)
+    world = worlds[ranks]
+    cases, seen = contract.draw_cases(check, SEED), []
+    for number, case in enumerate(cases, 1):
+        seen += contract.gather(check, world, Subject(check.todo, skeleton(lab, check)), [case])
+        if not contract.judge(check, cases[:number], seen, SEED).passed:
+            return
+    pytest.fail(f"{lab.name}: the skeleton of {check.todo} is an answer (seed {SEED})")
