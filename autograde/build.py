@@ -27,8 +27,9 @@ from nbgrader.preprocessors import (
     ComputeChecksums,
     LockCells,
 )
-from nbgrader.utils import compute_checksum
 
+from autograde.cell_marks import answer_marks, grading_metadata, marks, untouched
+from autograde.contract import questions
 from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
@@ -93,9 +94,11 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     anchor, since = "start", 0
     for number, cell in enumerate(read.cells, 1):
-        todo, check, tags = marks(cell, f"{lab.name}: cell {number}")
-        if todo or check:
-            name = todo or f"{check}-check"
+        where = f"{lab.name}: cell {number}"
+        answer, points_of_answer = answer_marks(cell, where)
+        todo, check, tags = marks(cell, where)
+        if todo or check or answer:
+            name = todo or answer or f"{check}-check"
             anchor, since = name, 0
         else:
             since += 1
@@ -108,46 +111,25 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             )
         new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         new = new_cell(cell.source, id=name, metadata={"tags": tags} if tags else {})
-        if cell.cell_type == "code":
+        if answer:
+            text = cell.cell_type == "markdown"
+            new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
+        elif cell.cell_type == "code":
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
     validate(lab, notebook, list(points), points)
     return notebook
 
 
-def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, list[str]]:
-    """The `todo`, `check` and `tags` in a cell's marker. Raises LabError for anything else in it."""
-    metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
-    todo, check, tags = metadata.pop("todo", None), metadata.pop("check", None), metadata.pop("tags", [])
-    if metadata:
-        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are todo, check and tags")
-    if todo and check:
-        raise LabError(f"{where}: it cannot be TODO and check at once")
-    name = todo or check
-    if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-        raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
-    if name and cell.cell_type != "code":
-        raise LabError(f"{where}: `{name}` must be a code cell")
-    return todo, check, tags
-
-
-def grading_metadata(name: str, solution: bool, points: float | None) -> dict:
-    """nbgrader's metadata for a code cell: a solution, a graded check, or neither."""
-    metadata = {
-        "grade": points is not None,
-        "grade_id": name,
-        "locked": not solution,
-        "schema_version": 3,
-        "solution": solution,
-        "task": False,
-    }
-    return metadata if points is None else metadata | {"points": points}
-
-
 def validate(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
     """Raise LabError if TODO cells, check cells and checks do not match."""
     names = [cell.id for cell in notebook.cells]
-    todos = [cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
+    todos = [name for name, tag in tags.items() if questions.is_todo(tag)]
+    numbers = {name for name, tag in tags.items() if questions.is_number(tag)}
+    for name in sorted(numbers ^ set(questions.read_questions(lab.folder))):
+        missing = f"table [{name}] in {questions.FILE}" if name in numbers else f'cell `# %% answer="{name}"`'
+        raise LabError(f"{lab.name}: question `{name}` has no {missing}")
     checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
     for todo in todos:
         if todo not in checks:
@@ -215,8 +197,8 @@ def worked_in(path: Path) -> list[str]:
     """
     try:
         cells = [cell for cell in nbformat.reads(path.read_text(), as_version=4).cells if "nbgrader" in cell.metadata]
-        tagged = [(cell.metadata.nbgrader, cell) for cell in cells if cell.metadata.nbgrader.get("solution")]
-        return [tag["grade_id"] for tag, cell in tagged if tag.get("checksum") != compute_checksum(cell)]
+        tagged = [(cell.metadata.nbgrader, cell) for cell in cells if not cell.metadata.nbgrader.get("locked", True)]
+        return [tag["grade_id"] for tag, cell in tagged if not untouched(cell, tag)]
     except Exception:
         return ["(not readable)"]
 

@@ -19,7 +19,7 @@ CHAINS = {
     "autograde": (
         "contract fixtures probes verdicts",
         "contract sandbox slurm classroom cli __main__",
-        "contract build classroom",
+        "contract cell_marks build classroom",
         "contract new cli",
         "slurm notebook",
         "sandbox doctor cli",
