@@ -3,7 +3,7 @@
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
-    solutions/GLOSSARY.md    likewise             what the terms mean to which notebooks link
+    solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
@@ -76,8 +76,8 @@ def build(lab: Lab) -> Built:
     files = extra_files(lab)
     files.setdefault("run.sh", run_script(lab))
     # In each lab's own folder: that is all that students fetch.
-    if (glossary := lab.folder.parent / GLOSSARY).is_file():
-        files.setdefault(GLOSSARY, File(glossary.read_bytes()))
+    for name, file in shared_files(lab).items():
+        files.setdefault(name, file)
     for name, text in read_package(lab.checks).items():
         files[f"checks/{name}"] = File(without_hidden_cases(text, f"{lab.name}/checks/{name}").encode())
     return Built(
@@ -169,6 +169,12 @@ def as_bytes(notebook: NotebookNode) -> bytes:
     return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
+def shared_files(lab: Lab) -> dict[str, File]:
+    """Files that every lab's folder has, and `labs/` as well: the glossary, if the course has one."""
+    glossary = lab.folder.parent / GLOSSARY
+    return {GLOSSARY: File(glossary.read_bytes())} if glossary.is_file() else {}
+
+
 def extra_files(lab: Lab) -> dict[str, File]:
     """Files of the lab's folder that students get unchanged: pictures, data, `run.sh`."""
     found = {}
@@ -215,6 +221,8 @@ def write(built: Built, root: Path, force: bool = False) -> None:
         )
     for name, file in built.student.items():
         write_file(folder / name, file)
+    for name, file in shared_files(built.lab).items():
+        write_file(root / "labs" / name, file)
 
 
 def write_instructor(built: Built, root: Path) -> None:
@@ -246,6 +254,7 @@ def same(path: Path, file: File) -> bool:
 def differences(builts: list[Built], root: Path) -> list[str]:
     """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
+    files += {f"labs/{name}": file for built in builts for name, file in shared_files(built.lab).items()}.items()
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
         for name, file in files
@@ -256,9 +265,10 @@ def differences(builts: list[Built], root: Path) -> list[str]:
 def foreign(builts: list[Built], root: Path) -> list[str]:
     """One line for each folder or file in `labs/` that belongs to no lab of `builts`. Deletes nothing."""
     folders = {built.lab.name: built.student for built in builts}
+    shared = {name for built in builts for name in shared_files(built.lab)}
     lines = []
     for path in sorted((root / "labs").glob("*")):
-        if ignored(Path(path.name)):
+        if ignored(Path(path.name)) or path.name in shared:
             continue
         if path.name not in folders:
             lines.append(f"labs/{path.name} is made by no lab in solutions/; if it is left over, delete it")

@@ -207,7 +207,8 @@ with needs("partial_sum"):
 # Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank
 # gets its result before all of them have called it. (That is so because the result needs a number from each rank. Other
 # collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
-# have come.)
+# have come. And a message from one rank to another is no collective at all: it is
+# [point-to-point](GLOSSARY.md#point-to-point) communication, and only these two take part.)
 #
 # If you use names such as `MPI.SUM`, import `MPI` in the cell.
 

@@ -675,9 +675,9 @@ with needs("setup", "make_loader", "make_optimizer", "train_epoch"):
 # %% [markdown]
 # A gradient can be reduced once all ranks have it. Until then the ranks **negotiate**: each one tells rank 0 which
 # gradients it has, and one late rank keeps all the others waiting. Then Horovod copies the gradients that are ready
-# into one buffer, in an order that is the same on all ranks, reduces the buffer, and copies the averages back. This is
-# its **fusion**. The second picture is a step without it, with one all-reduce for each gradient. An all-reduce costs
-# something for each byte and something for each call, and most of these gradients are small.
+# into one buffer, in an order that is the same on all ranks, makes one all-reduce of it, and copies the averages back.
+# This is its **fusion**. The second picture is a step without it, with one all-reduce for each gradient. An all-reduce
+# costs something for each byte and something for each call, and most of these gradients are small.
 #
 # ## Is it faster?
 #
@@ -733,7 +733,7 @@ with needs("setup", "make_optimizer"):
 # - The loss or accuracy of one rank is about its own images. What you report is reduced over all ranks, and each image
 #   counts once.
 # - All ranks call a collective. A file, or a line of output, is for rank 0 alone.
-# - Horovod waits until all ranks have a gradient, and reduces together what is ready.
+# - Horovod waits until all ranks have a gradient, and averages in one call what is ready.
 #
 # <details><summary>What is needed so that four ranks make the same steps as one?</summary>
 #
