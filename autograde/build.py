@@ -49,7 +49,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
-KEPT_BACK = frozenset({"lab.py", "variants", "checks"})  # checks are copied by themselves, without hidden cases
+# README.md is for instructors; checks are copied by themselves, without hidden cases.
+KEPT_BACK = frozenset({"lab.py", "README.md", "variants", "checks"})
 RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 

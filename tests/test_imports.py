@@ -20,6 +20,7 @@ CHAINS = {
         "contract fixtures probes verdicts",
         "contract sandbox slurm classroom cli __main__",
         "contract cell_marks build classroom",
+        "build bundle cli",
         "contract new cli",
         "slurm notebook",
         "sandbox doctor cli",

@@ -133,7 +133,8 @@ print(f"loss of {int((tgt_out != PAD).sum())} tokens: {loss_fn(logits, tgt_out):
 print(f"{sum(each.numel() for each in model.parameters()):,} weights")
 
 # %% [markdown]
-# `course/models/transformer.py` is worth reading: 250 lines, and nothing in it knows about ranks.
+# The model is worth reading: 250 lines, and nothing in it knows about ranks. To see it, run
+# `from course.models import transformer` in a new cell, and then `transformer??`.
 #
 # ## 1. Find each other
 #
