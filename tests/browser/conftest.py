@@ -80,7 +80,7 @@ def jupyterlab(root: Path | None, state: Path) -> Iterator[str]:
     )
     about = state / "runtime" / f"jpserver-{server.pid}.json"
     try:
-        wait_for(lambda: about.exists() or server.poll() is not None)
+        wait_for(lambda: (about.exists() and about.stat().st_size) or server.poll() is not None)
         assert about.exists(), (state / "log").read_text()
         yield json.loads(about.read_text())["url"]
     finally:
