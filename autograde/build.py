@@ -3,7 +3,7 @@
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
-    solutions/GLOSSARY.md    likewise             what the terms mean to which notebooks link
+    solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
@@ -27,8 +27,9 @@ from nbgrader.preprocessors import (
     ComputeChecksums,
     LockCells,
 )
-from nbgrader.utils import compute_checksum
 
+from autograde.cell_marks import answer_marks, grading_metadata, marks, untouched
+from autograde.contract import questions
 from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
 from autograde.hints import load_hints
 
@@ -49,7 +50,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
-KEPT_BACK = frozenset({"lab.py", "variants", "checks"})  # checks are copied by themselves, without hidden cases
+# README.md is for instructors; checks are copied by themselves, without hidden cases.
+KEPT_BACK = frozenset({"lab.py", "README.md", "variants", "checks"})
 RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -76,8 +78,8 @@ def build(lab: Lab) -> Built:
     files = extra_files(lab)
     files.setdefault("run.sh", run_script(lab))
     # In each lab's own folder: that is all that students fetch.
-    if (glossary := lab.folder.parent / GLOSSARY).is_file():
-        files.setdefault(GLOSSARY, File(glossary.read_bytes()))
+    for name, file in shared_files(lab).items():
+        files.setdefault(name, file)
     for name, text in read_package(lab.checks).items():
         files[f"checks/{name}"] = File(without_hidden_cases(text, f"{lab.name}/checks/{name}").encode())
     return Built(
@@ -95,9 +97,11 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     anchor, since = "start", 0
     for number, cell in enumerate(read.cells, 1):
-        todo, check, shown = marks(cell, f"{lab.name}: cell {number}")
-        if todo or check:
-            name = todo or f"{check}-check"
+        where = f"{lab.name}: cell {number}"
+        answer, points_of_answer = answer_marks(cell, where)
+        todo, check, shown = marks(cell, where)
+        if todo or check or answer:
+            name = todo or answer or f"{check}-check"
             anchor, since = name, 0
         else:
             since += 1
@@ -110,53 +114,25 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             )
         new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         new = new_cell(cell.source, id=name, metadata=shown)
-        if cell.cell_type == "code":
+        if answer:
+            text = cell.cell_type == "markdown"
+            new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
+        elif cell.cell_type == "code":
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
     validate(lab, notebook, list(points), points)
     return notebook
 
 
-def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:
-    """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags` and `folded`.
-
-    Raises LabError for anything else in it.
-    """
-    metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
-    todo, check, tags, folded = (metadata.pop(key, None) for key in ("todo", "check", "tags", "folded"))
-    if metadata:
-        known = "todo, check, tags and folded"
-        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
-    if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
-        raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
-    if todo and check:
-        raise LabError(f"{where}: it cannot be TODO and check at once")
-    name = todo or check
-    if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-        raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
-    if name and cell.cell_type != "code":
-        raise LabError(f"{where}: `{name}` must be a code cell")
-    shown = {"tags": tags} if tags else {}
-    return todo, check, shown | ({"jupyter": {"source_hidden": True}} if folded else {})
-
-
-def grading_metadata(name: str, solution: bool, points: float | None) -> dict:
-    """nbgrader's metadata for a code cell: a solution, a graded check, or neither."""
-    metadata = {
-        "grade": points is not None,
-        "grade_id": name,
-        "locked": not solution,
-        "schema_version": 3,
-        "solution": solution,
-        "task": False,
-    }
-    return metadata if points is None else metadata | {"points": points}
-
-
 def validate(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
     """Raise LabError if TODO cells, check cells and checks do not match."""
     names = [cell.id for cell in notebook.cells]
-    todos = [cell.id for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
+    todos = [name for name, tag in tags.items() if questions.is_todo(tag)]
+    numbers = {name for name, tag in tags.items() if questions.is_number(tag)}
+    for name in sorted(numbers ^ set(questions.read_questions(lab.folder))):
+        missing = f"table [{name}] in {questions.FILE}" if name in numbers else f'cell `# %% answer="{name}"`'
+        raise LabError(f"{lab.name}: question `{name}` has no {missing}")
     checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
     for todo in todos:
         if todo not in checks:
@@ -196,6 +172,12 @@ def as_bytes(notebook: NotebookNode) -> bytes:
     return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
+def shared_files(lab: Lab) -> dict[str, File]:
+    """Files that every lab's folder has, and `labs/` as well: the glossary, if the course has one."""
+    glossary = lab.folder.parent / GLOSSARY
+    return {GLOSSARY: File(glossary.read_bytes())} if glossary.is_file() else {}
+
+
 def extra_files(lab: Lab) -> dict[str, File]:
     """Files of the lab's folder that students get unchanged: pictures, data, `run.sh`."""
     found = {}
@@ -224,8 +206,8 @@ def worked_in(path: Path) -> list[str]:
     """
     try:
         cells = [cell for cell in nbformat.reads(path.read_text(), as_version=4).cells if "nbgrader" in cell.metadata]
-        tagged = [(cell.metadata.nbgrader, cell) for cell in cells if cell.metadata.nbgrader.get("solution")]
-        return [tag["grade_id"] for tag, cell in tagged if tag.get("checksum") != compute_checksum(cell)]
+        tagged = [(cell.metadata.nbgrader, cell) for cell in cells if not cell.metadata.nbgrader.get("locked", True)]
+        return [tag["grade_id"] for tag, cell in tagged if not untouched(cell, tag)]
     except Exception:
         return ["(not readable)"]
 
@@ -242,6 +224,8 @@ def write(built: Built, root: Path, force: bool = False) -> None:
         )
     for name, file in built.student.items():
         write_file(folder / name, file)
+    for name, file in shared_files(built.lab).items():
+        write_file(root / "labs" / name, file)
 
 
 def write_instructor(built: Built, root: Path) -> None:
@@ -273,6 +257,7 @@ def same(path: Path, file: File) -> bool:
 def differences(builts: list[Built], root: Path) -> list[str]:
     """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
+    files += {f"labs/{name}": file for built in builts for name, file in shared_files(built.lab).items()}.items()
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
         for name, file in files
@@ -283,9 +268,10 @@ def differences(builts: list[Built], root: Path) -> list[str]:
 def foreign(builts: list[Built], root: Path) -> list[str]:
     """One line for each folder or file in `labs/` that belongs to no lab of `builts`. Deletes nothing."""
     folders = {built.lab.name: built.student for built in builts}
+    shared = {name for built in builts for name in shared_files(built.lab)}
     lines = []
     for path in sorted((root / "labs").glob("*")):
-        if ignored(Path(path.name)):
+        if ignored(Path(path.name)) or path.name in shared:
             continue
         if path.name not in folders:
             lines.append(f"labs/{path.name} is made by no lab in solutions/; if it is left over, delete it")

@@ -74,6 +74,24 @@ def new(lab: str) -> None:
 
 @main.command()
 @click.argument("lab")
+@click.argument("target", required=False, default=".", type=click.Path(path_type=Path))
+def bundle(lab: str, target: Path) -> None:
+    """Pack LAB for a JupyterHub without nbgrader, into the file or folder TARGET; by default LAB.tar.gz, here.
+
+    It holds what students get, the kit, and a README.txt that says how to install both.
+    """
+    from autograde.bundle import BundleError, write_bundle
+    from autograde.contract.labs import LabError, find_lab
+
+    try:
+        path = write_bundle(find_lab(course_root(), lab), target)
+    except (LabError, BundleError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
+
+
+@main.command()
+@click.argument("lab")
 @click.option(
     "--student", "students", multiple=True, metavar="ID", help="Only this student; can be given several times."
 )

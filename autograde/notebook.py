@@ -22,6 +22,7 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import load_checks
+from autograde.contract.questions import read_questions
 from autograde.contract.subject import Subject, python_source
 from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
@@ -72,6 +73,17 @@ class Checker:
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             print(message)
         return result.score if execution == "autograde" else None
+
+    def answer(self, name: str, number: float | None) -> None:
+        """Say whether `number` is right, as grading will. It counts no points.
+
+        What is judged is the text of the cell, since that is what is handed in. Raises ValueError for an unknown name.
+        """
+        questions = read_questions(self.folder)
+        if name not in questions:
+            raise ValueError(f"There is no question {name!r}; there are: {', '.join(questions) or 'none'}")
+        cells = executed_cells()
+        print(questions[name].answer_to(cells[-1] if cells else f"check.answer({name!r}, {number!r})"))
 
     def result(self, todo: str, output: CellOutput) -> Result:
         """The result of the check. output: shows its progress."""

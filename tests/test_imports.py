@@ -20,6 +20,8 @@ CHAINS = {
         "contract fixtures probes verdicts",
         "contract sandbox slurm classroom cli __main__",
         "contract hints build classroom",
+        "contract cell_marks build classroom",
+        "build bundle cli",
         "contract new cli",
         "slurm notebook",
         "hints notebook",

@@ -247,6 +247,7 @@ def ungradable(students: list[Student], todos: list[str]) -> list[tuple[Student,
             continue
         marks = [student.by_todo[todo] for todo in todos if todo in student.by_todo]
         reasons = [(student, mark.todo, mark.reason) for mark in marks if mark.reason]
+        reasons += [(student, name, "an answer for you to read and grade") for name in student.row.to_read]
         if student.manual:
             reasons.append((student, None, student.manual))
         found += reasons or [(student, None, "the gradebook asks for a look, as after regrading a manual score")]

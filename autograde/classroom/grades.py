@@ -26,6 +26,7 @@ class Row:
     """One student. A score is None if there is none yet; the late penalty is taken off `score`.
 
     seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
+    to_read: names of the answers that wait to be graded by hand.
     """
 
     student: str
@@ -39,6 +40,7 @@ class Row:
     seconds_late: float | None = None
     seed: int | None = None
     jobs: list[str] = field(default_factory=list)
+    to_read: list[str] = field(default_factory=list)
 
 
 def notes(course: Course, lab: Lab, student: str) -> Graded | None:
@@ -94,9 +96,10 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
         return Row(student, NOTHING, scores=dict.fromkeys(todos))
     found = notes(course, lab, student)
     grades = {grade.name.removesuffix("-check"): grade for grade in notebook.grades}
+    # An answer without points is for the instructor to read, and changes no grade.
+    waiting = {name for name, grade in grades.items() if grade.needs_manual_grade and grade.max_score}
     known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}
-    manual = any(grade.needs_manual_grade for grade in grades.values())
-    row = Row(student, MANUAL if manual else GRADED if found or known else WAITING)
+    row = Row(student, MANUAL if waiting else GRADED if found or known else WAITING, to_read=sorted(waiting - {*todos}))
     row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
     row.score = notebook.score - (notebook.late_submission_penalty or 0.0)
     row.points = notebook.max_score

@@ -32,6 +32,7 @@ from autograde.classroom.submission import MAX_FILE, Submission, read_submission
 from autograde.contract import show
 from autograde.contract.labs import Lab, LabError, find_lab, load_checks
 from autograde.contract.places import SOURCE
+from autograde.contract.questions import read_questions
 from autograde.sandbox.examine import Examined, Marked, examine
 from autograde.sandbox.limits import Limits, Settings
 from autograde.sandbox.pool import Sandboxes
@@ -194,9 +195,13 @@ class Judge(LabPreprocessor):
         examined = grading.examined or examine_alone(lab, submission, self.settings)
         found = self.with_records(lab, submission, examined, resources["nbgrader"]["student"])
         by_cell = {f"{mark.todo}-check": (mark, record.remarks) for mark, record in found}
+        numbers = read_questions(lab.folder)
         for cell in nb.cells:
-            if cell.metadata.get("nbgrader", {}).get("grade"):
+            if cell.id in by_cell:
                 cell.outputs = outputs(*by_cell[cell.id])
+            elif cell.id in numbers and cell.cell_type == "code":
+                said = numbers[cell.id].answer_to(cell.source)
+                cell.outputs = [new_output("stream", name="stdout", text=f"{said}\n")]
         notes = Graded(
             problems=[*submission.rebuilt.problems, *(remark for _, record in found for remark in record.remarks)],
             manual=submission.rebuilt.manual,

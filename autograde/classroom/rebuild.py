@@ -82,17 +82,17 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
     if not any(matches[name] for name, cell in wanted.items() if cell.metadata.nbgrader.solution):
         rebuilt.problems = [f"{lab}: {foreign(cells)}; 0 of {total(released)} points"]
         return rebuilt
-    points = {name: cell.metadata.nbgrader.points for name, cell in wanted.items() if cell.metadata.nbgrader.grade}
+    points = {name: cell.metadata.nbgrader.get("points", 0) for name, cell in wanted.items()}
     for name, cell in wanted.items():
-        if cell.metadata.nbgrader.solution:
-            problems = put_in(cell, matches[name], points[f"{name}-check"])
+        if not cell.metadata.nbgrader.locked:
+            problems = put_in(cell, matches[name], points.get(f"{name}-check", points[name]))
         elif matches[name] and any(same_text(found.source, cell.source) for found in matches[name]):
             problems = []
         else:
             change = "was changed" if matches[name] else "is missing"
             problems = [f"cell `{name}` {change}; the lab's own is used"] if cell.metadata.nbgrader.grade else []
         rebuilt.problems += [f"{lab}: {sentence}" for sentence in problems]
-    solutions = [name for name, cell in wanted.items() if cell.metadata.nbgrader.solution]
+    solutions = [name for name, cell in wanted.items() if not cell.metadata.nbgrader.locked]
     for name in moved(cells, solutions):
         rebuilt.problems.append(f"{lab}: cell `{name}` was moved; it is graded in its own place")
     return rebuilt
@@ -101,8 +101,9 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
 def put_in(cell: NotebookNode, found: list[Submitted], points: float) -> list[str]:
     """Put the text of the cells `found` for `cell` into it. Returns the problems."""
     name, blank = cell.id, cell.source
+    earns = f", 0 of {points:g} points" if points else ""
     if not found:
-        return [f"cell `{name}` is missing; it is put back empty, 0 of {points:g} points"]
+        return [f"cell `{name}` is missing; it is put back empty{earns}"]
     problems = []
     written = [copy for copy in found if copy.source is not None and not same_text(copy.source, blank)]
     chosen = (written or found)[-1]
@@ -111,15 +112,18 @@ def put_in(cell: NotebookNode, found: list[Submitted], points: float) -> list[st
     tag = cell.metadata.nbgrader
     if chosen.tag.get("grade_id") != name:
         problems.append(f"cell `{name}` has lost its nbgrader tag; it was found by its cell id, and is graded")
-    elif any(chosen.tag.get(key) != tag[key] for key in ("grade", "locked", "solution")) or "points" in chosen.tag:
+    elif any(chosen.tag.get(key) != tag[key] for key in ("grade", "locked", "solution")) or (
+        chosen.tag.get("points") != tag.get("points")
+    ):
         problems.append(f"cell `{name}` was retagged; the tags have no effect")
-    if chosen.cell_type != "code":
-        problems.append(f"cell `{name}` was turned into a {quoted(chosen.cell_type)} cell; its text is graded as code")
+    if chosen.cell_type != cell.cell_type:
+        turned = f"was turned into a {quoted(chosen.cell_type)} cell; its text is graded as {cell.cell_type}"
+        problems.append(f"cell `{name}` {turned}")
     if chosen.source is None:
-        return [*problems, f"cell `{name}` has no readable text; it is put back empty, 0 of {points:g} points"]
+        return [*problems, f"cell `{name}` has no readable text; it is put back empty{earns}"]
     if len(chosen.source) > MAX_SOURCE:
         size = f"{len(chosen.source):,} characters, more than {MAX_SOURCE:,}"
-        return [*problems, f"cell `{name}` has {size}; it is put back empty, 0 of {points:g} points"]
+        return [*problems, f"cell `{name}` has {size}; it is put back empty{earns}"]
     text = chosen.source.encode("utf-8", "replace").decode()  # JSON can carry half a surrogate pair, a file cannot
     if text != chosen.source:
         problems.append(f"cell `{name}` has characters that are no text; they are replaced by ?")

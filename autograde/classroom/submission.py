@@ -12,6 +12,7 @@ from nbgrader.utils import compute_checksum
 
 from autograde.classroom.rebuild import Rebuilt, rebuild
 from autograde.contract.labs import Lab
+from autograde.contract.questions import is_todo
 from autograde.contract.show import quoted
 from autograde.sandbox.examine import Answers
 from autograde.slurm.record_policy import runs_to_repeat
@@ -86,6 +87,6 @@ def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode
 
 def answers(notebook: NotebookNode) -> tuple[dict[str, str], frozenset[str]]:
     """The source text by TODO, and the TODOs left as released: those whose nbgrader checksum still matches."""
-    cells = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    cells = [cell for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))]
     blank = frozenset(cell.id for cell in cells if compute_checksum(cell) == cell.metadata.nbgrader.checksum)
     return {cell.id: cell.source for cell in cells}, blank

@@ -178,9 +178,10 @@ def code_of(sources: dict[str, str]) -> dict[str, str]:
 
 
 def students_cells(cells: Iterable[dict]) -> dict[str, str]:
-    """Source of the cells that nbgrader has marked as the student's to write, by grade_id."""
+    """Source of the cells that nbgrader has marked as the student's code, by grade_id; no answers graded by hand."""
     tagged = ((cell.get("metadata", {}).get("nbgrader", {}), cell["source"]) for cell in cells)
-    return {tag["grade_id"]: source for tag, source in tagged if tag.get("solution") and tag.get("grade_id")}
+    code = ((tag, source) for tag, source in tagged if tag.get("solution") and not tag.get("grade"))
+    return {tag["grade_id"]: source for tag, source in code if tag.get("grade_id")}
 
 
 def as_text(record: Record) -> str:

@@ -333,8 +333,26 @@ with needs("accumulate_gradient"):
 # about that sum and nothing else. Lab 06, *Samplers for several ranks*, shares the samples out. (Numbers that your
 # course leaves out are not needed: go straight on to lab 03.)
 #
-# ## A question
+# ## Two questions
 #
-# Is the comparison fair to the full batch? It has no noise, so it could take longer steps. In a new cell, raise its
-# `lr` from 0.05 in steps of 0.01, with the same start and 20 epochs. **What is the smallest `lr` with which the run
-# ends at a larger loss than it began with?** Then look at the paths of `three_runs` with half of that `lr`.
+# They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
+# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
+# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+#
+# **1. The longest step.** Is the comparison fair to the full batch? It has no noise, so it could take longer steps. In
+# a new cell, raise its `lr` from 0.05 in steps of 0.01, with the start and the 20 epochs of `three_runs`. What is the
+# smallest `lr` with which the run ends at a larger loss than it began with?
+
+# %% answer="smallest_lr"
+check.answer("smallest_lr", None)
+
+# %% [markdown]
+# **2. Half of it.** Now give all three runs half of that `lr`, and look at their paths: `three_runs(lr=...)`. Which run
+# gains by it, and which one loses? Why?
+
+# %% [markdown] answer="half_of_it"
+# With `lr` = 0.2 in place of 0.05, the full batch gains: it is within 10 % of the smallest loss after 13 steps instead
+# of 53, and ends after 20 steps 0.8 % above it. Its gradient has no noise, so the only limit is the steepest wall of
+# the valley. The other two end higher than before. Each of their steps follows the gradient of a few samples, and a
+# longer step carries more of this noise into the path: with batch size 1, the loss still jumps up to 60 times the
+# smallest one in the last epoch. A larger batch allows, and needs, a larger learning rate.

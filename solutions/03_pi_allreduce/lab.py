@@ -214,7 +214,8 @@ with needs("partial_sum"):
 # Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank
 # gets its result before all of them have called it. (That is so because the result needs a number from each rank. Other
 # collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
-# have come.)
+# have come. And a message from one rank to another is no collective at all: it is
+# [point-to-point](GLOSSARY.md#point-to-point) communication, and only these two take part.)
 #
 # If you use names such as `MPI.SUM`, import `MPI` in the cell.
 
@@ -493,8 +494,27 @@ with needs("partial_sum", "parallel_pi", "parallel_pi_torch", "parallel_pi_horov
 # Training on several ranks needs the same two steps. The samples are shared out, as the slices were here: lab 06,
 # *Samplers for several ranks*. The ranks' gradients are combined by an all-reduce in every step: labs 07 and 10.
 #
-# ## A question
+# ## Two questions
 #
-# With few intervals, one rank alone is faster than two, which have to communicate. **From how many intervals on are two
-# ranks faster than one, on this machine?** In a new cell, compare `best(intervals, 1)` with `best(intervals, 2)` for
-# 100, 1000, 10 000, ... intervals, then look closer where the order changes. Use more `tries` if the times vary.
+# They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
+# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
+# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+#
+# **1. Nine digits.** What is the smallest number of intervals with which `serial_pi` is off by less than $10^{-9}$?
+# Search for it in a new cell, or work it out from the picture of the errors and then try the numbers around it.
+
+# %% answer="nine_digits"
+check.answer("nine_digits", None)
+
+# %% [markdown]
+# **2. When two are faster.** With few intervals, one rank alone is faster than two, which have to communicate. From how
+# many intervals on are two ranks faster than one, on this machine? In a new cell, compare `best(intervals, 1)` with
+# `best(intervals, 2)` for 100, 1000, 10 000, ... intervals, then look closer where the order changes. Use more `tries`
+# if the times vary. Give the number, the two times there, and say what the time of two ranks is made of.
+
+# %% [markdown] answer="two_are_faster"
+# It depends on the machine: from about 50 000 intervals on, where each takes 0.4 ms, on four cores with ranks on one
+# node. Below that, the times hardly depend on the number of intervals: they are those of starting the sum and of the
+# all-reduce, which two ranks pay and one does not. Above it, the sum itself counts, and two ranks do half of it each.
+# In a formula, the time of N ranks is T_sum(n) / N + T_all-reduce; two are faster once half of the sum takes longer
+# than the all-reduce. With ranks on two nodes the all-reduce takes longer, so the number is larger.

@@ -376,9 +376,28 @@ with needs("ShuffledSampler"):
 #
 # </details>
 #
-# ## A question
+# ## Two questions
+#
+# They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
+# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
+# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
 # `shard` draws samples 0 and 1 of 14 twice in every epoch, so they count twice as much as the others. Your
-# `ShuffledSampler` draws other ones twice each time. **In 1000 epochs on 4 ranks, how often does it draw each sample,
-# and how many per cent more often the most frequent one than the rarest?** Count in a new cell, with
-# `collections.Counter`.
+# `ShuffledSampler` draws other ones twice each time. In a new cell, draw 1000 epochs on 4 ranks with it, and count with
+# `collections.Counter` how often it draws each of the 14 samples.
+#
+# **1. On average.** How often does it draw a sample in the 1000 epochs, on average over the 14? One decimal place will
+# do.
+
+# %% answer="draws_on_average"
+check.answer("draws_on_average", None)
+
+# %% [markdown]
+# **2. Fair in the long run?** How many per cent more often does it draw the most frequent sample than the rarest? How
+# many would it be with `shard` alone, and how does the number change with more epochs?
+
+# %% [markdown] answer="fair_in_the_long_run"
+# About 3 % (it depends on the sampler: our own draws the rarest 1124 times and the most frequent 1158 times). With
+# `shard` alone it is 100 %, since samples 0 and 1 are drawn 2000 times and the others 1000 times, and it stays 100 %
+# for ever. With a new order in each epoch, chance decides which two samples are drawn twice, so the differences even
+# out: with four times the epochs, the percentage is about half as large.

@@ -740,9 +740,9 @@ with needs("setup", "make_loader", "make_optimizer", "train_epoch"):
 # %% [markdown]
 # A gradient can be reduced once all ranks have it. Until then the ranks **negotiate**: each one tells rank 0 which
 # gradients it has, and one late rank keeps all the others waiting. Then Horovod copies the gradients that are ready
-# into one buffer, in an order that is the same on all ranks, reduces the buffer, and copies the averages back. This is
-# its **fusion**. The second picture is a step without it, with one all-reduce for each gradient. An all-reduce costs
-# something for each byte and something for each call, and most of these gradients are small.
+# into one buffer, in an order that is the same on all ranks, makes one all-reduce of it, and copies the averages back.
+# This is its **fusion**. The second picture is a step without it, with one all-reduce for each gradient. An all-reduce
+# costs something for each byte and something for each call, and most of these gradients are small.
 #
 # ## Is it faster?
 #
@@ -803,7 +803,7 @@ with needs("setup", "make_optimizer"):
 # - The loss or accuracy of one rank is about its own images. What you report is reduced over all ranks, and each image
 #   counts once.
 # - All ranks call a collective. A file, or a line of output, is for rank 0 alone.
-# - Horovod waits until all ranks have a gradient, and reduces together what is ready.
+# - Horovod waits until all ranks have a gradient, and averages in one call what is ready.
 #
 # <details><summary>What is needed so that four ranks make the same steps as one?</summary>
 #
@@ -812,9 +812,27 @@ with needs("setup", "make_optimizer"):
 #
 # </details>
 #
-# ## A question
+# ## Two questions
 #
-# In the last picture, two ranks are slower than one, or faster: it depends on the number of images that each has in a
-# step. **From how many images per rank on do two ranks train on more images in a second than one, on this machine?** In
-# a new cell, compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32, 64, ... Take the best of
-# a few tries.
+# They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
+# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
+# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+#
+# **1. Bytes.** How many bytes of gradients does each rank hand to Horovod in one step? You have seen the number of
+# weights; a gradient has one float32 for each.
+
+# %% answer="bytes_per_step"
+check.answer("bytes_per_step", None)
+
+# %% [markdown]
+# **2. When two are faster.** In the last picture, two ranks are slower than one, or faster: it depends on the number of
+# images that each has in a step. From how many images per rank on do two ranks train on more images in a second than
+# one, on this machine? In a new cell, compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32,
+# 64, ... Take the best of a few tries. Give the number, and say why it is not the same on every machine.
+
+# %% [markdown] answer="two_are_faster"
+# It depends on the machine: from about 64 images on, on four cores that other programs used as well. A step on a rank
+# takes the time for its images, and with two ranks also the time of the all-reduce, which is the same for 16 images as
+# for 512. So two ranks are faster once computing the images takes longer than the all-reduce. A faster processor, a GPU
+# or a slower network each move that point up; a larger model moves it, too, as it has more to compute and more to send.
+# With more ranks than cores, two ranks may never be faster.

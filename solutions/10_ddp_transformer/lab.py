@@ -137,7 +137,8 @@ print(f"loss of {int((tgt_out != PAD).sum())} tokens: {loss_fn(logits, tgt_out):
 print(f"{sum(each.numel() for each in model.parameters()):,} weights")
 
 # %% [markdown]
-# `course/models/transformer.py` is worth reading: 250 lines, and nothing in it knows about ranks.
+# The model is worth reading: 250 lines, and nothing in it knows about ranks. To see it, run
+# `from course.models import transformer` in a new cell, and then `transformer??`.
 #
 # ## 1. Find each other
 #
@@ -954,9 +955,27 @@ padding_picture(
 #
 # </details>
 #
-# ## A question
+# ## Two questions
 #
-# A step makes two all-reduces: one of the gradients, one of two numbers. **How many bytes of gradients does each rank
-# hand over in an epoch of the training above, and how many would it be without `no_sync`?** Take the number of weights
-# (4 bytes each) and the number of steps. Then train with 8 micro-batches in a step instead of 2: what happens to the
-# bytes, and what to the loss after the same number of epochs?
+# They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
+# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
+# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+#
+# **1. Made twice.** Look at the run on four ranks in "A kill, and a resume". How many steps were finished before the
+# kill and had to be made once more after it?
+
+# %% answer="steps_made_twice"
+check.answer("steps_made_twice", None)
+
+# %% [markdown]
+# **2. Bytes, and steps.** A step makes two all-reduces: one of the gradients, one of two numbers. How many bytes of
+# gradients does each rank hand over in an epoch of the training above, and how many would it be without `no_sync`? Take
+# the number of weights (4 bytes each) and the number of steps. Then train with 8 micro-batches in a step instead of 2:
+# what happens to the bytes, and what to the loss after the same number of epochs? Why?
+
+# %% [markdown] answer="bytes_and_steps"
+# With the sentences that the kit brings: 243 136 weights of 4 bytes, and 41 steps in an epoch, make 40 MB; without
+# `no_sync` each step sends them twice, 80 MB. With 8 micro-batches there are 11 steps in an epoch, so 11 MB. But the
+# model has made 44 steps in place of 164, each as long as before, and has learnt less: after four epochs the held-out
+# loss is about 2.1, not 0.4. Fewer, larger batches save traffic; to learn as much they need a larger learning rate or
+# more epochs, as lab 07 showed.

@@ -61,17 +61,18 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def jupyterlab(root: Path, state: Path) -> Iterator[str]:
+def jupyterlab(root: Path | None, state: Path) -> Iterator[str]:
     """`./lockstep lab` on a folder, for a person who never used JupyterLab before: its address.
 
-    state: where it keeps what it remembers of that person.
+    root: None: on the clone's labs, as students have it. state: where it keeps what it remembers of that person.
     """
     assert list(ROOT.glob(".venv/lockstep.*")), "this needs a finished set-up: ./lockstep test"
     folders = {f"JUPYTER_{kind}_DIR": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
     server = subprocess.Popen(
         [
             *(ROOT / "lockstep", "lab", "--no-browser", "--ip=127.0.0.1", "--port=0"),
-            *(f"--ServerApp.root_dir={root}", f"--IdentityProvider.token={TOKEN}"),
+            f"--IdentityProvider.token={TOKEN}",
+            *([f"--ServerApp.root_dir={root}"] if root else []),
         ],
         env=os.environ | folders | {"IPYTHONDIR": str(state / "ipython")},
         stdout=(state / "log").open("w"),
@@ -79,7 +80,7 @@ def jupyterlab(root: Path, state: Path) -> Iterator[str]:
     )
     about = state / "runtime" / f"jpserver-{server.pid}.json"
     try:
-        wait_for(lambda: about.exists() or server.poll() is not None)
+        wait_for(lambda: (about.exists() and about.stat().st_size) or server.poll() is not None)
         assert about.exists(), (state / "log").read_text()
         yield json.loads(about.read_text())["url"]
     finally:

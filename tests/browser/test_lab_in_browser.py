@@ -41,7 +41,7 @@ def test_the_table_of_contents_is_open_and_lists_the_sections_of_the_lab(lab_pag
     entries = contents.locator(".jp-tocItem-content")
     expect(entries.first).to_have_text("03 Pi on several ranks")
     titles = entries.all_text_contents()
-    assert "1. Your share" in titles and titles[-1] == "A question"
+    assert "1. Your share" in titles and titles[-1] == "Two questions"
     screenshot(lab_page.page, "lab-opened")
     lab_page.page.get_by_role("tab", name="File Browser").click()
     expect(contents).to_be_hidden()

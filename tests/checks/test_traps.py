@@ -128,7 +128,7 @@ TRAPS = [
         "rank_0_gradient_broadcast",
     ),
     Trap(
-        "ten all-reduces where one was due",
+        "ten all-reduces where one is enough",
         "the weights are those of one process",
         weights_are_those_of_one_process,
         "10_ddp_transformer",

@@ -53,8 +53,7 @@ def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     status, output = ready.run("lab", "--port", "8890", "--ServerApp.password=a b")
     assert status == 0
     arguments, path = re.search(r"ran (.*)\nPATH (.*)", output).groups()
-    assert f"--ServerApp.root_dir={ready.folder}" in arguments
-    assert "--LabApp.default_url=/lab/tree/labs" in arguments
+    assert f"--ServerApp.root_dir={ready.folder}/labs" in arguments
     assert ("--allow-root" in arguments) == (os.geteuid() == 0)
     assert arguments.endswith("--port 8890 --ServerApp.password=a b")
     assert path.startswith(f"{ready.folder}/.venv/bin:")
@@ -98,7 +97,7 @@ def listens(port: int) -> bool:
 def test_the_real_jupyterlab_lists_the_labs_at_the_next_port_when_its_own_is_taken(real_lab):
     port, read_line = real_lab
     said = ""
-    while not (address := re.search(r"http://127.0.0.1:(\d+)/lab/tree/labs", said)):
+    while not (address := re.search(r"http://127.0.0.1:(\d+)/lab\?token", said)):
         line = read_line()
         assert line, said
         said += line
@@ -107,8 +106,8 @@ def test_the_real_jupyterlab_lists_the_labs_at_the_next_port_when_its_own_is_tak
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"http://127.0.0.1:{address[1]}"
     wait_for(lambda: listens(int(address[1])), 20)  # it tells its address before it listens there
-    assert direct.open(f"{url}/lab/tree/labs?token=secret").status == 200
-    content = json.load(direct.open(f"{url}/api/contents/labs?token=secret"))["content"]
+    assert direct.open(f"{url}/lab?token=secret").status == 200
+    content = json.load(direct.open(f"{url}/api/contents?token=secret"))["content"]
     assert {entry["name"] for entry in content} == {path.name for path in (ROOT / "labs").glob("[!.]*")}
 
 

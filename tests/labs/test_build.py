@@ -23,6 +23,7 @@ from traitlets.config import Config
 from autograde.build import Built, build, write
 from autograde.classroom.configuration import configure
 from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package
+from autograde.contract.questions import is_text, is_todo
 from autograde.contract.subject import python_source
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -119,9 +120,9 @@ def test_each_cell_compiles_and_each_todo_has_a_check(lab, tmp_path):
             ast.parse(python_source(cell.source), f"{lab.name}: {cell.id}")
             assert (cell.outputs, cell.execution_count) == ([], None)
     tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
-    points = {name: tag.points for name, tag in tags.items() if tag.get("grade")}
+    points = {name: tag.points for name, tag in tags.items() if tag.get("grade") and not is_text(tag)}
     assert points == {f"{check.todo}-check": check.points for check in load_checks(lab.checks)}
-    todos = [name for name, tag in tags.items() if tag.get("solution")]
+    todos = [name for name, tag in tags.items() if is_todo(tag)]
     assert todos == [name.removesuffix("-check") for name in points]
     assert all("raise NotImplementedError()" in cell.source for cell in notebook.cells if cell.id in todos)
 

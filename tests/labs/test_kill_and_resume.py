@@ -19,6 +19,7 @@ import torch
 
 from autograde.build import instructor_notebook
 from autograde.contract.labs import find_lab
+from autograde.contract.questions import is_todo
 from autograde.probes.file_watch import half_a_file
 from course.models.translation import build_model
 from course.world import RANK, RanksFailed, World, WorldError
@@ -35,7 +36,7 @@ RANKS = {2: "half", 4: "written"}  # and where rank 0 is killed while it writes
 def cells() -> dict[str, str]:
     """The source of each TODO's cell, with the solution."""
     notebook = instructor_notebook(find_lab(ROOT, "10_ddp_transformer"))
-    return {cell.id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")}
+    return {cell.id: cell.source for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.contract.questions import is_todo
 from autograde.sandbox.untrusted import problem
 from autograde.contract.subject import Subject
 from autograde.sandbox.examine import Answers, examine
@@ -38,7 +39,7 @@ def cells_of(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
     """The source of each TODO's cell: with the solution, and blank as students get it."""
     solved = instructor_notebook(lab)
     return tuple(
-        {cell.id: cell.source for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")}
+        {cell.id: cell.source for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))}
         for notebook in (solved, release(solved))
     )
 

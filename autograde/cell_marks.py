@@ -1,0 +1,73 @@
+"""The marker of a cell in lab.py, such as `# %% todo="total"`: what it says, and nbgrader's metadata made from it."""
+
+from __future__ import annotations
+
+from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
+
+from autograde.contract import questions
+from autograde.contract.labs import LabError
+
+
+def answer_marks(cell: NotebookNode, where: str) -> tuple[str | None, float]:
+    """Take `answer` and `points` out of the marker of a question's cell. Returns them. Raises LabError.
+
+    The answer in a code cell is a number, and counts no points; that in a Markdown cell is a text, graded by hand.
+    """
+    answer, text = cell.metadata.pop("answer", None), cell.cell_type == "markdown"
+    if answer is None:
+        return None, 0
+    if not (isinstance(answer, str) and answer.isidentifier() and answer.isascii()):
+        raise LabError(f"{where}: {answer!r} cannot be the name of an answer")
+    points = cell.metadata.pop("points", 0) if text else 0
+    if not isinstance(points, int | float) or not points >= 0:
+        raise LabError(f"{where}: `{answer}` is worth {points!r} points; it must be 0 or more")
+    if not text and cell.source != questions.blank(answer):
+        raise LabError(f"{where}: the cell of answer `{answer}` must be: {questions.blank(answer)}")
+    return answer, points
+
+
+def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:
+    """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags` and `folded`.
+
+    Raises LabError for anything else in it.
+    """
+    metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
+    todo, check, tags, folded = (metadata.pop(key, None) for key in ("todo", "check", "tags", "folded"))
+    if metadata:
+        known = "todo, check, answer, tags and folded"
+        raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
+    if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
+        raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
+    if todo and check:
+        raise LabError(f"{where}: it cannot be TODO and check at once")
+    name = todo or check
+    if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+        raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
+    if name and cell.cell_type != "code":
+        raise LabError(f"{where}: `{name}` must be a code cell")
+    shown = {"tags": tags} if tags else {}
+    return todo, check, shown | ({"jupyter": {"source_hidden": True}} if folded else {})
+
+
+def grading_metadata(name: str, solution: bool, points: float | None, locked: bool | None = None) -> dict:
+    """nbgrader's metadata for a cell: a solution, a graded check, both (an answer graded by hand), or neither.
+
+    locked: None: unless it is a solution.
+    """
+    metadata = {
+        "grade": points is not None,
+        "grade_id": name,
+        "locked": not solution if locked is None else locked,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
+    return metadata if points is None else metadata | {"points": points}
+
+
+def untouched(cell: NotebookNode, tag: dict) -> bool:
+    """Whether a student's cell is as it was released. nbgrader gives no checksum to that of a number."""
+    if questions.is_number(tag):
+        return cell.source == questions.blank(tag["grade_id"])
+    return tag.get("checksum") == compute_checksum(cell)

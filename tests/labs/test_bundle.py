@@ -1,0 +1,99 @@
+"""A lab packed for a JupyterHub that is not ours: what is in it, that it runs by itself, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner, Result
+from labs_under_test import COURSE, LABS
+from nbclient import NotebookClient
+
+from autograde import bundle as bundling
+from autograde.bundle import bundle_files, packed
+from autograde.cli import main
+from autograde.contract.labs import find_lab
+from autograde.contract.places import REPOSITORY
+
+LAB = "03_pi_allreduce"
+RIGHT = """import numpy as np
+
+
+def partial_sum(f, intervals, rank, size):
+    x = (np.arange(rank, intervals, size) + 0.5) / intervals
+    return float(np.sum(f(x)) / intervals)
+"""
+
+
+def lockstep(*args: str | Path) -> Result:
+    """Run `lockstep bundle` in this process."""
+    return CliRunner().invoke(main, ["bundle", *map(str, args)], catch_exceptions=False)
+
+
+def test_what_students_do_not_get_is_not_in_it():
+    for lab in LABS:
+        files = bundle_files(lab)
+        assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
+            *files
+        }
+        for word in ("solutions", "variants", "tests", "attacks", "class", "hub", "lab.py", ".venv", ".git", "bench"):
+            assert [name for name in files if word in Path(name).parts] == [], word
+        for name, file in files.items():
+            if name.startswith(lab.name):
+                assert b"BEGIN SOLUTION" not in file.content and b"BEGIN HIDDEN" not in file.content, name
+            assert str(REPOSITORY).encode() not in file.content and str(Path.home()).encode() not in file.content, name
+
+
+def test_the_same_sources_make_the_same_bytes():
+    lab = find_lab(COURSE, LAB)
+    assert packed("a", bundle_files(lab)) == packed("a", bundle_files(lab))
+
+
+@pytest.mark.timeout(200)
+def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_with_it(tmp_path, monkeypatch):
+    assert lockstep(LAB, tmp_path).output.startswith(str(tmp_path / f"{LAB}.tar.gz"))
+    with tarfile.open(tmp_path / f"{LAB}.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / f"{LAB}-bundle"
+    assert os.access(folder / "kit" / "lockstep", os.X_OK) and os.access(folder / LAB / "run.sh", os.X_OK)
+    notebook = nbformat.read(folder / LAB / f"{LAB}.ipynb", as_version=4)
+    end = next(number for number, cell in enumerate(notebook.cells) if cell.id == "partial_sum-check")
+    notebook.cells = notebook.cells[: end + 1]
+    notebook.cells[end - 1].source = RIGHT
+    notebook.cells.append(nbformat.v4.new_code_cell("import autograde, course\nprint(autograde.__file__, course.__file__)"))
+    notebook.cells.append(nbformat.v4.new_code_cell("print(*world.run(lambda: __import__('course').__file__))"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(folder / "kit"))  # in place of installing it, for which there is no network
+    NotebookClient(
+        notebook, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(folder / LAB)}}
+    ).execute()
+    check, here, on_ranks = notebook.cells[end:]
+    assert "partial_sum: passed" in str(check.outputs)
+    for cell in (here, on_ranks):
+        paths = cell.outputs[-1].text.split()
+        assert paths and [path for path in paths if not path.startswith(str(folder / "kit"))] == []
+
+
+def test_bad_input_is_one_clear_line(tmp_path, monkeypatch):
+    (tmp_path / "there").write_text("mine")
+    full = OSError(28, "No space left on device")
+    cases = {
+        ("99_no_lab", tmp_path): "no lab `99_no_lab`",
+        (LAB, tmp_path / "there"): "is there already; move it away, or name another file",
+        (LAB, tmp_path / "nowhere" / "x.tar.gz"): "is not written: No such file or directory",
+    }
+    for arguments, said in cases.items():
+        result = lockstep(*arguments)
+        assert result.exit_code == 1 and result.output.startswith("Error: ") and result.output.count("\n") == 1
+        assert said in result.output
+    assert (tmp_path / "there").read_text() == "mine"
+
+    def no_room(path: Path, content: bytes) -> None:
+        raise full
+
+    monkeypatch.setattr(bundling, "write_whole", no_room)
+    assert "No space left on device; it takes" in lockstep(LAB, tmp_path).output
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
