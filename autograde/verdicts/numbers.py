@@ -20,7 +20,7 @@ SINGLE = 1e-5  # relative errors below this, and above the tolerance, are what f
 
 finding = Findings("""
 no-number 3
-Rank {rank} of {size} returns {what}; a float is expected.
+Rank {rank} of {size} returns {what}; a finite float is expected.
 
 not-a-float 1
 What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
@@ -114,8 +114,7 @@ def in_words(result: dict) -> str:
         return f"{result['value']:.6g}"
     if result["type"] == "NoneType":
         return "None"
-    kind = "a float" if result["float"] else f"a value of type {result['type']}"
-    return f"{kind} in which there is no finite number"
+    return "a float that is nan or infinite" if result["float"] else f"a value of type {result['type']}"
 
 
 def by_rank(number: float | Sequence[float], size: int) -> Sequence[float]:

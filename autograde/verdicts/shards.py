@@ -125,7 +125,7 @@ def wrong_numbers(
 
 
 def dealing_mistakes(order: Sequence[int], shards: Sequence[Ids]) -> list[Finding | Diagnosis]:
-    """What is wrong with shards where samples are to be dealt out in turn, like cards.
+    """What is wrong with shards where samples should be dealt out in turn, one to each rank.
 
     Expected is one turn after the other, and when all samples are gone the same again, until all ranks have equally
     many. order: all samples, as they are to be dealt out. shards: what each rank drew, in its order.

@@ -9,6 +9,8 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
+from autograde.hints import note_taken, read_taken
+
 # All hand in as the account that runs the tests. tests/hub/test_exchange.py has an account for each.
 ONE_ACCOUNT = "c.ExchangeCollect.check_owner = False"
 SECRET = "what only the instructor may read"
@@ -28,6 +30,7 @@ def room(tmp_path: Path) -> Classroom:
     (handed_in,) = (room.exchange / "lockstep" / "inbound").glob("ada+*")
     (handed_in / "notes").mkdir()
     (handed_in / "notes" / "more.txt").write_text("her own")
+    note_taken(handed_in, "double", 2)
     (handed_in / "stolen.txt").symlink_to(tmp_path / "secret")
     (handed_in / "stolen").symlink_to(tmp_path / "folder")
     os.mkfifo(handed_in / "pipe")
@@ -45,6 +48,7 @@ def collected(room: Classroom) -> set[str]:
 def test_lockstep_grade_collects_no_links_and_no_pipes(room):
     assert room.lockstep("grade", LAB, "--no-sandbox").exit_code == 0
     assert collected(room) >= {f"{LAB}.ipynb", "timestamp.txt", "notes/more.txt"}
+    assert read_taken(room.root / "class" / "submitted" / "ada" / LAB) == {"double": 2}
     assert not collected(room) & {"stolen.txt", "stolen", "stolen/inside", "pipe"}
     assert room.scores() == {"ada": 2}
 

@@ -116,7 +116,7 @@ def test_a_full_disk_costs_feedback_pages_only_and_they_are_written_later(full_d
     subprocess.run(["mount", "-o", "remount,size=10m", str(feedback)], check=True)
     again = full_disk.grade()
     assert (again.exit_code, f"{LAB}: 0 to grade, 5 graded before" in again.output) == (0, True)
-    assert all("This TODO is not done yet" in full_disk.feedback(student) for student in students)
+    assert all(": not started, " in full_disk.feedback(student) for student in students)
 
 
 def test_a_missing_exchange_is_one_line_and_what_is_here_is_graded(small):

@@ -53,6 +53,13 @@ def test_errors_in_a_lab_name_lab_and_cell(course, old, new, said):
     assert str(error.value).startswith(LAB) and said in str(error.value)
 
 
+def test_hints_for_a_todo_that_is_not_there_are_refused(course):
+    (course / "solutions" / LAB / "hints.toml").write_text("[dubble]\nquestion = 'Why?'\n")
+    said = lockstep(course, "build")
+    assert said.exit_code == 1
+    assert f"{LAB}/hints.toml: there is no TODO `dubble`; the lab's TODOs are double, total" in said.output
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -57,6 +57,14 @@ def test_a_skeleton_is_code_with_gaps(lab, check):
 
 
 @pytest.mark.parametrize(("lab", "check"), TODOS)
+def test_a_skeleton_leaves_a_third_of_the_solution_to_write(lab, check):
+    regions = re.findall(r"BEGIN SOLUTION(.*?)### END SOLUTION", solution_cells(lab.source)[check.todo], re.DOTALL)
+    lines = [line.strip() for region in regions for line in region.splitlines() if line.strip()]
+    given = [line for line in lines if line in skeleton(lab, check)]
+    assert len(given) <= 2 / 3 * len(lines), given
+
+
+@pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_a_skeleton_does_not_pass(worlds, lab, check):
     ranks = load_ranks(lab.checks)
     if ranks not in worlds:
