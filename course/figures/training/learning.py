@@ -23,7 +23,7 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
     figure, (left, right) = new_figure(width=7.6, height=3.5, columns=2, alt=alt, ground=ground)
     for number, (name, run) in enumerate(runs.items()):
         epochs = [entry["epoch"] + 1 for entry in run]
-        form = {"linewidth": 7, "alpha": 0.35} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
+        form = {"linewidth": 7, "alpha": 0.5} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
         for axes, key in ((left, "loss"), (right, "accuracy")):
             values = [entry[key] for entry in run]
             axes.plot(epochs, values, color=COLOURS[number], label=name, **form)
