@@ -83,7 +83,9 @@ class Checker:
         if name not in questions:
             raise ValueError(f"There is no question {name!r}; there are: {', '.join(questions) or 'none'}")
         cells = executed_cells()
-        print(questions[name].answer_to(cells[-1] if cells else f"check.answer({name!r}, {number!r})"))
+        said = questions[name].answer_to(cells[-1] if cells else f"check.answer({name!r}, {number!r})")
+        with CellOutput(progress=False) as output:
+            output.show(said, show.remark(said)["text/html"])
 
     def result(self, todo: str, output: CellOutput) -> Result:
         """The result of the check. output: shows its progress."""

@@ -201,7 +201,7 @@ class Judge(LabPreprocessor):
                 cell.outputs = outputs(*by_cell[cell.id])
             elif cell.id in numbers and cell.cell_type == "code":
                 said = numbers[cell.id].answer_to(cell.source)
-                cell.outputs = [new_output("stream", name="stdout", text=f"{said}\n")]
+                cell.outputs = [new_output("display_data", data=show.remark(said))]
         notes = Graded(
             problems=[*submission.rebuilt.problems, *(remark for _, record in found for remark in record.remarks)],
             manual=submission.rebuilt.manual,

@@ -25,6 +25,11 @@ def number(points: float) -> str:
     return f"{points:g}"
 
 
+def remark(text: str) -> dict[str, str]:
+    """A sentence to the student, by MIME type; as HTML it is wrapped between words, which a stream's text is not."""
+    return {"text/plain": text, "text/html": f'<div role="status">{markup.escape(text)}</div>'}
+
+
 def heading(result: Result) -> str:
     """One line: the TODO, whether it passed, and its points."""
     if not result.started:

@@ -33,8 +33,10 @@ def room(tmp_path: Path) -> Classroom:
 
 
 def test_a_number_is_judged_and_a_text_waits_for_the_instructor(room):
-    assert "The model answer" not in str(room.released())
+    built = room.released()
+    assert "The model answer" not in str(built)
     assert room.nbgrader("generate_assignment", LAB, "--force").returncode == 0
+    assert room.released() == built
     assert room.nbgrader("release_assignment", LAB).returncode == 0
     room.submit("ada", room.answered(ANSWERS | WRITTEN))
     room.submit("bob", room.answered(ANSWERS | LATER))

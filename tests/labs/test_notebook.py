@@ -169,6 +169,17 @@ def test_under_nbgrader_validate_a_failed_check_fails_its_cell_with_the_findings
     assert [output.output_type for output in passed.outputs] == ["display_data"]
 
 
+def test_a_number_is_judged_by_what_its_cell_says(tmp_path):
+    (tmp_path / "questions.toml").write_text('[most]\nvalue = 3\nremark = "One for each."\n')
+    answers = [f'check.answer("most", {number})' for number in ("None", "1 + 2", "mine")]
+    blank, _, right, variable, unknown = run(tmp_path, answers[0], "mine = 3", *answers[1:], 'check.answer("least", 1)')
+    assert "most: not answered yet." in text_of(blank)
+    assert text_of(right) == "most: 3 is right. One for each."
+    assert "<div" in right.outputs[0].data["text/html"]
+    assert "Write the number itself, not a variable" in text_of(variable)
+    assert "There is no question 'least'; there are: most" in text_of(unknown)
+
+
 def test_a_name_that_is_nowhere_and_a_check_that_is_not_there_are_told(tmp_path):
     missing, unknown, _, checked = run(
         tmp_path, 'check("total")', 'check("totl")', "def total(comm, mine:\n    return 1", 'check("total")'
