@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from autograde.install.causes import SetupFailed, explain
+from autograde.install.causes import AGAIN, SetupFailed, explain
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
@@ -34,6 +35,9 @@ EXTRAS = {"lab": [], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "
 
 def set_up(kit: Kit, purpose: str) -> None:
     """Run every step that makes `.venv` ready for `purpose`. Raises SetupFailed."""
+    if re.search(r"\s", str(kit.root)):
+        why = f"CMake cannot find MPI for it below a path with a space: {kit.root}"
+        raise SetupFailed("Horovod cannot be built here", why, f"move this folder to such as ~/lockstep, {AGAIN} there")
     (torch,) = (name for name in kit.project["project"]["dependencies"] if name.startswith("torch=="))
     if not list(kit.cache.glob("*/horovod-*.whl")):
         find_compiler(kit)  # fail now, not after minutes of downloads
@@ -87,7 +91,8 @@ def main() -> int:
             stamp.with_name(f"lockstep.{purpose}").write_text(arguments.stamp + "\n")
     except (SetupFailed, OSError, subprocess.SubprocessError) as error:
         failure = error if isinstance(error, SetupFailed) else explain("the set-up failed", str(error), [root])
-        print(f"lockstep: {failure}\n  log:   {state / 'setup.log'}", file=sys.stderr)
+        log = state / "setup.log"
+        print(f"lockstep: {failure}" + (f"\n  log:   {log}" if log.exists() else ""), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nlockstep: interrupted; ./lockstep setup goes on from here", file=sys.stderr)

@@ -99,6 +99,15 @@ def test_without_a_compiler_it_says_so_before_it_fetches_anything(clone):
     assert not (clone.folder / ".venv").exists()
 
 
+def test_a_path_with_a_space_is_refused_before_anything_is_fetched(tmp_path):
+    clone = Clone(tmp_path / "my courses" / "kit", tmp_path)
+    status, output = clone.run("setup")
+    assert status == 1
+    assert f"below a path with a space: {clone.folder}" in output
+    assert "mend:  move this folder" in output
+    assert not (clone.folder / ".venv").exists()
+
+
 def test_a_compiler_that_does_not_compile_counts_as_none(clone):
     clone.add_program("c++", "echo cannot execute cc1plus >&2; exit 1")
     status, output = clone.run("setup")
