@@ -93,10 +93,11 @@ class FreshSystem:
     """A system whose root file system is `root`, with the kit at `kit`, a path in it."""
 
     root: Path
+    distribution: Distribution
     kit: str = "/home/student/lockstep"
 
     def command(self, *arguments: str, user: int = STUDENT, options: tuple[str, ...] = ()) -> list[str]:
-        """The command line that runs `arguments` in the kit's folder. options: for bubblewrap, the last ones first."""
+        """The command line that runs `arguments` in the kit's folder. options: more of bubblewrap's."""
         downloads = CACHE / "pip"
         downloads.mkdir(parents=True, exist_ok=True)
         os.chown(downloads, STUDENT, STUDENT)
@@ -118,8 +119,7 @@ class FreshSystem:
             *("--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf", "--bind", str(downloads), "/var/cache/pip"),
             *("--ro-bind-try", str(CERTIFICATES), str(CERTIFICATES)),
             *(word for name, value in settings.items() for word in ("--setenv", name, value)),
-            *options,
-            *("--chdir", self.kit),
+            *("--chdir", self.kit, *options),
             *("setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "--", *arguments),
         ]
 

@@ -147,6 +147,7 @@ def write_index(folder: Path) -> None:
         "backend.py": BACKEND,
         "CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
         "horovod/torch/CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
+        "third_party/flatbuffers/include/flatbuffers/stl_emulation.h": "const size_type count_;",
         "horovod/runner/js_run.py": "from distutils.spawn import find_executable",
         "cmake/Modules/FindPytorch.cmake": 'string(TOUPPER "${Pytorch_CUDA}" Pytorch_CUDA)',
     }
