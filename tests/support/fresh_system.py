@@ -115,11 +115,23 @@ class FreshSystem:
         (self.root / "var" / "cache" / "pip").mkdir(exist_ok=True)
         return [
             *("bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "fresh"),
-            *("--bind", str(self.root), "/", "--dev", "/dev", "--proc", "/proc", "--cap-add", "ALL", "--clearenv"),
-            *("--ro-bind", "/etc/resolv.conf", "/etc/resolv.conf", "--bind", str(downloads), "/var/cache/pip"),
+            *("--bind", str(self.root), "/", "--dev", "/dev", "--dir", "/proc", "--cap-add", "ALL", "--clearenv"),
+            *(
+                "--ro-bind",
+                "/sys",
+                "/sys",
+                "--ro-bind",
+                "/etc/resolv.conf",
+                "/etc/resolv.conf",
+                "--bind",
+                str(downloads),
+                "/var/cache/pip",
+            ),
             *("--ro-bind-try", str(CERTIFICATES), str(CERTIFICATES)),
             *(word for name, value in settings.items() for word in ("--setenv", name, value)),
             *("--chdir", self.kit, *options),
+            # bubblewrap's own /proc is covered in part, and the kernel then refuses one to the sandboxes inside.
+            *("sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh"),
             *("setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups", "--", *arguments),
         ]
 
