@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from labs_under_test import COURSE
+from quick_tests import LONG
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 from xdist.remote import Producer
@@ -20,16 +21,6 @@ from course.world import World
 # How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
 LONG_FIRST = ("hub", "slurm", "attacks", "tests/grading", "tests/attacks", "tests/world", "tests/install")
 LONG_FIRST += ("tests/hub", "tests/course", "tests/checks", "tests/labs/test_lab_", "tests/")
-
-
-# What `--quick` leaves out: modules that take more than half a minute of a core, and all that need servers. What they
-# find is mostly found sooner by the others. (Measured: all tests take 76 minutes of a core, those that are left 8.)
-LONG = ("tests/attacks/", "tests/browser/", "tests/hub/", "tests/slurm/", "tests/install/test_lockstep.py")
-LONG += ("tests/install/test_setup.py", "tests/sandbox/test_probe_only_of_labs.py", "tests/checks/test_schema.py")
-LONG += ("tests/figures/test_figures_are_legible.py", "tests/labs/test_labs.py", "tests/labs/test_notebook.py")
-LONG += ("tests/labs/test_kill_and_resume.py", "tests/world/test_world.py", "tests/world/test_mpi4py_own_tests.py")
-LONG += ("tests/grading/test_collecting.py", "tests/grading/test_evidence.py", "tests/grading/test_nbgrader.py")
-LONG += ("tests/grading/test_resume.py", "tests/grading/test_class.py", "tests/grading/test_grading_failures.py")
 
 
 class Together(LoadScopeScheduling):

@@ -22,8 +22,8 @@ def family() -> str | None:
         about = platform.freedesktop_os_release()
     except OSError:
         return None
-    names = [about["ID"], *about.get("ID_LIKE", "").replace("rhel", "fedora").split()]
-    return next((name.replace("rhel", "fedora") for name in names if name.replace("rhel", "fedora") in FAMILIES), None)
+    names = f"{about['ID']} {about.get('ID_LIKE', '')}".replace("rhel", "fedora").split()
+    return next((name for name in names if name in FAMILIES), None)
 
 
 def how_to_install(thing: str) -> str:

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
+from quick_tests import LONG
 from small_clone import ROOT, Clone, wait_for
 from small_package_index import PYPROJECT
 
@@ -125,6 +126,13 @@ def test_a_lint_finding_fails_the_test_but_the_tests_still_run(ready):
     (ready.folder / "messy").unlink()
     assert status == 1
     assert "ran --durations=10" in output
+
+
+def test_quick_runs_three_tests_at_a_time_and_leaves_out_modules_that_are_there(ready):
+    status, output = ready.run("test", "--quick")
+    assert status == 0
+    assert re.search(r"ran --durations=10 -n 3 .* -m not alone --quick", output)
+    assert [path for path in LONG if not (ROOT / path).exists()] == []
 
 
 def test_debian_packages_that_the_tests_need_are_installed_by_root_or_asked_for(ready):
