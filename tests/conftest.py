@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from labs_under_test import COURSE
+from quick_tests import LONG
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 from xdist.remote import Producer
@@ -50,8 +51,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--lab NAME`: only the tests that each lab has to pass, of this lab. `--every-mistake`: no sample of them."""
+    """Options that choose tests, see their help."""
     parser.addoption("--lab", metavar="NAME", help="run only the tests of this lab: its build, checks and notebook")
+    parser.addoption("--quick", action="store_true", help="leave out the longest tests: what most changes break, soon")
     parser.addoption("--every-mistake", action="store_true", help="hold all known mistakes against 20 seeds, for hours")
 
 
@@ -90,6 +92,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     source = collection_path.read_text()
     if config.getoption("lab") and "LABS" not in source:
         return True
+    if config.getoption("quick"):
+        return True if collection_path.relative_to(config.rootpath).as_posix().startswith(LONG) else None
     if marks == "alone":
         unwanted = "mark.alone" not in source
     else:

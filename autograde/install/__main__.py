@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from autograde.install.causes import SetupFailed, explain
+from autograde.install.causes import AGAIN, SetupFailed, explain
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
@@ -34,6 +35,9 @@ EXTRAS = {"lab": [], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "
 
 def set_up(kit: Kit, purpose: str) -> None:
     """Run every step that makes `.venv` ready for `purpose`. Raises SetupFailed."""
+    if re.search(r"\s", str(kit.root)):
+        why = f"CMake cannot find MPI for it below a path with a space: {kit.root}"
+        raise SetupFailed("Horovod cannot be built here", why, f"move this folder to such as ~/lockstep, {AGAIN} there")
     (torch,) = (name for name in kit.project["project"]["dependencies"] if name.startswith("torch=="))
     if not list(kit.cache.glob("*/horovod-*.whl")):
         find_compiler(kit)  # fail now, not after minutes of downloads
@@ -61,7 +65,7 @@ def set_up(kit: Kit, purpose: str) -> None:
 
 def main() -> int:
     """Set up as the arguments say. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python3.11 -m autograde.install")
+    parser = argparse.ArgumentParser(prog="python3 -m autograde.install")
     parser.add_argument("--for", dest="purpose", choices=[*INCLUDED], required=True)
     parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
     parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
@@ -76,7 +80,8 @@ def main() -> int:
         lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
         wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
         stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
-        if stamp.exists() and stamp.read_text().strip() == arguments.stamp:
+        stamped = stamp.exists() and stamp.read_text().strip() == arguments.stamp
+        if stamped and os.access(root / ".venv" / "bin" / "python", os.X_OK):
             return 0  # the set-up that we waited for has done it
         print("lockstep: setting up; pip's and the compiler's output go to .lockstep/setup.log", flush=True)
         for old in stamp.parent.glob("lockstep.*"):
@@ -86,7 +91,8 @@ def main() -> int:
             stamp.with_name(f"lockstep.{purpose}").write_text(arguments.stamp + "\n")
     except (SetupFailed, OSError, subprocess.SubprocessError) as error:
         failure = error if isinstance(error, SetupFailed) else explain("the set-up failed", str(error), [root])
-        print(f"lockstep: {failure}\n  log:   {state / 'setup.log'}", file=sys.stderr)
+        log = state / "setup.log"
+        print(f"lockstep: {failure}" + (f"\n  log:   {log}" if log.exists() else ""), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nlockstep: interrupted; ./lockstep setup goes on from here", file=sys.stderr)

@@ -9,8 +9,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from autograde.install.causes import SetupFailed
+from autograde.install.causes import AGAIN, SetupFailed
 from autograde.install.kit import Kit
+from autograde.install.system import how_to_install
 
 # PyPI's Linux build of torch brings 3 GB of CUDA; the PyTorch project keeps the CPU builds in an index of its own.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
@@ -35,24 +36,29 @@ def find_compiler(kit: Kit) -> None:
         raise SetupFailed(
             "a C++ compiler is needed, to build Horovod",
             f"{cxx} is missing, or does not compile",
-            "sudo apt install g++ (without sudo: conda install -c conda-forge cxx-compiler), then: ./lockstep setup",
+            f"{how_to_install('compiler')}, {AGAIN}",
         )
     source.write_text("#include <Python.h>\n")
-    if not kit.works(*compiles) and not (unpack_debian(kit, "libpython3.11-dev") and kit.works(*compiles)):
+    if not kit.works(*compiles) and not (unpack_debian(kit, f"lib{kit.python_name}-dev") and kit.works(*compiles)):
         raise SetupFailed(
             "Python's headers are needed, to build Horovod",
             f"Python.h is not in {sysconfig.get_path('include')}",
-            "sudo apt install python3.11-dev, then: ./lockstep setup",
+            f"{how_to_install('headers')}, {AGAIN}",
         )
     if not kit.works("make", "--version") and not (unpack_debian(kit, "make") and kit.works("make", "--version")):
-        raise SetupFailed("make is needed, to build Horovod", "it is not on PATH", "sudo apt install make")
+        mend = f"{how_to_install('make')}, {AGAIN}"
+        raise SetupFailed("make is needed, to build Horovod", "it is not on PATH", mend)
 
 
 def venv_is_sound(kit: Kit) -> bool:
-    """Whether `.venv` has a working pip of its own: it is complete, and was not moved, as its scripts name its path."""
+    """Whether `.venv` has a working pip of its own: it is complete, and was not moved, as its scripts name its path.
+
+    It also has to be of this Python, as `kit.packages` is where this one looks for packages.
+    """
     with contextlib.suppress(OSError):
         script = (kit.venv / "bin" / "pip").read_text()
-        return str(kit.python.parent) + os.sep in script and kit.works(kit.python, "-m", "pip", "--version")
+        here = str(kit.python.parent) + os.sep in script
+        return here and kit.packages.exists() and kit.works(kit.python, "-m", "pip", "--version")
     return False
 
 
@@ -62,7 +68,7 @@ def make_venv(kit: Kit) -> None:
         kit.run(sys.executable, "-m", "venv", "--clear", kit.venv)
     elif kit.works(sys.executable, "-m", "virtualenv", "--version"):
         kit.run(sys.executable, "-m", "virtualenv", "--clear", kit.venv)
-    elif unpack_debian(kit, "python3-pip-whl"):  # Debian's Python without python3.11-venv has its pip elsewhere
+    elif unpack_debian(kit, "python3-pip-whl"):  # Debian's Python without python3-venv has its pip elsewhere
         (pip,) = (kit.debian / "share" / "python-wheels").glob("pip-*.whl")
         kit.run(sys.executable, "-m", "venv", "--clear", "--without-pip", kit.venv)
         kit.pip("install", "--no-index", pip, PYTHONPATH=str(pip))
@@ -70,7 +76,7 @@ def make_venv(kit: Kit) -> None:
         raise SetupFailed(
             "a virtual environment cannot be made",
             f"{sys.executable} has no ensurepip",
-            "sudo apt install python3.11-venv (without sudo: pip install --user virtualenv), then: ./lockstep setup",
+            f"{how_to_install('venv')} (or: pip install --user virtualenv), {AGAIN}",
         )
 
 

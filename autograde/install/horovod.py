@@ -22,14 +22,27 @@ BUILD = {
     "HOROVOD_WITH_GLOO": "1",
     # The wheel outlives the .venv that it is built in: it must find the MPI and torch of the .venv it is installed in.
     "LDFLAGS": "-Wl,-rpath,$ORIGIN/../../../..:$ORIGIN/../../torch/lib",
+    # Horovod uses these without including them, which GCC 13 and later no longer forgive.
+    "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} -include cstdint -include stdexcept -include string",
 }
 
-# File, text, and its replacement. torch >= 2.1 needs C++17 (Horovod's pull request 3998, never released). And even
-# with a torch built for CUDA, Horovod must not need the CUDA toolkit: this build is for the CPU (for GPUs see
+# File, text, and its replacement. torch >= 2.1 needs C++17 (Horovod's pull request 3998, never released). Python 3.12
+# and later have no distutils. GCC 14 and later refuse an assignment to a constant, also in a template that nobody uses.
+# And even with a torch built for CUDA, Horovod must not need the CUDA toolkit: this build is for the CPU (for GPUs see
 # environment.yml).
 FIXES = (
     ("CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
     ("horovod/torch/CMakeLists.txt", "CMAKE_CXX_STANDARD 14", "CMAKE_CXX_STANDARD 17"),
+    (
+        "horovod/runner/js_run.py",
+        "from distutils.spawn import find_executable",
+        "from shutil import which as find_executable",
+    ),
+    (
+        "third_party/flatbuffers/include/flatbuffers/stl_emulation.h",
+        "const size_type count_;",
+        "size_type count_;",
+    ),
     ("cmake/Modules/FindPytorch.cmake", 'string(TOUPPER "${Pytorch_CUDA}" Pytorch_CUDA)', "set(Pytorch_CUDA FALSE)"),
 )
 

@@ -42,7 +42,8 @@ class Kit:
         self.root, self.mpi, self.lock = root, mpi, lock
         self.venv = root / ".venv"
         self.python = self.venv / "bin" / "python"
-        self.packages = self.venv / "lib" / "python3.11" / "site-packages"
+        self.python_name = "python{}.{}".format(*sys.version_info)
+        self.packages = self.venv / "lib" / self.python_name / "site-packages"
         self.state = root / ".lockstep"
         self.log = self.state / "setup.log"
         self.debian = self.state / "debian" / "usr"
@@ -52,7 +53,7 @@ class Kit:
         foreign = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
         self.environment = {name: value for name, value in os.environ.items() if name not in foreign} | {
             "PATH": f"{self.venv}/bin:{os.environ['PATH']}:{self.debian}/bin",
-            "CPLUS_INCLUDE_PATH": f"{self.debian}/include/python3.11:{self.debian}/include",
+            "CPLUS_INCLUDE_PATH": f"{self.debian}/include/{self.python_name}:{self.debian}/include",
             "LC_ALL": "C.UTF-8",  # the patterns of causes are English
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",

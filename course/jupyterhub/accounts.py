@@ -80,5 +80,5 @@ def check_readable(name: str) -> None:
             f"{name} cannot run {sys.executable}: {complaint}\n"
             f"Everybody must be able to read the clone and its Python ({base}). Put the clone where all can enter, as "
             "in /opt/lockstep, remove .venv, and run ./lockstep hub with a Python first on PATH that all can read, as "
-            "Debian's python3.11."
+            "Debian's python3."
         )

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
+from quick_tests import LONG
 from small_clone import ROOT, Clone, wait_for
 from small_package_index import PYPROJECT
 
@@ -126,6 +127,13 @@ def test_a_lint_finding_fails_the_test_but_the_tests_still_run(ready):
     assert "ran --durations=10" in output
 
 
+def test_quick_runs_three_tests_at_a_time_and_leaves_out_modules_that_are_there(ready):
+    status, output = ready.run("test", "--quick")
+    assert status == 0
+    assert re.search(r"ran --durations=10 -n 3 .* -m not alone --quick", output)
+    assert [path for path in LONG if not (ROOT / path).exists()] == []
+
+
 def test_debian_packages_that_the_tests_need_are_installed_by_root_or_asked_for(ready):
     script = ready.folder / "lockstep"
     original = script.read_text()
@@ -165,7 +173,7 @@ def test_what_was_made_from_other_files_or_at_another_place_is_made_anew(ready):
     status, output = clone.run("setup")
     assert status == 0, output
     assert "making .venv" not in output
-    assert list(moved.glob(".venv/lib/python3.11/site-packages/small_build-*"))
+    assert list(moved.glob(".venv/lib/python3.*/site-packages/small_build-*"))
 
 
 def test_a_systems_own_mpi_is_used_where_programs_can_be_built_on_it(ready):

@@ -19,16 +19,74 @@ def clone(tmp_path) -> Clone:
     return Clone(tmp_path / "kit", tmp_path)
 
 
-def test_without_python_311_it_says_which_is_there_and_what_to_install(clone):
-    (clone.programs / "python3.11").unlink()
-    clone.add_program("python3", "test $1 = -V && echo Python 3.12.1 && exit; exit 1")
+# os-release of a system, and what its user is told to run.
+SYSTEMS = {
+    'ID=debian\nVERSION_ID="12"\n': "sudo apt install python3 python3-venv python3-dev\n",
+    'ID=debian\nVERSION_ID="13"\n': "sudo apt install python3 python3-venv python3-dev\n",
+    'ID=ubuntu\nID_LIKE=debian\nVERSION_ID="22.04"\n': "sudo apt install python3.11 python3.11-venv python3.11-dev\n",
+    'ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n': "sudo apt install python3 python3-venv python3-dev\n",
+    "ID=fedora\nVERSION_ID=43\n": "sudo dnf install python3.12 python3.12-devel\n",
+    'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.6"\n': "sudo dnf install python3.12 python3.12-devel\n",
+    "ID=arch\n": "sudo pacman -S uv ",
+    "ID=manjaro\nID_LIKE=arch\n": "sudo pacman -S uv ",
+    'ID=debian\nVERSION_ID="11"\n': "curl -LsSf https://astral.sh/uv/install.sh | sh ",
+    'ID=opensuse-leap\nID_LIKE="suse opensuse"\n': "curl -LsSf https://astral.sh/uv/install.sh | sh ",
+}
+
+
+@pytest.fixture
+def without_python(clone) -> Clone:
+    """A machine whose only Python is 3.10."""
+    clone.add_program("python3", "test $1 = -V && echo Python 3.10.12 && exit; exit 1")
     script = clone.folder / "lockstep"
-    script.write_text(script.read_text().replace("/usr/bin/python3.11", ""))
-    status, output = clone.run("doctor")
+    script.write_text(script.read_text().replace("/usr/bin/python3", ""))
+    return clone
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_without_a_python_that_will_do_it_says_what_to_install_on_this_system(without_python, system, tmp_path):
+    script = without_python.folder / "lockstep"
+    (tmp_path / "os-release").write_text(system)
+    script.write_text(script.read_text().replace("/etc/os-release", str(tmp_path / "os-release")))
+    status, output = without_python.run("doctor")
     assert status == 1
-    assert "Python 3.11 is needed" in output
-    assert "Python 3.12.1" in output
-    assert "sudo apt install python3.11" in output
+    assert "Python 3.11, 3.12 or 3.13 is needed" in output
+    assert "Python 3.10.12" in output
+    assert f"mend:  {SYSTEMS[system]}" in output
+    assert "conda create -n py312 python=3.12" in output
+
+
+def test_without_a_python_that_will_do_uv_fetches_one(without_python):
+    without_python.add_program("fetched", f'exec {sys._base_executable} "$@"')
+    fetched = without_python.programs / "fetched"
+    without_python.add_program(
+        "uv",
+        f"""test "$1 $2" = "python install" && touch {fetched}.here && echo fetching && exit
+            test "$1 $2" = "python find" && test -e {fetched}.here && echo {fetched}""",
+    )
+    (without_python.programs / "touch").symlink_to(shutil.which("touch"))
+    status, output = without_python.run("setup")
+    assert status == 0, output
+    assert output.startswith("fetching\nlockstep: setting up")
+    assert without_python.run("setup") == (0, "")
+
+
+def test_a_venv_keeps_its_python_when_another_comes_first_on_path(clone):
+    assert clone.run("setup")[0] == 0
+    clone.add_program("python3", "exit 1")
+    status, output = clone.run("hub")
+    assert status == 0, output
+    assert "making .venv" not in output
+
+
+def test_a_venv_whose_python_is_gone_is_made_anew(clone):
+    assert clone.run("setup")[0] == 0
+    python = clone.folder / ".venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to("/usr/bin/python3.0")
+    status, output = clone.run("setup")
+    assert status == 0, output
+    assert "making .venv" in output
 
 
 def test_without_a_compiler_it_says_so_before_it_fetches_anything(clone):
@@ -38,6 +96,15 @@ def test_without_a_compiler_it_says_so_before_it_fetches_anything(clone):
     assert "a C++ compiler is needed, to build Horovod" in output
     assert "sudo apt install g++" in output
     assert str(clone.folder / ".lockstep" / "setup.log") in output
+    assert not (clone.folder / ".venv").exists()
+
+
+def test_a_path_with_a_space_is_refused_before_anything_is_fetched(tmp_path):
+    clone = Clone(tmp_path / "my courses" / "kit", tmp_path)
+    status, output = clone.run("setup")
+    assert status == 1
+    assert f"below a path with a space: {clone.folder}" in output
+    assert "mend:  move this folder" in output
     assert not (clone.folder / ".venv").exists()
 
 
@@ -108,7 +175,7 @@ def test_an_interrupted_set_up_leaves_nothing_running_and_the_next_repairs_it(cl
     process.communicate()
     assert clone.wheels == clone.stamps == []
     # As pip leaves a package when it is killed while it installs it.
-    (info,) = clone.folder.glob(".venv/lib/python3.11/site-packages/small_lab-*.dist-info")
+    (info,) = clone.folder.glob(".venv/lib/python3.*/site-packages/small_lab-*.dist-info")
     (info / "RECORD").unlink()
     (info.parent / "nbgrader.py").unlink()
     clone.log.with_name("hold").unlink()

@@ -50,7 +50,7 @@ class Clone:
             self.programs.mkdir()
             for program in PROGRAMS:
                 (self.programs / program).symlink_to(shutil.which(program))
-            self.add_program("python3.11", f'exec {sys._base_executable} "$@"')
+            self.add_program("python3", f'exec {sys._base_executable} "$@"')
             self.add_program("dpkg-query", "exit 0")  # all Debian packages are there
             (tmp_path / "index").mkdir()
             write_index(tmp_path / "index")

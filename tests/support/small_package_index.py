@@ -80,6 +80,8 @@ def build_wheel(folder, settings=None, prepared=None):
     for lists in ["CMakeLists.txt", "horovod/torch/CMakeLists.txt"]:
         assert pathlib.Path(lists).read_text() == "set(CMAKE_CXX_STANDARD 17)", "the C++17 fix is missing"
     assert pathlib.Path("cmake/Modules/FindPytorch.cmake").read_text() == "set(Pytorch_CUDA FALSE)"
+    assert "-include stdexcept" in os.environ["CXXFLAGS"]
+    assert "distutils" not in pathlib.Path("horovod/runner/js_run.py").read_text()
     assert os.environ["HOROVOD_WITH_MPI"] == "1"
     torch = "def mpi_built():\\n    return True\\n"
     return write(folder, {"horovod/__init__.py": "__version__ = '0.28.1'", "horovod/torch/__init__.py": torch})
@@ -145,6 +147,8 @@ def write_index(folder: Path) -> None:
         "backend.py": BACKEND,
         "CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
         "horovod/torch/CMakeLists.txt": "set(CMAKE_CXX_STANDARD 14)",
+        "third_party/flatbuffers/include/flatbuffers/stl_emulation.h": "const size_type count_;",
+        "horovod/runner/js_run.py": "from distutils.spawn import find_executable",
         "cmake/Modules/FindPytorch.cmake": 'string(TOUPPER "${Pytorch_CUDA}" Pytorch_CUDA)',
     }
     with tarfile.open(folder / "horovod-0.28.1.tar.gz", "w:gz") as sdist:
