@@ -63,7 +63,17 @@ def venv_is_sound(kit: Kit) -> bool:
 
 
 def make_venv(kit: Kit) -> None:
-    """Make an empty `.venv` with pip, with whatever tool this machine has."""
+    """Make an empty `.venv` with pip, with whatever tool this machine has.
+
+    It may be a link to a folder with more room. Raises SetupFailed for a link to the environment of another clone.
+    """
+    pip = kit.venv / "bin" / "pip"
+    if kit.venv.is_symlink() and pip.exists() and str(kit.python.parent) + os.sep not in pip.read_text():
+        raise SetupFailed(
+            "a virtual environment cannot be made",
+            f"{kit.venv} is a link to {kit.venv.resolve()}, which was made elsewhere and would be lost",
+            f"rm {kit.venv}, {AGAIN}",
+        )
     if kit.works(sys.executable, "-c", "import ensurepip"):
         kit.run(sys.executable, "-m", "venv", "--clear", kit.venv)
     elif kit.works(sys.executable, "-m", "virtualenv", "--version"):

@@ -89,6 +89,16 @@ def test_a_venv_whose_python_is_gone_is_made_anew(clone):
     assert "making .venv" in output
 
 
+def test_a_link_to_the_venv_of_another_clone_is_refused_and_that_is_left_alone(clone, tmp_path):
+    (tmp_path / "other" / "bin").mkdir(parents=True)
+    (tmp_path / "other" / "bin" / "pip").write_text("#!/elsewhere/bin/python\n")
+    (clone.folder / ".venv").symlink_to(tmp_path / "other")
+    status, output = clone.run("setup")
+    assert status == 1
+    assert f"is a link to {tmp_path / 'other'}" in output
+    assert (tmp_path / "other" / "bin" / "pip").exists()
+
+
 def test_without_a_compiler_it_says_so_before_it_fetches_anything(clone):
     (clone.programs / "c++").unlink()
     status, output = clone.run("lab")
