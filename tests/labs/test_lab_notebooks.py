@@ -75,4 +75,4 @@ def test_a_lab_has_one_title_and_no_level_of_headings_is_left_out(lab):
 def test_a_blank_lab_runs_top_to_bottom_and_says_what_to_do(lab, tmp_path):
     notebook = executed(lab, build(lab).student, tmp_path)
     for check in load_checks(lab.checks):
-        assert "not done yet" in shown(notebook, check.todo)
+        assert f"{check.todo}: not started, " in shown(notebook, check.todo)
