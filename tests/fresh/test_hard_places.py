@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+
+from fresh_system import copy_kit
 
 
 def test_without_python_it_names_packages_that_this_system_has(bare):
@@ -37,7 +38,7 @@ def test_a_disk_without_space_is_named(fresh):
 
 def test_a_clone_that_cannot_be_written_is_named(fresh):
     own = fresh.root / "opt" / "lockstep"
-    shutil.copytree(fresh.root / fresh.kit[1:], own, symlinks=True, ignore=shutil.ignore_patterns(".venv", ".lockstep"))
+    copy_kit(own)
     os.chown(own, 0, 0)
     status, output = fresh.run("./lockstep", "lab", options=("--chdir", "/opt/lockstep"))
     assert status == 1, output
@@ -57,8 +58,7 @@ def test_a_home_on_another_file_system_will_do(fresh):
 
 def test_a_path_with_a_space_is_named(fresh):
     spaced = fresh.root / "home" / "student" / "my courses"
-    shutil.copytree(fresh.root / fresh.kit[1:], spaced, symlinks=True, ignore=shutil.ignore_patterns(".venv"))
-    os.chown(spaced, 1000, 1000)
+    copy_kit(spaced)
     status, output = fresh.run("./lockstep", "lab", options=("--chdir", "/home/student/my courses"))
     assert status == 1
     assert "a path with a space: /home/student/my courses" in output
