@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import secrets
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from course.world import World
 
 SEED = secrets.randbits(32)  # a failure prints it
 SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many seeds; see `--every-mistake`
-MANY = int(os.environ.get("MANY", 20))
+MANY = 20
 
 
 @pytest.fixture(scope="module")
