@@ -174,7 +174,7 @@ def python_for_all() -> dict[str, str]:
     if all(folder.stat().st_mode & 0o001 for folder in base.parents):
         return {}
     return {
-        "LOCKSTEP_PYTHON": shutil.which("python3.11", path="/usr/bin") or "",
+        "LOCKSTEP_PYTHON": shutil.which(f"python3.{sys.version_info.minor}", path="/usr/bin") or "",
         "PYTHONPATH": site.getsitepackages()[0],
     }
 
