@@ -39,6 +39,8 @@ def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]
         raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
     if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
         raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
+    if folded and not cell.source.startswith("# "):
+        raise LabError(f"{where}: a folded cell begins with a comment that says what it shows: that is all one sees")
     if todo and check:
         raise LabError(f"{where}: it cannot be TODO and check at once")
     name = todo or check

@@ -96,6 +96,7 @@ check("mse_gradient")
 # The arrows point in the direction opposite to your gradient, on the loss of all 48 samples:
 
 # %% folded=true
+# Draws an arrow against your gradient at points all over the loss surface.
 from course.figures.training.loss_surface import best_line, slopes_picture
 
 with needs("mse_gradient"):
@@ -185,6 +186,7 @@ with needs("mse_gradient", "sgd_path"):
 # The same paths at the end, larger:
 
 # %% folded=true
+# Draws the paths of the three runs.
 from course.figures.training.loss_surface import paths_picture
 
 with needs("mse_gradient", "sgd_path"):
@@ -196,6 +198,7 @@ with needs("mse_gradient", "sgd_path"):
 # they have taken. A dot marks where a run is first within 10 % of the smallest possible loss.
 
 # %% folded=true
+# Draws the losses of the three runs against samples and against steps.
 from course.figures.training.loss_curves import loss_picture, samples_until, steps_until
 
 with needs("mse_gradient", "sgd_path"):
@@ -227,6 +230,7 @@ with needs("mse_gradient", "sgd_path"):
 # counts; 1 would be right:
 
 # %% folded=true
+# Draws what each sample counts in the mean of the micro-batches' means.
 from course.figures.data.sample_weights import weights_picture
 
 weights_picture([8, 6, 2])

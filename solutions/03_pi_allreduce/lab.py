@@ -66,6 +66,7 @@ def f(x: np.ndarray) -> np.ndarray:
 # at random:
 
 # %% folded=true
+# Draws the slices, in the colours of the ranks that own them.
 from course.figures.ranks.slices import slices_picture
 from course.models.midpoints import midpoints
 
@@ -189,6 +190,7 @@ check("partial_sum")
 # Which rank evaluates which slice in your solution:
 
 # %% folded=true
+# Draws which rank evaluates which slice in your solution.
 from course.models.midpoints import recorded
 
 
@@ -296,6 +298,7 @@ with needs("partial_sum", "parallel_pi"):
 # The error against the number of intervals:
 
 # %% folded=true
+# Draws the error of your pi for more and more intervals.
 from course.figures.ranks.convergence import convergence_picture
 
 with needs("partial_sum", "parallel_pi"):

@@ -37,6 +37,7 @@
 # This is what the lab is about: which rank draws which sample.
 
 # %% folded=true
+# Draws which rank drew which sample, in a run on record.
 from course.data.sampler_draws import RECORDED
 from course.figures.data.draws import draws_picture
 
@@ -98,6 +99,7 @@ check("shard")
 # This is how your function deals 14 samples to four ranks, in three epochs:
 
 # %% folded=true
+# Draws what your shard deals out.
 with needs("shard"):
     dealt = [shard(14, rank, 4) for rank in range(4)]
     title = "14 samples, as your shard deals them in 3 epochs"
@@ -179,6 +181,7 @@ check("ShuffledSampler")
 # This is what your sampler yields on four ranks:
 
 # %% folded=true
+# Draws what your sampler yields on four ranks.
 from course.data.sampler_draws import draws_of
 
 with needs("ShuffledSampler"):
@@ -225,6 +228,7 @@ check("samples_seen")
 # `set_epoch` does nothing. A batch is coloured if no earlier epoch had the same samples in one batch.
 
 # %% folded=true
+# Draws the batches of three epochs, without and with set_epoch.
 from course.figures.data.batches import batches_picture
 
 ids = [100 + 11 * number for number in range(14)]
@@ -302,6 +306,7 @@ check("distributed_accuracy")
 # function, and for comparison computed with the copies counted, for up to 40 ranks.
 
 # %% folded=true
+# Draws the accuracy on 1 to 40 ranks, with copies counted and without.
 from course.figures.data.counting import counting_picture
 
 SAMPLES = 50

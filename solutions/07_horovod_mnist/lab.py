@@ -38,6 +38,7 @@
 # These are images of the kind that you will train on, shared out among four ranks:
 
 # %% folded=true
+# Draws 64 images, by the ranks that get them.
 from course.data import digits
 from course.figures.data.digit_samples import digits_picture
 
@@ -118,6 +119,7 @@ def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
 # takes its own time. And no rank leaves the all-reduce before the last one has called it.
 
 # %% folded=true
+# Runs the step and draws it.
 from course.figures.ranks.step_strip import strip_picture
 
 shares = [each.chunk(world.size) for each in (images, torch.tensor(labels))]
@@ -133,6 +135,7 @@ strip_picture(parts, world.events, title)
 # [local rank](GLOSSARY.md#local-rank) counts from 0 on each node. GPUs, too, are numbered from 0 on each node.
 
 # %% folded=true
+# Draws two nodes with two ranks each.
 from course.figures.ranks.places import places_picture
 
 places_picture(nodes=2, ranks=2)
@@ -211,6 +214,7 @@ check("make_loader")
 # This is the first batch of each rank, by your loader:
 
 # %% folded=true
+# Draws the first batch of each rank, as your loader makes it.
 import torch
 
 
@@ -480,6 +484,7 @@ check("train")
 # and draws the losses and accuracies.
 
 # %% folded=true
+# Trains on ranks by a plan, and draws the learning curves.
 import os
 import tempfile
 
@@ -549,6 +554,7 @@ with needs(*seven):
 
 
 # %% folded=true
+# Draws images with the saved model's predictions.
 def predictions(checkpoint: str) -> torch.Tensor:
     """What the saved model predicts for the images of the test set."""
     if not os.path.exists(checkpoint):
@@ -690,6 +696,7 @@ with needs(*seven, "batch_run"):
 # show the one that was disturbed least.
 
 # %% folded=true
+# Traces what Horovod does in a step, and draws it.
 import time
 
 from torch.utils.data import Subset
@@ -783,6 +790,7 @@ def images_per_second(size: int, batch_size: int) -> float:
 # With 16, 128 and 512 images on each rank:
 
 # %% folded=true
+# Measures and draws the speed on 1, 2 and 4 ranks.
 from course.figures.ranks.step_speeds import speeds_picture
 
 with needs("setup", "make_optimizer"):

@@ -55,6 +55,7 @@ check = Checker("checks", world)
 # ranks take the same step. (The folded cell also loads the sentences, which section *What is given* shows.)
 
 # %% folded=true
+# Makes the sentences, and draws how many tokens and how much padding a step has.
 from course.data import sentence_pairs
 from course.figures.data.micro_batches import micro_batches_picture
 from course.models.tokens import train_tokenizer
@@ -107,6 +108,7 @@ for english, italian in sentences.train[1:5]:
 # with a longer one, hence the padding (`PAD`). `·` is a space. A token is a word or a piece of one.
 
 # %% folded=true
+# Shows two pairs of sentences as the model gets them.
 from course.figures.data.token_table import TokenTable
 
 chosen = sorted(pairs[:60], key=lambda pair: abs(len(pair[1]) - 9))[0]
@@ -457,6 +459,7 @@ check("train_step")
 # and with a `no_sync` that does nothing:
 
 # %% folded=true
+# Counts and draws the all-reduces of five steps, with and without no_sync.
 import time
 from contextlib import nullcontext
 
@@ -505,6 +508,7 @@ with needs(*STEP):
 # others. (The machine does other things, too, and four ranks may have to share two cores.)
 
 # %% folded=true
+# Draws when the buckets are sent, beside the backward pass.
 with needs(*STEP):
     steps = world.run(first_steps, *given, True, 128, deadline=60)[0]
     seconds = [step["buckets"][-1]["end"] - step["backward"] for step in steps]
@@ -781,6 +785,7 @@ with needs(*TEN):
 # underlined, and missing ones are struck through.
 
 # %% folded=true
+# Shows translations of sentences that the model has never seen.
 from course.figures.training.translations import TranslationTable, typical
 from course.models.scores import score
 from course.models.translation import translate
@@ -801,6 +806,7 @@ else:
 # Where does the model look while it writes? Its last layer of cross-attention, for one sentence:
 
 # %% folded=true
+# Draws the attention of your model for one sentence.
 from course.figures.training.attention import attention_picture
 from course.models.transformer import cross_attention
 
@@ -840,6 +846,7 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 # starts four new ranks. Then the very same call once more.
 
 # %% folded=true
+# Kills a rank in the middle of a training, resumes, and draws the losses.
 import os
 import signal
 from pathlib import Path
@@ -909,6 +916,7 @@ with needs(*TEN):
 # `course/models/bucketing.py` does that.
 
 # %% folded=true
+# Draws how much of each batch is padding.
 from course.figures.data.padding import padding_picture
 from course.models.bucketing import BucketingSampler, padding_shares
 

@@ -41,6 +41,7 @@ def lockstep(course: Path, *args: str) -> Result:
         ('# %% check="double"', '# %% check="double" folded=true', "cell 4: `folded=true` is for code cells"),
         ('# %% [markdown] tags=["aside"]', "# %% [markdown] folded=true", "cell 5: `folded=true` is for code cells"),
         ("# %% folded=true", "# %% folded=1", "cell 2: `folded=true` is for code cells"),
+        ("# Starts the ranks.\n", "", "cell 2: a folded cell begins with a comment"),
         ("# %% folded=true", "# %% collapsed=true", "cell 2: `collapsed` in its marker means nothing; known are todo, check"),
         (TODO, f'{TODO} check="total"', "cell 3: it cannot be TODO and check at once"),
         ('# %% [markdown] tags=["aside"]', '# %% [markdown] todo="aside"', "cell 5: `aside` must be a code cell"),

@@ -20,6 +20,7 @@ LAB_PY = '''
 # # A small lab
 
 # %% folded=true
+# Starts the ranks.
 from autograde.notebook import Checker
 from course.world import World
 
