@@ -56,7 +56,7 @@ def test_the_doctor_finds_all_that_the_labs_and_grading_need(fresh, user):
 
 def test_lab_opens_jupyterlab(fresh):
     # Reads until the address is there; the server ends with bash.
-    address = "//(localhost|127.0.0.1):[0-9]+/lab/tree/labs"
+    address = "//(localhost|127.0.0.1):[0-9]+/lab"
     script = f"grep --max-count 1 -E '{address}' < <(timeout 180 ./lockstep lab --no-browser 2>&1)"
     status, output = fresh.run("bash", "-c", script)
     assert status == 0, output
