@@ -77,8 +77,9 @@ print(inspect.getsource(digit_model))
 print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 
 # %% [markdown]
-# Here are a few steps with this model, written by hand with the all-reduce of lab 03. Each rank goes forward and
-# backward through its share of the images, adds its gradient to those of the others, and updates its copy of the model.
+# Here are a few steps with this model, written by hand with the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. Each rank
+# goes forward and backward through its share of the images, adds its gradient to those of the others, and updates its
+# copy of the model.
 
 # %%
 import time
@@ -234,7 +235,7 @@ with needs("make_loader"):
 # %% [markdown]
 # ## 3. An optimizer that averages
 #
-# `hvd.DistributedOptimizer` wraps an optimizer and adds an [all-reduce](GLOSSARY.md#all-reduce): as soon as
+# `hvd.DistributedOptimizer` wraps an optimizer and adds an all-reduce: as soon as
 # `backward` has computed a gradient, Horovod starts to average it over all ranks, and `step` waits until the last one
 # is averaged. We use SGD with [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the
 # steps before it.

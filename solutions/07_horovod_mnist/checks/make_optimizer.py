@@ -57,6 +57,10 @@ The optimizer has momentum {momentum:g}; expected is {expected:g}. It counts fro
 sgd-options 1
 The optimizer has {options}, which is not SGD's default.
 
+wrong-first-step 4
+The first step is not exactly what SGD makes of the averaged gradients: the weights differ by more than rounding. Is
+anything else done to the gradients on their way from rank to rank?
+
 wrong-later-step 2
 The first step is right, but step {step} is not what SGD with this momentum makes of the averaged gradients.
 
@@ -134,7 +138,7 @@ class MakeOptimizer(RankCheck, JudgedRun):
             expected.epoch(NumberedSet(case["samples"], case["data"]), [[ids] for ids in order])
             pairs = zip(results, expected.states(), strict=True)
             if not all(same_state(one["states"][step], state, SIZES) for one, state in pairs):
-                return [finding("wrong-later-step", step=step + 1) if step else one_process.finding("wrong-gradient")]
+                return [finding("wrong-later-step", step=step + 1) if step else finding("wrong-first-step")]
         for one in results if size > 1 else ():
             if one["names"] is None:
                 return [finding("not-by-horovod")]
