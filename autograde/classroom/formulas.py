@@ -1,18 +1,28 @@
 """Draws formulas in feedback and in the formgrader as MathML, which browsers show without a script and a network.
 
 nbconvert leaves formulas as TeX, to a MathJax that the page loads from another host. configuration.py puts
-`markdown_to_html` in the place of nbconvert's filter; templates/base/mathjax.html.j2 takes MathJax out of the page.
+`markdown_to_html` in the place of nbconvert's filter, and templates/offline.html.j2 in the place of its template.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from xml.etree import ElementTree
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
+# Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's own scripts evaluate.
+POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
+
+
+def without_mathjax(head: str) -> str:
+    """The head of a page that loads nothing from other hosts, which browsers then see to."""
+    return MATHJAX.sub(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">', head)
 
 
 @pass_context

@@ -11,8 +11,8 @@ from classroom import Classroom
 from labs_under_test import COURSE, LABS
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
+from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 from small_course import LAB, LAB_PY, make_course
-from traitlets.config import Config
 
 from autograde.build import build
 from autograde.classroom.configuration import configure
@@ -25,9 +25,8 @@ TRACKER = "https://elsewhere.example/seen.png"
 
 def formgrader_page(notebook: NotebookNode) -> BeautifulSoup:
     """The notebook as the formgrader shows it."""
-    config = Config()
+    config = FormgradeExtension().build_extra_config()
     configure(config, COURSE)
-    config.HTMLExporter.template_name = "formgrade"
     page, _ = HTMLExporter(config=config).from_notebook_node(notebook, {"base_url": "", "index": 0, "total": 1})
     return BeautifulSoup(page, "html.parser")
 
@@ -70,7 +69,7 @@ def test_feedback_asks_no_other_host(tmp_path) -> None:
     page = BeautifulSoup(room.feedback("ada"), "html.parser")
     assert len(page("math")) == 2 and "$" not in text_of(page)
     assert not page.select("script[src], link[href]")
-    assert [image["src"] for image in page("img")] == [TRACKER], "it is there, and the page's policy stops it"
+    assert [image["src"] for image in page("img")] == [TRACKER], "it is there, and the page keeps it from loading"
     (policy,) = page.select("meta[http-equiv=Content-Security-Policy]")
     assert "https:" not in policy["content"] and policy["content"].startswith("default-src 'self'")
 
