@@ -16,7 +16,7 @@ from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
-# Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's own scripts evaluate.
+# Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's scripts use eval.
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
 
 

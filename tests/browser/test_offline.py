@@ -1,4 +1,4 @@
-"""Without a network: JupyterLab, the formgrader, feedback and class report show all they have, and ask no other host."""
+"""Without a network JupyterLab, formgrader, feedback and class report show all they have, and ask no other host."""
 
 from __future__ import annotations
 
