@@ -13,6 +13,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
+from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
@@ -32,6 +33,9 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     c.LabPreprocessor.root = str(root)
+    # Feedback and the formgrader ask no other host.
+    c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
+    c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = PrivateRelease
     with contextlib.suppress(OSError):  # people without write access may look at a course
