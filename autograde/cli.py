@@ -193,8 +193,24 @@ def data(folder: Path | None) -> None:
 
 
 @main.command()
-def doctor() -> None:
-    """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs."""
+@click.option("--class", "of_class", is_flag=True, help="Look at a hub's machine: is it fit for its class?")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=REPOSITORY / "hub", help="With --class: the hub's folder."
+)
+def doctor(of_class: bool, folder: Path) -> None:
+    """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs.
+
+    --class: on a hub's machine, whether memory and disks are enough for its students, whether what the hub needs runs,
+    which worlds have lost their kernels, and whether permissions are right. Exits with 1 if something is wrong.
+    """
+    if of_class:
+        from course.jupyterhub import health
+        from course.jupyterhub.courses import CoursesError
+
+        try:
+            sys.exit(health.report(health.examine(folder), click.echo))
+        except (CoursesError, OSError) as error:
+            raise click.ClickException(str(error)) from error
     from autograde.doctor import main as examine
 
     sys.exit(examine())

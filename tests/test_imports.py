@@ -34,6 +34,7 @@ CHAINS = {
         "watch world",
         "watch simulated",
         "files exchange jupyterhub figures",
+        "processes jupyterhub",
     ),
 }
 
