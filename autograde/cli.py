@@ -195,7 +195,10 @@ def data(folder: Path | None) -> None:
 @main.command()
 @click.option("--class", "of_class", is_flag=True, help="Look at a hub's machine: is it fit for its class?")
 @click.option(
-    "--folder", type=click.Path(path_type=Path), default=REPOSITORY / "hub", help="With --class: the hub's folder."
+    "--folder",
+    type=click.Path(readable=False, path_type=Path),
+    default=REPOSITORY / "hub",
+    help="With --class: the hub's folder. [default: hub/ in the clone]",
 )
 def doctor(of_class: bool, folder: Path) -> None:
     """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs.

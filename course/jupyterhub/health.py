@@ -98,7 +98,7 @@ def memory(courses: list[Course], processes: list[Process]) -> Line:
     seen += f"{needed:.1f}, {PER_STUDENT} each"
     if free + held / GIB >= needed:
         return Line("memory", OK, seen)
-    mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; README.md of course/jupyterhub: end worlds sooner"
+    mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; Settings in README.md: end worlds sooner"
     return Line("memory", WRONG, seen, mend)
 
 
