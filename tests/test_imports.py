@@ -35,6 +35,7 @@ CHAINS = {
         "watch simulated",
         "files exchange jupyterhub figures",
         "processes jupyterhub",
+        "lab_choice jupyterhub",
     ),
 }
 
