@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from nbgrader.preprocessors import (
 from autograde.cell_marks import answer_marks, grading_metadata, marks, untouched
 from autograde.contract import questions
 from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
+from autograde.contract.places import LABS, SOURCE
 from autograde.hints import load_hints
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
@@ -178,6 +180,11 @@ def shared_files(lab: Lab) -> dict[str, File]:
     return {GLOSSARY: File(glossary.read_bytes())} if glossary.is_file() else {}
 
 
+def beside_labs(lab: Lab, root: Path) -> dict[str, File]:
+    """Files for `labs/` itself. Those of an instructor's own folder are in its labs' folders only."""
+    return shared_files(lab) if lab.folder.parent == root / "solutions" else {}
+
+
 def extra_files(lab: Lab) -> dict[str, File]:
     """Files of the lab's folder that students get unchanged: pictures, data, `run.sh`."""
     found = {}
@@ -224,8 +231,25 @@ def write(built: Built, root: Path, force: bool = False) -> None:
         )
     for name, file in built.student.items():
         write_file(folder / name, file)
-    for name, file in shared_files(built.lab).items():
+    for name, file in beside_labs(built.lab, root).items():
         write_file(root / "labs" / name, file)
+
+
+def take_away(lab: Lab, root: Path, force: bool = False) -> bool:
+    """Delete what was built of a lab that the course does not choose any more. Returns whether there was something.
+
+    Raises LabError rather than delete a student's work in `labs/`.
+    """
+    folders = [folder for folder in (root / SOURCE / lab.name, root / LABS / lab.name) if folder.is_dir()]
+    notebook = root / LABS / lab.name / lab.notebook
+    if not force and notebook.exists() and worked_in(notebook):
+        raise LabError(
+            f"labs/{lab.name} is not chosen any more, but there is work in {lab.notebook}; move it elsewhere, or "
+            "delete it with --force"
+        )
+    for folder in folders:
+        shutil.rmtree(folder)
+    return bool(folders)
 
 
 def write_instructor(built: Built, root: Path) -> None:
@@ -257,7 +281,7 @@ def same(path: Path, file: File) -> bool:
 def differences(builts: list[Built], root: Path) -> list[str]:
     """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
-    files += {f"labs/{name}": file for built in builts for name, file in shared_files(built.lab).items()}.items()
+    files += {f"labs/{name}": file for built in builts for name, file in beside_labs(built.lab, root).items()}.items()
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
         for name, file in files
@@ -268,13 +292,13 @@ def differences(builts: list[Built], root: Path) -> list[str]:
 def foreign(builts: list[Built], root: Path) -> list[str]:
     """One line for each folder or file in `labs/` that belongs to no lab of `builts`. Deletes nothing."""
     folders = {built.lab.name: built.student for built in builts}
-    shared = {name for built in builts for name in shared_files(built.lab)}
+    shared = {name for built in builts for name in beside_labs(built.lab, root)}
     lines = []
     for path in sorted((root / "labs").glob("*")):
         if ignored(Path(path.name)) or path.name in shared:
             continue
         if path.name not in folders:
-            lines.append(f"labs/{path.name} is made by no lab in solutions/; if it is left over, delete it")
+            lines.append(f"labs/{path.name} is made by no lab of this course; if it is left over, delete it")
         for inside in sorted(path.rglob("*")) if path.name in folders else []:
             name = inside.relative_to(path)
             if inside.is_file() and not ignored(name) and name.as_posix() not in folders[path.name]:

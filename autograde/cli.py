@@ -27,21 +27,36 @@ def main() -> None:
     "--check", is_flag=True, help="Change nothing; say what is not up to date, and exit with 1 if anything is."
 )
 @click.option("--force", is_flag=True, help="Overwrite notebooks in labs/ that somebody has worked in.")
-def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
-    """Make labs/ from solutions/: all labs, or the ones named."""
+@click.option("--missing", is_flag=True, help="Leave alone what was built before.")
+def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> None:
+    """Make labs/ from solutions/: all labs of the course, or the ones named.
+
+    course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
+    LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
+    """
     from autograde import build as builder
-    from autograde.contract.labs import LabError, find_lab, find_labs
+    from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
+    from autograde.contract.places import SOURCE
 
     root = course_root()
     failed = False
     builts = []
     try:
-        for lab in [find_lab(root, name) for name in labs] or find_labs(root):
-            builts.append(builder.build(lab))
+        wanted = [find_lab(root, name) for name in labs] or find_labs(root)
+        for lab in wanted:
+            if not missing or not (root / SOURCE / lab.name / lab.notebook).exists():
+                builts.append(builder.build(lab))
     except LabError as error:
         raise click.ClickException(str(error)) from error
-    if not builts:
+    if not wanted:
         raise click.ClickException(f"there is no lab in {root / 'solutions'}")
+    for lab in labs_left_out(root) if not labs and not check else []:
+        try:
+            if builder.take_away(lab, root, force):
+                click.echo(f"{lab.name}: taken away, as course.toml does not choose it")
+        except LabError as error:
+            failed = True
+            click.echo(f"Error: {error}", err=True)
     for built in builts if not check else []:
         try:
             builder.write(built, root, force)
@@ -49,27 +64,36 @@ def build(labs: tuple[str, ...], check: bool, force: bool) -> None:
         except LabError as error:
             failed = True
             click.echo(f"Error: {error}", err=True)
-    missing = builder.differences(builts, root) if check else []
-    foreign = builder.foreign(builts, root) if not labs else []
-    for line in missing + foreign:
+    differing = builder.differences(builts, root) if check else []
+    foreign = builder.foreign(builts, root) if not labs and not missing else []
+    for line in differing + foreign:
         click.echo(line)
-    if check and not missing and not foreign:
+    if check and not differing and not foreign:
         click.echo("labs/ is up to date")
-    sys.exit(1 if failed or (check and (missing or foreign)) else 0)
+    sys.exit(1 if failed or (check and (differing or foreign)) else 0)
 
 
 @main.command()
 @click.argument("lab")
-def new(lab: str) -> None:
-    """Make the folder of a new LAB in solutions/: the small lab of solutions/README.md, to start from."""
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Make it here, not in the course's solutions/.",
+)
+def new(lab: str, folder: Path | None) -> None:
+    """Make the folder of a new LAB in solutions/: the small lab of solutions/README.md, to start from.
+
+    Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
+    """
     from autograde.contract.labs import LabError
     from autograde.new import make_lab
 
     try:
-        folder = make_lab(course_root(), lab)
+        made = make_lab(course_root(), lab, folder)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{folder}: made. Next: ./lockstep build {lab}, and ./lockstep test --lab {lab}")
+    own = f"export LOCKSTEP_LABS={folder.absolute()}, " if folder else ""
+    click.echo(f"{made}: made. Next: {own}./lockstep build {lab}, and ./lockstep test --lab {lab}")
 
 
 @main.command()
@@ -155,16 +179,18 @@ def report(lab: str) -> None:
 def enrol(students: tuple[str, ...]) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
-    The formgrader then shows every lab, and also who hands in nothing.
+    The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
+    go, unless somebody has handed one in.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograde.classroom.nbgrader_course import Course, StepFailed, describe
-    from autograde.contract.labs import LabError, find_labs
+    from autograde.contract.labs import LabError, find_labs, labs_left_out
 
     root = course_root()
     try:
         course = Course(root)
+        course.forget([lab.name for lab in labs_left_out(root)])
         for lab in find_labs(root):
             if not course.knows(lab.name):
                 course.register(lab.name)
@@ -193,8 +219,27 @@ def data(folder: Path | None) -> None:
 
 
 @main.command()
-def doctor() -> None:
-    """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs."""
+@click.option("--class", "of_class", is_flag=True, help="Look at a hub's machine: is it fit for its class?")
+@click.option(
+    "--folder",
+    type=click.Path(readable=False, path_type=Path),
+    default=REPOSITORY / "hub",
+    help="With --class: the hub's folder. [default: hub/ in the clone]",
+)
+def doctor(of_class: bool, folder: Path) -> None:
+    """Tell what works on this machine: MPI, ranks, torch, GPUs, Horovod, and what grading needs.
+
+    --class: on a hub's machine, whether memory and disks are enough for its students, whether what the hub needs runs,
+    which worlds have lost their kernels, and whether permissions are right. Exits with 1 if something is wrong.
+    """
+    if of_class:
+        from course.jupyterhub import health
+        from course.jupyterhub.courses import CoursesError
+
+        try:
+            sys.exit(health.report(health.examine(folder), click.echo))
+        except (CoursesError, OSError) as error:
+            raise click.ClickException(str(error)) from error
     from autograde.doctor import main as examine
 
     sys.exit(examine())

@@ -12,13 +12,16 @@ NAME = re.compile(r"[0-9]{2}_[a-z][a-z0-9_]*")
 EXAMPLE = re.compile(r"^```(?:python|toml) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def make_lab(root: Path, name: str) -> Path:
-    """Make a lab's folder in the course at `root`. Returns it. Raises LabError if the name is bad or taken."""
+def make_lab(root: Path, name: str, parent: Path | None = None) -> Path:
+    """Make a lab's folder in `parent`, by default `solutions/` of the course at `root`.
+
+    Returns it. Raises LabError if the name is bad or taken.
+    """
     if not NAME.fullmatch(name):
         raise LabError(
             f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 13_my_lab"
         )
-    folder = root / "solutions" / name
+    folder = (parent or root / "solutions") / name
     if folder.exists():
         raise LabError(f"{folder} is there already; choose another name")
     number, title = name[:2], name[3:].replace("_", " ").capitalize()

@@ -34,6 +34,8 @@ CHAINS = {
         "watch world",
         "watch simulated",
         "files exchange jupyterhub figures",
+        "processes jupyterhub",
+        "lab_choice jupyterhub",
     ),
 }
 

@@ -17,6 +17,7 @@ from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
+from course.lab_choice import FILE
 
 
 def configure(c: Config, root: Path | str) -> None:
@@ -46,7 +47,7 @@ def configure(c: Config, root: Path | str) -> None:
 
 def make_class_folder(root: Path) -> None:
     """Create the gradebook's folder, ignored by git, in a course that has labs to grade."""
-    if (root / "solutions").is_dir() and not (root / CLASS / ".gitignore").exists():
+    if ((root / "solutions").is_dir() or (root / FILE).is_file()) and not (root / CLASS / ".gitignore").exists():
         (root / CLASS).mkdir(mode=0o700, exist_ok=True)
         (root / CLASS / ".gitignore").write_text("*\n")
 

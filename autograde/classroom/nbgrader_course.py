@@ -15,7 +15,7 @@ import re
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,12 @@ class Course:
                 if student not in known:
                     first, _, last = (name or student).rpartition(" ")
                     gradebook.add_student(student, first_name=first, last_name=last)
+
+    def forget(self, labs: Collection[str]) -> None:
+        """Take labs out of the gradebook for which nobody has handed in anything."""
+        with self.gradebook() as gradebook:
+            for name in [each.name for each in gradebook.assignments if each.name in labs and not each.submissions]:
+                gradebook.remove_assignment(name)
 
     def knows(self, lab: str) -> bool:
         """Whether the lab is in the gradebook, with cells."""

@@ -1,4 +1,4 @@
-"""Finds labs and loads their checks and variants. A lab is a folder of `solutions/` that holds a `lab.py`.
+"""Finds labs and loads their checks and variants. A lab is a folder with a `lab.py`; see `course.lab_choice`.
 
 Its `checks/` and `variants/` are packages with one module per TODO, named after it. `checks/x.py` sets CHECK, and
 `variants/x.py` sets ANSWERS. Other modules hold what several TODOs share; import them relatively, at the top of a
@@ -19,6 +19,7 @@ import cloudpickle
 
 from autograde.contract.check import Check
 from autograde.contract.variants import Wrong, plain_source, read_variants
+from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
@@ -60,8 +61,20 @@ class Lab:
 
 
 def find_labs(root: Path) -> list[Lab]:
-    """All labs of the course at `root`, in order of name."""
-    return [Lab(path.parent.name, path.parent) for path in sorted((root / "solutions").glob("*/lab.py"))]
+    """The labs of the course at `root`, in the order that it chooses, else of name. Raises LabError."""
+    try:
+        choice = read_choice(root)
+        labs = chosen(all_labs(root, choice.folders, named_folders()), choice, str(root / FILE))
+    except ChoiceError as error:
+        raise LabError(str(error)) from error
+    return [Lab(name, folder) for name, folder in labs.items()]
+
+
+def labs_left_out(root: Path) -> list[Lab]:
+    """The labs that the course at `root` could have, and does not choose. Raises LabError."""
+    taken = {lab.name for lab in find_labs(root)}
+    labs = all_labs(root, read_choice(root).folders, named_folders())
+    return [Lab(name, folder) for name, folder in labs.items() if name not in taken]
 
 
 def find_lab(root: Path, name: str) -> Lab:
@@ -69,6 +82,8 @@ def find_lab(root: Path, name: str) -> Lab:
     labs = {lab.name: lab for lab in find_labs(root)}
     if name not in labs:
         there_are = f"there are: {', '.join(labs)}" if labs else "there are none"
+        if name in {lab.name for lab in labs_left_out(root)}:
+            raise LabError(f"`{name}` is not among the labs that {root / FILE} chooses; {there_are}")
         raise LabError(f"no lab `{name}` in {root / 'solutions'}; {there_are}")
     return labs[name]
 

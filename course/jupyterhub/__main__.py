@@ -18,6 +18,7 @@ from course.jupyterhub import accounts
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place, close_clone
 from course.jupyterhub.proxy import end_left_over, left_over
+from course.lab_choice import ChoiceError
 
 OURS = Path(__file__).with_name("jupyterhub_config.py")
 
@@ -49,6 +50,8 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
         place.make()
         lock = only_hub(place)
         courses = read_courses(place.courses_file)
+        for course in courses:
+            place.labs(course)  # an unknown one is named before anything is changed
         check_ports(port, len(courses), left_over(place.proxy_file))
         if root:
             see_to_accounts(courses, place, create_accounts)
@@ -60,7 +63,7 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
         for course in courses:
             click.echo(f"{course.name}: {len(course.students)} students; preparing labs and gradebook ...")
             place.make_course(course)
-    except (CoursesError, accounts.AccountsError, FoldersError, OSError) as error:
+    except (CoursesError, ChoiceError, accounts.AccountsError, FoldersError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except subprocess.CalledProcessError as error:
         raise click.ClickException(f"{' '.join(map(str, error.cmd))} failed:\n{error.stderr[-2000:]}") from error

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course.lab_choice import Choice, ChoiceError, parse_choice
+
 EXAMPLE = """\
 # Who takes part in which course. The hub reads this again when it changes.
 # Names are those of accounts. A student who is taken out keeps files and grades, and may not log in any more.
@@ -17,10 +19,15 @@ EXAMPLE = """\
 instructors = ["iris"]
 students = ["ada", "bob"]
 
+# This course has two of the labs, in this order, and could have more of its instructor's own, which are found by
+# labs_folders = ["/home/noor/labs"]. Without such lines a course has all labs of Lockstep.
 [deep-learning]
+labs = ["03_pi_allreduce", "10_ddp_transformer"]
 instructors = ["noor"]
 students = ["bob", "cleo"]
 """
+ALL_LABS = Choice()
+KEYS = {"instructors", "students", "labs", "labs_folders"}
 COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # becomes part of an account's name, a folder's name and a URL
 PERSON = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")  # Linux's account names, which lack nbgrader's separator "+"
 
@@ -36,6 +43,7 @@ class Course:
     name: str
     instructors: tuple[str, ...]
     students: tuple[str, ...]
+    choice: Choice = ALL_LABS
 
     @property
     def grader(self) -> str:
@@ -63,8 +71,10 @@ def read_course(path: Path, name: str, table: Any) -> Course:
     """The course in one table of the file. Raises CoursesError."""
     if not COURSE.fullmatch(name):
         raise CoursesError(f"{path}: [{name}]: a course's name has 1 to 24 of a-z, 0-9, - and _, a letter first.")
-    if not isinstance(table, dict) or not table.keys() <= {"instructors", "students"}:
-        raise CoursesError(f"{path}: [{name}] has `instructors` and `students`, and nothing else.")
+    if not isinstance(table, dict) or not table.keys() <= KEYS:
+        raise CoursesError(
+            f"{path}: [{name}] has `instructors` and `students`, perhaps `labs` and `labs_folders`, and nothing else."
+        )
     people = {}
     for kind in ("instructors", "students"):
         people[kind] = table.get(kind, [])
@@ -75,7 +85,11 @@ def read_course(path: Path, name: str, table: Any) -> Course:
                 raise CoursesError(f"{path}: [{name}]: {person!r} among the {kind} can be no account.")
     if both := sorted({*people["instructors"]} & {*people["students"]}):
         raise CoursesError(f"{path}: [{name}]: {', '.join(both)} cannot be instructor and student of one course.")
-    return Course(name, tuple(people["instructors"]), tuple(people["students"]))
+    try:
+        choice = parse_choice(table, f"{path}: [{name}]")
+    except ChoiceError as error:
+        raise CoursesError(f"{error}.") from error
+    return Course(name, tuple(people["instructors"]), tuple(people["students"]), choice)
 
 
 def everybody(courses: Sequence[Course]) -> list[str]:

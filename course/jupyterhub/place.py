@@ -7,10 +7,12 @@ import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from course.jupyterhub.accounts import identity
 from course.jupyterhub.courses import EXAMPLE, Course
+from course.lab_choice import FILE, all_labs, chosen
 
 # Environment variables of the hub's processes.
 FOLDER = "LOCKSTEP_HUB"
@@ -64,17 +66,23 @@ class Place:
             self.courses_file.write_text(EXAMPLE)
         self.courses_file.chmod(0o600)
 
+    def labs(self, course: Course) -> dict[str, Path]:
+        """The labs that a course chooses, by name: their folders. Raises ChoiceError."""
+        own = all_labs(self.course(course), course.choice.folders)
+        where = f"{self.courses_file}: [{course.name}]: labs"
+        return chosen(all_labs(REPOSITORY) | own, course.choice, where)
+
     def make_course(self, course: Course) -> None:
         """Make a course's folder with the labs' source, build the labs, and put the students into the gradebook.
 
-        An existing folder stays, as its instructors may have changed it. As root, runs as the grader's account.
+        An existing folder stays, as its instructors may have changed it; where the course's choice has changed, labs
+        are put into it that it lacks. As root, runs as the grader's account. Raises ChoiceError.
         """
-        folder = self.course(course)
+        folder, choice = self.course(course), course.choice.text()
+        ours = [path for path in self.labs(course).values() if path.parent == REPOSITORY / "solutions"]
+        chose = self.private / f"{course.name}.toml"  # what the course's folder was last made for
         if not folder.exists():
-            part = folder.with_name(f".{course.name}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir(mode=0o700)
-            shutil.copytree(REPOSITORY / "solutions", part / "solutions", ignore=shutil.ignore_patterns("__pycache__"))
+            part = self.prepare_part(course, [*ours, *(REPOSITORY / "solutions").glob("*.md")])
             settings = {"course": course.name, "exchange": str(self.exchange), "folder": str(folder)}
             settings["check_owner"] = os.geteuid() == 0
             (part / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format_map(settings))
@@ -82,12 +90,41 @@ class Place:
                 give(part, course.grader)
             as_grader(course, "build", folder=part)
             part.rename(folder)
+        elif choice != (chose.read_text() if chose.exists() else ""):
+            part = self.prepare_part(course, ours)
+            if os.geteuid() == 0:
+                give(part, course.grader)
+            # By the grader: root would follow a link that it put there.
+            run_as_grader(course, "cp", "-r", "--", part / "solutions", part / FILE, folder, folder=folder)
+            shutil.rmtree(part)
+            as_grader(course, "build", "--missing", folder=folder)
+        chose.write_text(choice)
         names = (f"{student}={full_name(student)}" for student in course.students)
         as_grader(course, "enrol", "--", *names, folder=folder)
+
+    def prepare_part(self, course: Course, sources: Iterable[Path]) -> Path:
+        """A folder beside the course's, which only its owner can enter, with what the course is to get of the clone:
+        these labs and files in solutions/, and its choice."""
+        part = self.courses / f".{course.name}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(mode=0o700)
+        (part / "solutions").mkdir()
+        for source in sources:
+            if source.is_dir():
+                shutil.copytree(source, part / "solutions" / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, part / "solutions")
+        (part / FILE).write_text(course.choice.text())
+        return part
 
 
 def as_grader(course: Course, *command: str, folder: Path) -> None:
     """Run one of `./lockstep`'s commands in a course's folder; as root, as its grader. Raises CalledProcessError."""
+    run_as_grader(course, sys.executable, "-m", "autograde", *command, folder=folder)
+
+
+def run_as_grader(course: Course, *command: str | Path, folder: Path) -> None:
+    """Run a program in a course's folder; as root, as the course's grader. Raises CalledProcessError."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     environment |= {"LOCKSTEP_COURSE": str(folder)}
     account: dict = {}
@@ -96,8 +133,7 @@ def as_grader(course: Course, *command: str, folder: Path) -> None:
         environment |= {"HOME": pwd.getpwnam(course.grader).pw_dir, "USER": course.grader}
     else:
         environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
-    program = [sys.executable, "-m", "autograde", *command]
-    subprocess.run(program, cwd=folder, env=environment, check=True, capture_output=True, text=True, **account)
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True, **account)
 
 
 def full_name(account: str) -> str:

@@ -77,9 +77,9 @@ print(inspect.getsource(digit_model))
 print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 
 # %% [markdown]
-# Here are a few steps with this model, written by hand with the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. Each rank
-# goes forward and backward through its share of the images, adds its gradient to those of the others, and updates its
-# copy of the model.
+# Here are a few steps with this model, written by hand with the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. Each
+# rank goes forward and backward through its share of the images, adds its gradient to those of the others, and updates
+# its copy of the model.
 
 # %%
 import time
@@ -235,10 +235,9 @@ with needs("make_loader"):
 # %% [markdown]
 # ## 3. An optimizer that averages
 #
-# `hvd.DistributedOptimizer` wraps an optimizer and adds an all-reduce: as soon as
-# `backward` has computed a gradient, Horovod starts to average it over all ranks, and `step` waits until the last one
-# is averaged. We use SGD with [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the
-# steps before it.
+# `hvd.DistributedOptimizer` wraps an optimizer and adds an all-reduce: as soon as `backward` has computed a gradient,
+# Horovod starts to average it over all ranks, and `step` waits until the last one is averaged. We use SGD with
+# [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the steps before it.
 #
 # Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. The *linear scaling rule*
 # ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)) makes each step longer in return: it multiplies the

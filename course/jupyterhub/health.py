@@ -1,0 +1,261 @@
+"""`./lockstep doctor --class`: finds out whether a hub's machine is fit for its class. It looks, and changes nothing.
+
+What only root can see is left out, and said to be so, if somebody else asks.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from course.exchange.folders import EXCHANGE, OF_A_COURSE, name_of
+from course.jupyterhub import accounts
+from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
+from course.jupyterhub.place import FOLDER, Place
+from course.processes.reaper import MARK
+
+GIB = 2**30
+PER_STUDENT = 0.8  # GiB, with a world of four ranks; see README.md, "How much it takes"
+LEAST_SPACE = GIB  # bytes free on each disk
+LEAST_FILES = 10_000  # that can still be made on it
+OK, WRONG, UNSEEN = "ok", "WRONG", "not seen"
+SERVICES = {"culler": "jupyterhub_idle_culler", "roster": "course.jupyterhub.roster"}  # by what their commands contain
+SUDO = "sudo ./lockstep doctor --class"
+START = "./lockstep hub"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that was looked at: OK, WRONG or UNSEEN, what was seen, and the command that mends or shows it."""
+
+    name: str
+    state: str
+    seen: str
+    mend: str = ""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as it was found. environment: empty if only root may read it."""
+
+    pid: int
+    parent: int
+    command: str
+    environment: dict[str, str]
+    private: int  # bytes of memory that it shares with nobody
+
+
+def examine(folder: Path) -> Iterator[Line]:
+    """Look at the hub whose state is in `folder`. Raises CoursesError if there is none, or courses.toml is damaged."""
+    place = Place(folder)
+    if not place.root.is_dir():
+        raise CoursesError(f"{place.root} is no hub's folder: there is no such folder. Name another with --folder.")
+    try:
+        courses = read_courses(place.courses_file)
+    except CoursesError as error:
+        if not isinstance(error.__cause__, PermissionError):
+            raise
+        courses = None
+        yield Line("courses", UNSEEN, f"only {name_of(place.root.stat().st_uid)} can read courses.toml", SUDO)
+    processes = running()
+    if courses is not None:
+        yield memory(courses, processes)
+        yield from people(place, courses)
+    yield from disks(place, courses or [])
+    yield from services(place, processes)
+    yield worlds(place, processes)
+    yield from permissions(place, courses)
+
+
+def running() -> list[Process]:
+    """All processes that can be seen, without zombies."""
+    found = []
+    for process in psutil.process_iter(["pid", "ppid", "cmdline", "memory_info"]):
+        info, environment = process.info, {}
+        if not info["cmdline"] or not info["memory_info"]:
+            continue
+        with suppress(psutil.Error, OSError):
+            environment = process.environ()
+        private = max(0, info["memory_info"].rss - info["memory_info"].shared)
+        found.append(Process(info["pid"], info["ppid"], " ".join(info["cmdline"]), environment, private))
+    return found
+
+
+def memory(courses: list[Course], processes: list[Process]) -> Line:
+    """Whether all students could work at the same time. What their servers hold now counts as theirs."""
+    students = {student for course in courses for student in course.students}
+    held = sum(process.private for process in processes if process.environment.get("JUPYTERHUB_USER") in students)
+    free, needed = psutil.virtual_memory().available / GIB, PER_STUDENT * len(students)
+    seen = f"{free:.1f} GiB free and {held / GIB:.1f} held by students' servers; {len(students)} students take "
+    seen += f"{needed:.1f}, {PER_STUDENT} each"
+    if free + held / GIB >= needed:
+        return Line("memory", OK, seen)
+    mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; Settings in README.md: end worlds sooner"
+    return Line("memory", WRONG, seen, mend)
+
+
+def people(place: Place, courses: list[Course]) -> Iterator[Line]:
+    """Whether everybody has an account, if the hub runs as root."""
+    if place.root.stat().st_uid:
+        return
+    names = [*everybody(courses), *(course.grader for course in courses)]
+    if missing := accounts.missing(names):
+        yield Line("accounts", WRONG, f"none for {', '.join(missing)}", "sudo ./lockstep hub --create-accounts")
+    else:
+        yield Line("accounts", OK, f"all {len(names)} are there")
+
+
+def disks(place: Place, courses: list[Course]) -> Iterator[Line]:
+    """Whether there is space on each disk that the class writes to."""
+    folders = {"hub": place.root, "exchange": place.exchange, "courses": place.courses}
+    if place.root.stat().st_uid:
+        folders["homes"] = place.homes
+    else:
+        for name in everybody(courses):
+            with suppress(KeyError):  # reported by `people`
+                folders[f"{name}'s home"] = Path(pwd.getpwnam(name).pw_dir)
+    of_disk: dict[int, list[tuple[str, Path]]] = defaultdict(list)
+    for name, folder in folders.items():
+        try:
+            of_disk[folder.stat().st_dev].append((name, folder))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield Line("disk", UNSEEN, f"{name}, {folder}: {error.strerror}", SUDO)
+    for found in of_disk.values():
+        yield disk([name for name, _ in found], found[0][1])
+
+
+def disk(names: list[str], folder: Path) -> Line:
+    """Whether there is space on the disk of `folder`, on which these are."""
+    space, files = shutil.disk_usage(folder).free, os.statvfs(folder)
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    seen = f"{shown}: {space / GIB:.1f} GiB free"
+    if space < LEAST_SPACE:
+        mend = f"du -xh --max-depth=2 {folder} | sort -h | tail    # what takes it"
+        return Line("disk", WRONG, f"{seen}, less than {LEAST_SPACE / GIB:.0f}", mend)
+    if files.f_files and files.f_favail < LEAST_FILES:  # some file systems count no files
+        mend = f"du -x --inodes --max-depth=2 {folder} | sort -n | tail    # which folders have that many"
+        return Line("disk", WRONG, f"{seen}, but only {files.f_favail} more files can be made", mend)
+    return Line("disk", OK, seen)
+
+
+def services(place: Place, processes: list[Process]) -> Iterator[Line]:
+    """Whether the hub runs, and with it what ends unused servers, and what follows courses.toml."""
+    hubs = [process for process in processes if "-m jupyterhub -f " in process.command]
+    mine = [process for process in hubs if process.environment.get(FOLDER) == str(place.root)]
+    if not mine and any(not process.environment for process in hubs):
+        yield Line("hub", UNSEEN, "a hub runs, but only its owner can see of which folder", SUDO)
+        return
+    if not mine:
+        yield Line("hub", WRONG, "it does not run, nor does its culler", START)
+        return
+    yield Line("hub", OK, f"runs, process {mine[0].pid}")
+    for name, command in SERVICES.items():
+        found = [each for each in processes if each.parent == mine[0].pid and command in each.command]
+        if found:
+            yield Line(name, OK, f"runs, process {found[0].pid}")
+        else:
+            # Servers, and what runs in them, go on meanwhile.
+            yield Line(name, WRONG, "does not run", f"kill -INT {mine[0].pid}; {START}    # as it was started")
+
+
+def worlds(place: Place, processes: list[Process]) -> Line:
+    """Whether each world of ranks has an owner: a reaper, which lives as long as a kernel holds its standard input."""
+    ranks = defaultdict(list)
+    for process in processes:
+        if mark := process.environment.get(MARK, "").partition("-")[0]:
+            ranks[mark].append(process.pid)
+    reapers = [each.command for each in running() if "reaper.py " in each.command and each.parent != 1]
+    lost = {mark: pids for mark, pids in ranks.items() if not any(mark in command for command in reapers)}
+    still = [pid for pids in lost.values() for pid in pids if alive(pid)]  # a world may have ended meanwhile
+    if still:
+        mend = f"kill -KILL {' '.join(map(str, sorted(still)))}"
+        return Line("worlds", WRONG, f"{len(still)} processes of {len(lost)} worlds whose kernel is gone", mend)
+    if os.geteuid() not in (0, place.root.stat().st_uid):
+        return Line("worlds", UNSEEN, "only root sees those of other accounts", SUDO)
+    return Line("worlds", OK, f"{len(ranks)}, each with its owner")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process lives, and is no zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def permissions(place: Place, courses: list[Course] | None) -> Iterator[Line]:
+    """Whether the hub's folders and the exchange's have the owners and permissions that keep people apart."""
+    found = list(faults(expected_folders(place, courses or [])))
+    yield from found
+    if courses is None:
+        yield Line("folders", UNSEEN, "those of the courses, which courses.toml names", SUDO)
+    elif not found:
+        yield Line("folders", OK, "owners and permissions are right")
+
+
+def expected_folders(place: Place, courses: list[Course]) -> dict[Path, tuple[int, int | None, int]]:
+    """Owner, group (None: any) and permissions of the hub's folders; parents come first."""
+    owner = place.root.stat().st_uid
+    expected: dict[Path, tuple[int, int | None, int]] = {
+        place.root: (owner, None, 0o711),
+        place.courses_file: (owner, None, 0o600),
+        place.private: (owner, None, 0o700),
+        place.courses: (owner, None, 0o711),
+        place.exchange: (owner, None, EXCHANGE),
+    }
+    for course in courses:
+        grader, group = owner, None
+        if owner == 0:
+            if not accounts.known(course.grader):  # reported by `people`
+                continue
+            entry = pwd.getpwnam(course.grader)
+            grader, group = entry.pw_uid, entry.pw_gid
+        expected[place.course(course)] = (grader, group, 0o700)
+        expected |= {place.exchange / course.name / name: (grader, group, mode) for name, mode in OF_A_COURSE.items()}
+    return expected
+
+
+def faults(expected: dict[Path, tuple[int, int | None, int]]) -> Iterator[Line]:
+    """A line for each folder that is not as expected, or cannot be seen."""
+    passed: set[Path] = set()  # what lies in these is not looked at
+    for path, (user, group, mode) in expected.items():
+        if passed & set(path.parents):
+            continue
+        try:
+            found = path.lstat()
+        except OSError as error:
+            passed.add(path)
+            missing = isinstance(error, FileNotFoundError)
+            seen, mend = (f"{path} is missing", f"{START}    # makes it") if missing else (str(error), SUDO)
+            yield Line("folders", WRONG if missing else UNSEEN, seen, mend)
+            continue
+        name, permissions = name_of(user), found.st_mode & 0o7777
+        if found.st_uid != user or group not in (None, found.st_gid):
+            seen = f"{path} belongs to {name_of(found.st_uid)}, and should to {name} and its group"
+            yield Line("folders", WRONG, seen, f"sudo chown {name}: {path}")
+        if permissions != mode:
+            seen = f"{path} has permissions {permissions:04o}, and should have {mode:04o}"
+            yield Line("folders", WRONG, seen, f"sudo chmod {mode:04o} {path}")
+
+
+def report(lines: Iterable[Line], say: Callable[[str], None]) -> int:
+    """Print each line, and below what is not well the command that helps. Returns 1 if something is wrong, else 0."""
+    wrong = unseen = 0
+    for line in lines:
+        say(f"{line.name:<10} {line.state:<9} {line.seen}")
+        if line.state != OK:
+            say(f"{'':<20} -> {line.mend}")
+        wrong += line.state == WRONG
+        unseen += line.state == UNSEEN
+    say(f"\n{wrong} wrong, {unseen} not seen." if wrong or unseen else "\nThe hub is fit for its class.")
+    return 1 if wrong else 0

@@ -1,0 +1,121 @@
+"""`./lockstep doctor --class` on a hub's folder: what it finds wrong, and what mends it. No hub runs here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from small_clone import wait_for
+
+from autograde.cli import main
+from course.exchange.folders import prepare
+from course.jupyterhub import health
+from course.jupyterhub.courses import read_courses
+from course.jupyterhub.place import FOLDER, Place
+from course.processes.reaper import MARK
+
+COURSES = '[hpc]\ninstructors = ["iris"]\nstudents = ["ada", "bob"]\n'
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    """A hub's folder as the hub makes it, of an account that is not root: nobody needs an account of their own."""
+    place = Place(tmp_path / "hub")
+    place.make()
+    place.courses_file.write_text(COURSES)
+    (course,) = read_courses(place.courses_file)
+    prepare(place.exchange, {course.name: course.grader} if os.geteuid() else {})
+    place.course(course).mkdir(mode=0o700)
+    if os.geteuid() == 0:  # what a hub without root makes
+        for path in (place.exchange / "hpc", *(place.exchange / "hpc" / name for name in ("outbound", "feedback"))):
+            path.mkdir()
+        for name, mode in health.OF_A_COURSE.items():
+            (place.exchange / "hpc" / name).mkdir(exist_ok=True)
+            (place.exchange / "hpc" / name).chmod(mode)
+        for path in (place.root, *place.root.rglob("*")):
+            os.chown(path, 65534, 65534)
+            if path.name == "inbound":
+                path.chmod(health.OF_A_COURSE["inbound"])
+    return place
+
+
+def found(place: Place, name: str) -> list[health.Line]:
+    """The lines of this name."""
+    return [line for line in health.examine(place.root) if line.name == name]
+
+
+def asked(folder: Path) -> tuple[int, str]:
+    """The exit status of the command, and what it says."""
+    result = CliRunner().invoke(main, ["doctor", "--class", "--folder", str(folder)])
+    return result.exit_code, result.output
+
+
+def test_a_class_that_is_too_large_for_the_memory_is_told_how_much_it_takes(place):
+    (line,) = found(place, "memory")
+    assert line.state == health.OK and "2 students take 1.6, 0.8 each" in line.seen
+    many = ", ".join(f'"s{number}"' for number in range(10_000))
+    place.courses_file.write_text(f"[hpc]\nstudents = [{many}]\n[ml]\nstudents = [{many}]\n")
+    (line,) = found(place, "memory")
+    assert line.state == health.WRONG and "10000 students take 8000.0" in line.seen and line.mend.startswith("ps ")
+
+
+def test_a_full_disk_is_named_with_what_lies_on_it(place, monkeypatch):
+    assert {line.state for line in found(place, "disk")} == {health.OK}
+    monkeypatch.setattr(health, "LEAST_SPACE", 2**60)
+    (line,) = found(place, "disk")
+    assert line.state == health.WRONG and line.seen.startswith("hub, exchange, courses: ")
+    done = subprocess.run(line.mend.partition("#")[0], shell=True, capture_output=True, text=True)
+    assert str(place.exchange) in done.stdout, done.stderr
+
+
+def test_permissions_that_are_wrong_are_mended_by_the_commands_it_prints(place):
+    assert [line.state for line in found(place, "folders")] == [health.OK]
+    (place.exchange / "hpc" / "inbound").chmod(0o777)
+    place.private.chmod(0o755)
+    lines = found(place, "folders")
+    assert [line.state for line in lines] == [health.WRONG] * 2
+    assert "permissions 0777, and should have 3733" in lines[1].seen
+    for line in lines:
+        subprocess.run(line.mend.removeprefix("sudo "), shell=True, check=True)
+    (place.exchange / "hpc" / "outbound").rmdir()
+    (line,) = found(place, "folders")
+    assert line.seen.endswith("outbound is missing")
+
+
+def test_ranks_whose_world_has_no_reaper_are_found_and_ended_by_the_command_it_prints(place):
+    world = {**os.environ, MARK: f"{uuid.uuid4().hex}-ranks-000001"}
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=world) as rank:
+        (line,) = found(place, "worlds")
+        assert line.state == health.WRONG and str(rank.pid) in line.mend.split()
+        os.kill(rank.pid, 9)
+    assert all(str(rank.pid) not in line.mend for line in found(place, "worlds"))
+
+
+def test_a_hub_without_a_culler_is_found(place):
+    (line,) = found(place, "hub")
+    assert line.state == health.WRONG and line.mend == "./lockstep hub"
+    # What can be seen of a hub: its command, its folder, and its children's commands.
+    hub = 'import subprocess, sys; subprocess.run([sys.executable, "-c", "input()", *sys.argv[5:]])'
+    for services, culler in (("jupyterhub_idle_culler course.jupyterhub.roster", health.OK), ("", health.WRONG)):
+        command = [sys.executable, "-c", hub, "-m", "jupyterhub", "-f", "config.py", *services.split()]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, FOLDER: str(place.root)}) as process:
+            wait_for(lambda pid=process.pid: f"process {pid}" in found(place, "hub")[0].seen)
+            wait_for(lambda state=culler: [each.state for each in found(place, "culler")] == [state])
+            process.stdin.close()
+
+
+def test_it_exits_with_1_if_something_is_wrong_and_names_bad_input_in_one_line(place, tmp_path):
+    status, said = asked(place.root)
+    assert status == 1 and "hub        WRONG     it does not run" in said and "-> ./lockstep hub" in said
+    for content, words in ((None, "is no hub's folder"), ("[hpc", "courses.toml cannot be read")):
+        folder = tmp_path / "other"
+        if content:
+            folder.mkdir()
+            (folder / "courses.toml").write_text(content)
+        status, said = asked(folder)
+        assert status == 1 and said.count("\n") == 1 and words in said
