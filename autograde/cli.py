@@ -151,6 +151,34 @@ def report(lab: str) -> None:
 
 
 @main.command()
+@click.argument("lab")
+@click.option("--format", "system", type=click.Choice(["moodle", "canvas", "csv"]), default="csv", show_default=True)
+@click.option(
+    "--students",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list of the students and their ids there, such as Moodle's or Canvas's own export.",
+)
+@click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
+def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
+    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv)."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
+    from autograde.term.marks import write_marks
+
+    try:
+        path, notes = write_marks(course_root(), lab, system, students, zero)
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:
+        raise click.ClickException(describe(error)) from error
+    for line in [*notes, path]:
+        click.echo(line)
+
+
+@main.command()
 @click.argument("students", nargs=-1, metavar="[ID[=NAME]]...")
 def enrol(students: tuple[str, ...]) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
