@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.exchange.default import Exchange
+from sqlalchemy.exc import SAWarning
 
 from autograde.build import build, write_instructor
 from autograde.classroom.feedback import settle_penalty
@@ -99,7 +101,9 @@ def set_extension(gradebook: Gradebook, lab: str, student: str, span: timedelta)
     except MissingEntry:
         if not span:
             return
-        submission = gradebook.add_submission(lab, student)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)  # harmless ones from nbgrader itself
+            submission = gradebook.add_submission(lab, student)
         for notebook in submission.notebooks:
             for grade in notebook.grades:
                 grade.needs_manual_grade = False  # there is nothing to look at yet
