@@ -157,20 +157,73 @@ def grade(
 
 
 @main.command()
-@click.argument("lab")
-def report(lab: str) -> None:
-    """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand."""
+@click.argument("lab", required=False)
+def report(lab: str | None) -> None:
+    """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand.
+
+    Without LAB, one page on all labs of the term: who is behind, totals, which findings are commonest.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograde.classroom.class_report import write_report
     from autograde.classroom.nbgrader_course import StepFailed, describe
     from autograde.contract.labs import LabError
+    from autograde.term.term_report import write_term_report
 
     try:
-        click.echo(write_report(course_root(), lab))
+        click.echo(write_report(course_root(), lab) if lab else write_term_report(course_root()))
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:  # an unreadable file or gradebook
+        raise click.ClickException(describe(error)) from error
+
+
+@main.command()
+@click.argument("lab")
+@click.option("--format", "system", type=click.Choice(["moodle", "canvas", "csv"]), default="csv", show_default=True)
+@click.option(
+    "--students",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list of the students and their ids there, such as Moodle's or Canvas's own export.",
+)
+@click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
+def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
+    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv)."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
+    from autograde.term.marks import write_marks
+
+    try:
+        path, notes = write_marks(course_root(), lab, system, students, zero)
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:
+        raise click.ClickException(describe(error)) from error
+    for line in [*notes, path]:
+        click.echo(line)
+
+
+@main.command()
+@click.argument("lab")
+@click.argument("student")
+@click.argument("until")
+def extend(lab: str, student: str, until: str) -> None:
+    """Give one STUDENT more time for LAB: UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
+    from autograde.term.extending import extend as give_more_time
+
+    try:
+        for line in give_more_time(course_root(), lab, student, until):
+            click.echo(line)
+    except (LabError, StepFailed) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:
         raise click.ClickException(describe(error)) from error
 
 

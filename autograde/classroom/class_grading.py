@@ -7,7 +7,8 @@
 Submissions are examined on this machine, or with `--slurm` on compute nodes, see `autograde.slurm.array_grading`.
 
 If one submission cannot be graded, the others still are. A submission that has been graded is not graded again, unless
-the student has handed in a newer one.
+the student has handed in a newer one. Its late penalty and feedback are brought up to date, where the instructor has
+changed a score, a comment or a deadline.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tqdm import tqdm
 
 from autograde.build import build, write_instructor
 from autograde.classroom import grades
+from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
@@ -110,15 +112,20 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
     )
-    without_feedback = []
+    without_feedback, graded = [], set()
     for student, error in grade_all(course, lab, pending, options):
         if error:
             failed[student] = error
             tqdm.write(f"{printable(student)}: not graded: {error}")
         elif not write_feedback(course, lab, student):  # now, while others are examined
             without_feedback.append(student)
+        else:
+            graded.add(student)
     skipped = {*failed, *without_feedback}
-    missing = [student for student in chosen if student not in skipped and not has_feedback(course, lab, student)]
+    others = [student for student in chosen if student not in skipped | graded]
+    missing = [student for student in others if not up_to_date(course, lab, student)]
+    if missing:
+        click.echo(f"feedback is written again: {', '.join(map(printable, missing))}")
     for student in tqdm(missing, desc="feedback", unit="page", disable=not missing):
         if not write_feedback(course, lab, student):
             without_feedback.append(student)
@@ -195,17 +202,6 @@ def timestamp(folder: Path) -> bytes | None:
     return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
 
 
-def has_feedback(course: Course, lab: Lab, student: str) -> bool:
-    """Whether the feedback on the last grading exists and is complete."""
-    graded = course.folder("autograded", student, lab.name) / lab.notebook
-    page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
-    if not graded.exists():
-        return True
-    if not page.exists() or page.stat().st_mtime_ns < graded.stat().st_mtime_ns:
-        return False
-    return page.read_bytes().rstrip().endswith(b"</html>")
-
-
 def grade_all(
     course: Course, lab: Lab, pending: dict[str, Submission], options: Options
 ) -> Iterator[tuple[str, str | None]]:
@@ -275,13 +271,3 @@ def grade_one(
     except Exception as error:
         return describe(error)
     return None
-
-
-def write_feedback(course: Course, lab: Lab, student: str) -> bool:
-    """Write a student's feedback page. Returns whether that worked; prints why not."""
-    try:
-        course.feedback(lab.name, student)
-    except StepFailed as error:
-        tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
-        return False
-    return True

@@ -113,8 +113,12 @@ def write_report(root: Path, name: str) -> Path:
     checks = load_checks(lab.checks)
     course = Course(root)
     refuse_ungraded(course, lab)
-    path = grades.csv_path(course, lab).with_name("report.html")
     page = render(course, lab, checks, class_of(course, lab, [check.todo for check in checks]))
+    return write_page(grades.csv_path(course, lab).with_name("report.html"), page)
+
+
+def write_page(path: Path, page: str) -> Path:
+    """Write a page of HTML. Returns its path. Raises StepFailed if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, page.encode("utf-8", "replace"))  # half a surrogate pair cannot be encoded
@@ -159,11 +163,43 @@ def feedback_link(course: Course, lab: Lab, student: str) -> str | None:
 
 
 def render(course: Course, lab: Lab, checks: list[Check], students: list[Student]) -> str:
-    """The page as HTML. Jinja escapes everything that is filled in."""
+    """The page as HTML."""
     scores = [student.row.score for student in students if student.row.status == GRADED]
     most = max([student.row.points for student in students], default=0.0) or sum(check.points for check in checks)
     counts = Counter(student.row.status for student in students)
     todos = [check.todo for check in checks]
+    return (
+        templates()
+        .get_template("class_report.html")
+        .render(
+            lab=lab.name,
+            now=datetime.now(UTC),
+            checks=checks,
+            students=students,
+            by_id={student.row.student: student for student in students},
+            counts={status: counts[status] for status in STATUSES if counts[status]},
+            scores=scores,
+            most=most,
+            mean=statistics.fmean(scores) if scores else None,
+            median=statistics.median(scores) if scores else None,
+            bars=histogram(scores, most),
+            graded=any(student.by_todo or student.manual for student in students),
+            judged={todo: sum(student.result(todo) is not None for student in students) for todo in todos},
+            heat=heat_map(students, todos),
+            darkest=DARKEST,
+            hint_kinds=KINDS,
+            hints=hints_taken(students, todos) if load_hints(lab.folder, todos) else {},
+            stopped=stopped(students, todos),
+            ungradable=ungradable(students, todos),
+            groups=similar(course, lab, students, todos),
+            alike=ALIKE,
+            fewest=FEWEST,
+        )
+    )
+
+
+def templates() -> Environment:
+    """The pages' templates. Jinja escapes everything that is filled in."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -172,30 +208,7 @@ def render(course: Course, lab: Lab, checks: list[Check], students: list[Student
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    return environment.get_template("class_report.html").render(
-        lab=lab.name,
-        now=datetime.now(UTC),
-        checks=checks,
-        students=students,
-        by_id={student.row.student: student for student in students},
-        counts={status: counts[status] for status in STATUSES if counts[status]},
-        scores=scores,
-        most=most,
-        mean=statistics.fmean(scores) if scores else None,
-        median=statistics.median(scores) if scores else None,
-        bars=histogram(scores, most),
-        graded=any(student.by_todo or student.manual for student in students),
-        judged={todo: sum(student.result(todo) is not None for student in students) for todo in todos},
-        heat=heat_map(students, todos),
-        darkest=DARKEST,
-        hint_kinds=KINDS,
-        hints=hints_taken(students, todos) if load_hints(lab.folder, todos) else {},
-        stopped=stopped(students, todos),
-        ungradable=ungradable(students, todos),
-        groups=similar(course, lab, students, todos),
-        alike=ALIKE,
-        fewest=FEWEST,
-    )
+    return environment
 
 
 def histogram(scores: list[float], most: float) -> list[Bar]:

@@ -26,7 +26,7 @@ from typing import IO
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import check_mode, ignore_patterns
 
-from course.exchange.deadlines import due_date
+from course.exchange.deadlines import Deadlines, deadlines
 from course.exchange.names import UNCLEAR, Name, read_name
 
 # How much later than its name says a submission may arrive, e.g. because two clocks differ.
@@ -58,7 +58,7 @@ class PlainCollect(ExchangeCollect):
             self.fail(f"Course not found: {self.inbound_path}")
         if not check_mode(self.inbound_path, read=True, execute=True):
             self.fail(f"You don't have read permissions for the directory: {self.inbound_path}")
-        due = due_date(self.coursedir.db_url, course, lab) if self.before_duedate else None
+        due = deadlines(self.coursedir.db_url, course, lab) if self.before_duedate else Deadlines(None)
         self.found: dict[str, list[Inbound]] = {}
         for path in glob.glob(os.path.join(self.inbound_path, f"{self.coursedir.student_id or '*'}+{lab}+*")):
             name = read_name(os.path.basename(path), lab)
@@ -66,8 +66,9 @@ class PlainCollect(ExchangeCollect):
                 self.log.warning("%s is not collected: %s", path, UNCLEAR)
             else:
                 self.found.setdefault(name.student, []).append(Inbound(Path(path), name))
-        for submissions in self.found.values():
-            submissions.sort(key=lambda each: (due is None or each.name.when <= due, each.name.when), reverse=True)
+        for student, submissions in self.found.items():
+            last = due.of(student) or datetime.max
+            submissions.sort(key=lambda each: (each.name.when <= last, each.name.when), reverse=True)
 
     def copy_files(self) -> None:
         """Collect each student's new submission, if there is one."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from nbgrader.api import MissingEntry
 
+from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.graded import Graded, read_failures
 from autograde.classroom.nbgrader_course import Course, printable
 from autograde.contract.labs import Lab
 from autograde.contract.places import CLASS
-from course.files import write_whole
 
 GRADED, MANUAL, FAILED = "graded", "needs manual grading", "not graded"
 WAITING, NOTHING = "not graded yet", "no submission"
@@ -26,7 +25,8 @@ class Row:
     """One student. A score is None if there is none yet; the late penalty is taken off `score`.
 
     seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
-    to_read: names of the answers that wait to be graded by hand.
+    to_read: names of the answers that wait to be graded by hand. deadline: the student's own, naive UTC; None if the
+    lab has none. extended: whether it is later than the class's. comments: the instructor's.
     """
 
     student: str
@@ -41,6 +41,9 @@ class Row:
     seed: int | None = None
     jobs: list[str] = field(default_factory=list)
     to_read: list[str] = field(default_factory=list)
+    deadline: datetime | None = None
+    extended: bool = False
+    comments: list[str] = field(default_factory=list)
 
 
 def notes(course: Course, lab: Lab, student: str) -> Graded | None:
@@ -90,22 +93,29 @@ def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str
 
 def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) -> Row:
     """The row of a student in the gradebook."""
+    row = Row(student, NOTHING, scores=dict.fromkeys(todos), deadline=gradebook.find_assignment(lab.name).duedate)
     try:
         notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
     except MissingEntry:
-        return Row(student, NOTHING, scores=dict.fromkeys(todos))
+        return row
+    if notebook.assignment.extension and row.deadline:
+        row.deadline, row.extended = notebook.assignment.duedate, True
     found = notes(course, lab, student)
     grades = {grade.name.removesuffix("-check"): grade for grade in notebook.grades}
+    known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}
+    if not found and not known:  # only an extension is known, or that something was handed in
+        row.status = WAITING if notebook.assignment.timestamp else NOTHING
+        return row
     # An answer without points is for the instructor to read, and changes no grade.
     waiting = {name for name, grade in grades.items() if grade.needs_manual_grade and grade.max_score}
-    known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}
-    row = Row(student, MANUAL if waiting else GRADED if found or known else WAITING, to_read=sorted(waiting - {*todos}))
+    row.status, row.to_read = MANUAL if waiting else GRADED, sorted(waiting - {*todos})
     row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
     row.score = notebook.score - (notebook.late_submission_penalty or 0.0)
     row.points = notebook.max_score
+    row.comments = [comment.manual_comment for comment in notebook.comments if comment.manual_comment]
     if notebook.assignment.timestamp:
-        row.submitted = f"{notebook.assignment.timestamp.isoformat(sep=' ', timespec='seconds')} UTC"
-    row.seconds_late = notebook.assignment.total_seconds_late
+        row.submitted = f"{utc(notebook.assignment.timestamp)} UTC"
+    row.seconds_late = notebook.assignment.total_seconds_late if row.deadline else 0
     if found is None:
         return row
     row.problems, row.seed, row.jobs = list(found.problems), found.seed, found.jobs
@@ -122,31 +132,15 @@ def same_job(rows: list[Row]) -> list[Row]:
 
 
 def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
-    """Write `grades.csv`."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(
-        ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late", "seed"]
-    )
+    """Write `grades.csv`. Raises OSError."""
+    headings = ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late"]
+    lines = [[*headings, "deadline", "seed"]]
     for row in rows:
-        scores = [number(row.scores.get(todo)) for todo in todos]
+        scores = [number(row.score), number(row.points), *(number(row.scores.get(todo)) for todo in todos)]
         texts = ["; ".join(row.findings), "; ".join(row.problems)]
-        late = number(row.seconds_late)
-        writer.writerow(
-            [
-                row.student,
-                row.status,
-                number(row.score),
-                number(row.points),
-                *scores,
-                *texts,
-                row.submitted,
-                late,
-                row.seed,
-            ]
-        )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.getvalue().encode())
+        times = [row.submitted, number(row.seconds_late), utc(row.deadline)]
+        lines.append([row.student, row.status, *scores, *texts, *times, row.seed])
+    write_csv_file(path, lines)
 
 
 def csv_path(course: Course, lab: Lab) -> Path:
@@ -168,3 +162,8 @@ def table(rows: list[Row], todos: list[str]) -> str:
 def number(value: float | None) -> str:
     """Points or seconds as text; empty for None."""
     return "" if value is None else f"{value:.10g}"
+
+
+def utc(time: datetime | None) -> str:
+    """A naive time in UTC, to the second; empty for None."""
+    return time.isoformat(sep=" ", timespec="seconds") if time else ""

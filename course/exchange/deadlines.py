@@ -1,22 +1,38 @@
-"""Shows students their deadlines: releases them with the assignment, and shows them next to late submissions.
+"""Shows students their deadlines: releases them with the assignment, and shows them when they hand in, or are late.
 
 An assignment's due date is in the gradebook, which students cannot read. So the exchange holds a copy, next to the
 assignment's folder: inside, it would be fetched, and be wrong once the date changes. Late penalties follow the
-gradebook. If its date changes later, `nbgrader release_assignment LAB --force` tells students.
+gradebook. If its date changes later, `nbgrader release_assignment LAB --force` tells students. Extensions are in the
+gradebook, too, where nbgrader keeps them: with the student's submission.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeList, ExchangeReleaseAssignment
-from nbgrader.utils import parse_utc
+from nbgrader.utils import get_username, parse_utc
 
+from course.exchange.extensions import extension_file, read_extension, write_extension
 from course.files import write_whole
 
 INBOUND = 0o3733  # anybody can add, nobody can list; only its owner or the grader can rename or delete an entry
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """An assignment's deadlines. common: the class's, naive UTC; None if there is none. extensions: by student."""
+
+    common: datetime | None
+    extensions: dict[str, timedelta] = field(default_factory=dict)
+
+    def of(self, student: str) -> datetime | None:
+        """A student's own deadline."""
+        return None if self.common is None else self.common + self.extensions.get(student, timedelta(0))
 
 
 class PrivateRelease(ExchangeReleaseAssignment):
@@ -32,13 +48,18 @@ class PrivateRelease(ExchangeReleaseAssignment):
         super().copy_files()
         course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
         path = deadline_file(self.root, course, assignment)
-        due = due_date(self.coursedir.db_url, course, assignment)
-        if due is None:
+        due = deadlines(self.coursedir.db_url, course, assignment)
+        if due.common is None:
             path.unlink(missing_ok=True)
             return
-        write_whole(path, f"{due:%Y-%m-%d %H:%M:%S} UTC\n".encode())
+        write_whole(path, f"{due.common:%Y-%m-%d %H:%M:%S} UTC\n".encode())
         path.chmod(0o644)
-        self.log.info("Deadline: %s UTC. If you change it, release again with --force: students are told this one", due)
+        self.log.info(
+            "Deadline: %s UTC. If you change it, release again with --force: students are told this one", due.common
+        )
+        for student in due.extensions:
+            if not write_extension(extension_file(self.root, course, assignment, student), student, due.of(student)):
+                self.log.warning("%s cannot be shown the extension here; tell the student yourself", student)
 
 
 class DatedList(ExchangeList):
@@ -46,22 +67,28 @@ class DatedList(ExchangeList):
 
     def parse_assignments(self) -> list[dict]:
         """nbgrader's list; `timestamp` of a late submission is like "2026-01-31 12:00:00.000000 UTC, 2 h late"."""
-        assignments = super().parse_assignments()
+        assignments, student = super().parse_assignments(), reader(self.coursedir)
         for assignment in assignments:
             for submission in assignment.get("submissions", []):
-                deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"])
+                deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"], student)
                 if late := how_late(submission["timestamp"], deadline):
                     submission["timestamp"] += f", {late} late"
         return assignments
 
 
-def due_date(gradebook: str, course: str, assignment: str) -> datetime | None:
-    """An assignment's due date in the gradebook (a URL), as naive UTC; None if there is none."""
+def deadlines(gradebook: str, course: str, assignment: str) -> Deadlines:
+    """An assignment's deadlines in the gradebook (a URL)."""
     with Gradebook(gradebook, course) as open_gradebook:
         try:
-            return open_gradebook.find_assignment(assignment).duedate
+            found = open_gradebook.find_assignment(assignment)
         except MissingEntry:
-            return None
+            return Deadlines(None)
+        return Deadlines(found.duedate, {one.student.id: one.extension for one in found.submissions if one.extension})
+
+
+def reader(coursedir: CourseDirectory) -> str:
+    """The student who uses nbgrader here: the configured one, else the account."""
+    return coursedir.student_id if coursedir.student_id not in ("", "*") else get_username()
 
 
 def deadline_file(root: Path | str, course: str, assignment: str) -> Path:
@@ -69,12 +96,14 @@ def deadline_file(root: Path | str, course: str, assignment: str) -> Path:
     return Path(root, course, "outbound", f".{assignment}.deadline")
 
 
-def read_deadline(root: Path | str, course: str, assignment: str) -> datetime | None:
-    """The deadline that was released with an assignment, as naive UTC; None if there is none."""
+def read_deadline(root: Path | str, course: str, assignment: str, student: str) -> datetime | None:
+    """A student's deadline as it was released with an assignment, as naive UTC; None if there is none."""
     try:
-        return parse_utc(deadline_file(root, course, assignment).read_text().strip())
+        common = parse_utc(deadline_file(root, course, assignment).read_text().strip())
     except (OSError, ValueError):
         return None
+    own = read_extension(extension_file(root, course, assignment, student))
+    return max(common, own) if own else common
 
 
 def how_late(timestamp: str, deadline: datetime | None) -> str:

@@ -24,7 +24,7 @@ from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
 from course.exchange.copying import copy_private, make_private, open_to_group, sync
-from course.exchange.deadlines import DatedList, how_late, read_deadline
+from course.exchange.deadlines import DatedList, how_late, read_deadline, reader
 from course.exchange.names import HIDDEN, hidden, own_copy, shown
 
 NOTHING = "Nothing was handed in; your files are as they were."
@@ -161,9 +161,11 @@ class PrivateSubmit(ExchangeSubmit):
     def tell(self) -> None:
         """Say what the student should know of this submission: how late it is, and that only the last counts."""
         course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
-        deadline = read_deadline(self.root, course, assignment)
+        deadline = read_deadline(self.root, course, assignment, reader(self.coursedir))
         if late := how_late(self.timestamp, deadline):
             self.log.warning("It is late: handed in %s after the deadline, %s UTC.", late, deadline)
+        elif deadline:
+            self.log.info("It is in time: your deadline is %s UTC.", deadline)
         times = list(Path(self.cache_path).glob(f"[!.]*+{glob.escape(assignment)}+*"))
         if len(times) > 1:
             self.log.info("You have handed in %d times now. The last one counts, which is this one.", len(times))

@@ -211,6 +211,29 @@ def test_who_is_late_hears_it_at_once_and_by_how_much(hpc):
     assert "late" not in hpc.submit(hpc.ada)
 
 
+def test_who_has_an_extension_hears_of_it_and_nobody_else_does(hpc):
+    due = (datetime.now(UTC) - timedelta(hours=2)).replace(microsecond=0)
+    hpc.must(hpc.grader, "nbgrader", "db", "assignment", "add", LAB, f"--duedate={due:%Y-%m-%d %H:%M:%S UTC}")
+    hpc.must(hpc.grader, "autograde", "enrol", hpc.ada.name, hpc.bob.name)
+    hpc.must(hpc.grader, "nbgrader", "release_assignment", LAB, "--force")
+    said = hpc.must(hpc.grader, "autograde", "extend", LAB, hpc.ada.name, "1d")
+    own = f"{due + timedelta(days=1):%Y-%m-%d %H:%M:%S} UTC"
+    assert said == f"{hpc.ada.name}: the deadline of {LAB} is {own}, 1 d after the class's\n"
+    for _ in range(2):
+        assert f"It is in time: your deadline is {own}." in hpc.submit(hpc.ada)
+        assert "It is late: handed in 2 h" in hpc.submit(hpc.bob)
+        listed = hpc.must(hpc.ada, "nbgrader", "list", "--cached", "--course", COURSE)
+        assert LAB in listed and " late" not in listed
+        (shown,) = (hpc.outbound / f".{LAB}.extensions").iterdir()
+        assert hpc.ada.run("cat", shown).returncode == 0
+        for words in (["cat", shown], ["ls", shown.parent], ["sh", "-c", f"echo x > '{shown}'"]):
+            assert hpc.bob.run(*words).returncode != 0, words
+        hpc.must(hpc.grader, "nbgrader", "release_assignment", LAB, "--force")  # which shows it again
+    hpc.must(hpc.grader, "autograde", "extend", LAB, hpc.ada.name, "none")
+    assert "It is late: handed in 2 h" in hpc.submit(hpc.ada)
+    assert not shown.exists()
+
+
 def test_two_hand_ins_within_a_second_count_both_from_the_assignment_list(hpc):
     known = (hpc.place / "people" / "nbgrader_config.py").read_text()
     hpc.configure("seconds", known + "c.Exchange.timestamp_format = '%Y-%m-%d %H:%M:%S %Z'\n")

@@ -1,0 +1,213 @@
+"""`lockstep grades`: the marks of a lab in a file that the university's system imports.
+
+moodle: for *Grades > Import > CSV file*, UTF-8. Moodle identifies people by one column, and stops the whole import at
+a person whom it does not know; a blank there gives the mark to the person above. So who has no entry in that column is
+left out, and named. Mark and feedback are imported together, as feedback alone would delete the mark.
+    https://docs.moodle.org/en/Grade_import, moodle/moodle: grade/import/csv/classes/load_data.php
+canvas: for *Gradebook > Import*. The columns are Student, ID, SIS User ID, SIS Login ID, Section, then assignments, and
+the second line has the points possible. Canvas makes an assignment of any other column, so comments and late days are
+not in this file; they are in that of `csv`.
+    https://community.canvaslms.com/t5/Instructor-Guide/How-do-I-import-grades-in-the-Gradebook/ta-p/807,
+    instructure/canvas-lms: lib/gradebook_importer.rb
+csv: everything, for any other system.
+
+Who handed in nothing gets an empty mark, not 0, and so does who waits for a person to grade.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from autograde.classroom import grades
+from autograde.classroom.class_report import refuse_ungraded
+from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, number, utc
+from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.contract.check import Check
+from autograde.contract.labs import find_lab, load_checks
+from autograde.term.student_list import (
+    CANVAS_ID,
+    EMAIL,
+    NUMBER,
+    SECTION,
+    SIS_LOGIN,
+    SIS_USER,
+    USERNAME,
+    Person,
+    from_gradebook,
+    from_list,
+)
+from course.exchange.deadlines import duration
+
+CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
+MOODLE = (EMAIL, NUMBER, USERNAME)
+FILES = {"moodle": "marks_moodle.csv", "canvas": "marks_canvas.csv", "csv": "marks.csv"}
+DAY = 24 * 3600  # seconds
+
+
+@dataclass(frozen=True)
+class Line:
+    """A person, and the person's row of grades. mark: points; None stays empty."""
+
+    person: Person
+    row: Row
+    mark: float | None
+
+    @property
+    def days_late(self) -> int:
+        """Days after the deadline, each day that has begun counted as one."""
+        return math.ceil((self.row.seconds_late or 0) / DAY)
+
+
+def write_marks(root: Path, name: str, system: str, students: Path | None, zero: bool) -> tuple[Path, list[str]]:
+    """Write the marks in the lab called `name` for `system`: "moodle", "canvas" or "csv".
+
+    students: a list of who is who in the system; without it the gradebook says so. zero: who handed in nothing, and
+    whose deadline is over, gets 0. Returns the file, and what the instructor should know, a line each. Raises
+    LabError, StepFailed.
+    """
+    lab = find_lab(root, name)
+    checks = load_checks(lab.checks)
+    course = Course(root)
+    refuse_ungraded(course, lab)
+    handed_in = grades.submissions(course, lab)
+    failed = grades.failures(course, lab, handed_in)
+    rows = grades.collect_rows(course, lab, [check.todo for check in checks], handed_in, failed)
+    with course.gradebook() as gradebook:
+        known = [from_gradebook(student) for student in gradebook.students]
+    people = known if students is None else from_list(students, known)
+    by_student = {row.student: row for row in rows}
+    lines = []
+    for person in people:
+        row = by_student.pop(person.student, None) or Row("", NOTHING)
+        lines.append(Line(person, row, mark_of(row, zero)))
+    # Others are in the folder only, or not on the list.
+    unknown = [row.student for row in by_student.values() if students is None or row.status != NOTHING]
+    unlisted = "not in the gradebook" if students is None else f"not on the list {students}"
+    notes = listed(f"{unlisted}, so not in the file", unknown)
+    if system == "moodle":
+        key = max(MOODLE, key=lambda heading: sum(heading in line.person.ids for line in lines))
+        lines, without = with_ids(lines, (key,))
+        table = moodle(lab.name, lines, checks, key)
+        hint = f"Moodle knows people by one column, here {key}"
+    elif system == "canvas":
+        lines, without = with_ids(lines, CANVAS)
+        most = max([row.points for row in rows], default=0.0) or sum(check.points for check in checks)
+        table, hint = canvas(lab.name, lines, most), "Canvas knows people by ID, SIS User ID or SIS Login ID"
+    else:
+        table, without, hint = plain(lab.name, lines, checks), [], ""
+    notes += listed(
+        f"without an id, so not in the file ({hint}; --students FILE gives ids)", [called(line) for line in without]
+    )
+    notes += shared_ids(lines)
+    nothing = [line for line in lines if line.row.status == NOTHING]
+    notes += listed("handed in nothing, 0 points", [called(line) for line in nothing if line.mark is not None])
+    notes += listed("handed in nothing, mark left empty", [called(line) for line in nothing if line.mark is None])
+    undone = [called(line) for line in lines if line.row.status in (MANUAL, FAILED, WAITING)]
+    notes += listed("not graded completely, mark left empty", undone)
+    path = grades.csv_path(course, lab).with_name(FILES[system])
+    try:
+        write_csv_file(path, table)
+    except OSError as error:
+        raise StepFailed(f"{path} is not written: {describe(error)}") from error
+    return path, notes
+
+
+def mark_of(row: Row, zero: bool) -> float | None:
+    """The mark for a row; None if there is none yet."""
+    if row.status == GRADED:
+        return max(0.0, row.score)
+    open_still = row.deadline is not None and row.deadline > datetime.now(UTC).replace(tzinfo=None)
+    return 0.0 if zero and row.status == NOTHING and not open_still else None
+
+
+def with_ids(lines: list[Line], headings: tuple[str, ...]) -> tuple[list[Line], list[Line]]:
+    """The lines of people who have an id under one of the headings, and the others."""
+    has = [line for line in lines if any(heading in line.person.ids for heading in headings)]
+    return has, [line for line in lines if line not in has]
+
+
+def moodle(lab: str, lines: list[Line], checks: list[Check], key: str) -> list[list[object]]:
+    """The table for Moodle; `key` is the heading of the ids."""
+    table: list[list[object]] = [["First name", "Last name", key, lab, f"{lab} (Feedback)", "Days late"]]
+    for line in lines:
+        person = line.person
+        said = feedback(line.row, checks)
+        table.append([person.first, person.last, person.ids[key], number(line.mark), said, line.days_late])
+    return table
+
+
+def canvas(lab: str, lines: list[Line], most: float) -> list[list[object]]:
+    """The table for Canvas; `most` are the points possible."""
+    table: list[list[object]] = [["Student", *CANVAS, SECTION, lab], ["Points Possible", "", "", "", "", number(most)]]
+    for line in lines:
+        ids = [line.person.ids.get(heading) for heading in (*CANVAS, SECTION)]
+        table.append([line.person.name or called(line), *ids, number(line.mark)])
+    return table
+
+
+def plain(lab: str, lines: list[Line], checks: list[Check]) -> list[list[object]]:
+    """The table with everything."""
+    ids = [EMAIL, NUMBER, USERNAME, *CANVAS]
+    ids = [heading for heading in ids if any(heading in line.person.ids for line in lines)]
+    headings = [
+        "lab",
+        "student",
+        "first name",
+        "last name",
+        *ids,
+        "status",
+        "points",
+        "max",
+        "days late",
+        "deadline UTC",
+    ]
+    table: list[list[object]] = [[*headings, "comment"]]
+    for line in lines:
+        person, row = line.person, line.row
+        who = [lab, person.student, person.first, person.last, *(person.ids.get(heading) for heading in ids)]
+        most = number(row.points or sum(check.points for check in checks))
+        times = [line.days_late, utc(row.deadline)]
+        table.append([*who, row.status, number(line.mark), most, *times, feedback(row, checks)])
+    return table
+
+
+def feedback(row: Row, checks: list[Check]) -> str:
+    """A graded row in words: points and findings of each TODO, how late, then the instructor's comments."""
+    if row.status != GRADED:
+        return ""
+    parts = []
+    for check in checks:
+        keys = [found.partition(":")[2] for found in row.findings if found.partition(":")[0] == check.todo]
+        said = f"{check.todo}: {number(row.scores.get(check.todo)) or '-'} of {number(check.points)}"
+        parts.append(said + (f" ({', '.join(keys)})" if keys else ""))
+    late = [f"Handed in {duration(timedelta(seconds=row.seconds_late))} late."] if row.seconds_late else []
+    return " ".join([f"{'; '.join(parts)}.", *late, *(" ".join(comment.split()) for comment in row.comments)])
+
+
+def called(line: Line) -> str:
+    """What to call the person of a line: the id in this course, else a name or any id."""
+    return line.person.student or line.person.name or next(iter(line.person.ids.values()), "?")
+
+
+def listed(what: str, people: list[str]) -> list[str]:
+    """One line that names people, or none if there are none."""
+    return [f"{what}: {', '.join(map(printable, people))}"] if people else []
+
+
+def shared_ids(lines: list[Line]) -> list[str]:
+    """One line per id that two people have: an import would give one of them the other's mark."""
+    seen: dict[tuple[str, str], str] = {}
+    found = []
+    for line in lines:
+        for heading in (*MOODLE, *CANVAS):
+            if text := line.person.ids.get(heading):
+                other = seen.setdefault((heading, text), called(line))
+                if other != called(line):
+                    found.append(
+                        f"{heading} {printable(text)} is that of both {printable(other)} and {printable(called(line))}"
+                    )
+    return found

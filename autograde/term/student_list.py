@@ -1,0 +1,97 @@
+"""Who is who in the university's system: students' ids there, from the gradebook or from a list.
+
+The list is a CSV file. Moodle's export of grades, Canvas's export of its gradebook, and what `nbgrader db student
+import` reads (`id`, `first_name`, `last_name`, `email`, `lms_user_id`) are all understood.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nbgrader.api import Student
+
+from autograde.classroom.nbgrader_course import StepFailed, printable
+
+EMAIL, NUMBER, USERNAME = "Email address", "ID number", "Username"  # Moodle's headings
+CANVAS_ID, SIS_USER, SIS_LOGIN = "ID", "SIS User ID", "SIS Login ID"  # Canvas's
+SECTION = "Section"
+HEADINGS = {
+    **{name: name for name in (EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN, SECTION)},
+    **{"email": EMAIL, "lms_user_id": NUMBER, "first_name": "First name", "last_name": "Last name"},
+    **{"First name": "First name", "Last name": "Last name", "Student": "Student", "id": "id"},
+}
+POINTS_POSSIBLE = "Points Possible"  # begins the second line of Canvas's export, which is nobody
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student in the university's system. student: the id in this course; None if it is not known.
+
+    ids: by heading.
+    """
+
+    student: str | None
+    first: str = ""
+    last: str = ""
+    ids: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As Canvas sorts people: last name, comma, first name."""
+        return self.ids.get("Student") or ", ".join(filter(None, (self.last, self.first)))
+
+
+def from_gradebook(student: Student) -> Person:
+    """The person that a student's record in the gradebook describes. An LMS id of digits is Canvas's own."""
+    number = (student.lms_user_id or "").strip()
+    kind = CANVAS_ID if number.isdecimal() else SIS_USER
+    ids = {EMAIL: (student.email or "").strip(), NUMBER: number, kind: number}
+    return Person(student.id, student.first_name or "", student.last_name or "", {k: v for k, v in ids.items() if v})
+
+
+def from_list(path: Path, known: list[Person]) -> list[Person]:
+    """The people on a list, in its order. Raises StepFailed if it cannot be read, or names somebody twice.
+
+    known: the gradebook's. A line is a student's if its `id`, SIS Login ID or Username is the student's id in this
+    course, or else if it has the e-mail address that the gradebook has.
+    """
+    by_id = {person.student: person for person in known}
+    by_email = {person.ids[EMAIL].casefold(): person for person in known if EMAIL in person.ids}
+    people: list[Person] = []
+    for line in read_lines(path):
+        if not any(line.values()) or (POINTS_POSSIBLE in line.get("Student", "") and not line.get(CANVAS_ID)):
+            continue
+        own = next((line[key] for key in ("id", SIS_LOGIN, USERNAME) if line.get(key) in by_id), None)
+        nobody = Person(None, line.pop("id", ""))
+        found = by_id.get(own) or by_email.get(line.get(EMAIL, "").casefold()) or nobody
+        if number := line.get(NUMBER):
+            line.setdefault(CANVAS_ID if number.isdecimal() else SIS_USER, number)
+        first, last = line.pop("First name", "") or found.first, line.pop("Last name", "") or found.last
+        people.append(Person(found.student, first, last, found.ids | {key: text for key, text in line.items() if text}))
+    counts = Counter(person.student for person in people if person.student)
+    if twice := sorted(student for student, count in counts.items() if count > 1):
+        raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
+    return people
+
+
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file, by the headings that are known here. Raises StepFailed."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StepFailed(f"{path} is not read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)
+    try:
+        lines = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error as error:
+        raise StepFailed(f"{path} is no CSV file: {error}") from error
+    headings = [heading for heading in (lines[0] if lines else {}) if heading]
+    known = {heading: HEADINGS[heading.strip()] for heading in headings if heading.strip() in HEADINGS}
+    if not {*known.values()} & {"id", EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN}:
+        raise StepFailed(f"{path} has no column of ids; name one in its first line, such as id, email or {SIS_LOGIN}")
+    return [{known[key]: (line[key] or "").strip() for key in known} for line in lines]

@@ -1,0 +1,142 @@
+"""`lockstep grades`: what Moodle and Canvas import, with any names, and without a formula in it."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from classroom import Classroom
+from filled_gradebook import NAMES, comment, deadline, filled, hand_in
+from small_course import LAB
+
+from autograde.classroom.csv_file import defused
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class in which Noor has handed in nothing, and Thora was late."""
+    room = filled(tmp_path_factory.mktemp("marks") / "course")
+    deadline(room, "2026-01-03 12:00:00")
+    for student in ("ada", "li", "o'neil", "=1+1"):
+        hand_in(room, student, 2, 3)
+    hand_in(room, "thora", 1.5, 3, "2026-01-04 13:00:00")
+    comment(room, "thora", "Well\ndone.")
+    return room
+
+
+def written(room: Classroom, system: str, *options: str | Path) -> tuple[list[list[str]], list[str]]:
+    """What `lockstep grades` wrote, and what it said before the file's name."""
+    result = room.lockstep("grades", LAB, "--format", system, *map(str, options))
+    assert result.exit_code == 0, result.output
+    *said, path = result.output.splitlines()
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file)), said
+
+
+def test_moodle_gets_one_column_of_ids_the_mark_and_the_feedback(room):
+    (heading, *rows), said = written(room, "moodle")
+    assert heading == ["First name", "Last name", "Email address", LAB, f"{LAB} (Feedback)", "Days late"]
+    by_id = {row[2]: row for row in rows}
+    assert by_id["0@example.org"] == ["Ada", "Lovelace", "0@example.org", "5", "double: 2 of 2; total: 3 of 3.", "0"]
+    late = "double: 1.5 of 2; total: 3 of 3. Handed in 1 d 1 h late. Well done."
+    assert by_id["4@example.org"] == ["Þóra", "Ægisdóttir", "4@example.org", "4.5", late, "2"]
+    assert by_id["3@example.org"] == ["نور", "العلي", "3@example.org", "", "", "0"]
+    assert said == ["handed in nothing, mark left empty: noor"]
+
+
+def test_canvas_gets_its_own_columns_and_no_other_which_would_become_an_assignment(room):
+    (heading, possible, *rows), _ = written(room, "canvas")
+    assert heading == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", LAB]
+    assert possible == ["Points Possible", "", "", "", "", "5"]
+    assert ["Lovelace, Ada", "100", "", "", "", "5"] in rows and ["李, 雷", "101", "", "", "", "5"] in rows
+    assert ["العلي, نور", "103", "", "", "", ""] in rows
+
+
+def test_no_name_is_a_formula_and_no_number_is_made_text(room):
+    for system in ("moodle", "canvas", "csv"):
+        rows, _ = written(room, system)
+        assert not [cell for row in rows for cell in row if cell[:1] in {"=", "+", "-", "@"}]
+        assert sum("1+1" in cell or "calc" in cell for row in rows for cell in row) >= 1
+    assert [defused(text) for text in ("=1", " =1", "＝1", "\t=1", "-2.5", "+47123", "a=b", "")] == [
+        "'=1", "' =1", "'＝1", "'\t=1", "-2.5", "+47123", "a=b", "",
+    ]  # fmt: skip
+
+
+def test_the_full_table_has_every_student_with_status_lateness_and_deadline(room):
+    (heading, *rows), _ = written(room, "csv")
+    table = {row[1]: dict(zip(heading, row, strict=True)) for row in rows}
+    assert {student.lstrip("'") for student in table} == {*NAMES}
+    assert table["thora"] | {"comment": ""} == {
+        "lab": LAB, "student": "thora", "first name": "Þóra", "last name": "Ægisdóttir",
+        "Email address": "4@example.org", "ID number": "104", "ID": "104", "status": "graded", "points": "4.5",
+        "max": "5", "days late": "2", "deadline UTC": "2026-01-03 12:00:00", "comment": "",
+    }  # fmt: skip
+    assert (table["noor"]["points"], table["noor"]["status"]) == ("", "no submission")
+
+
+def test_who_handed_in_nothing_gets_0_only_when_asked_and_only_after_the_deadline(room):
+    (_, *rows), said = written(room, "moodle", "--zero")
+    assert [row[3] for row in rows if row[2] == "3@example.org"] == ["0"]
+    assert said == ["handed in nothing, 0 points: noor"]
+    deadline(room, "2999-01-01 00:00:00")
+    try:
+        assert written(room, "moodle", "--zero")[1] == ["handed in nothing, mark left empty: noor"]
+    finally:
+        deadline(room, "2026-01-03 12:00:00")
+
+
+def test_canvas_own_export_says_who_is_who_and_both_kinds_of_missing_people_are_named(room, tmp_path):
+    listed = tmp_path / "canvas.csv"
+    listed.write_text(
+        "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Essay (77)\n"
+        "    Points Possible,,,,,10\n"
+        '"Lovelace, Ada",9001,s1,ada,Mon,8\n'
+        '"العلي, نور",9002,s2,noor,Mon,\n'
+        '"Who, Dr",9003,s3,who,Tue,\n',
+        encoding="utf-8",
+    )
+    (_, _, *rows), said = written(room, "canvas", "--students", listed)
+    assert rows == [
+        ["Lovelace, Ada", "9001", "s1", "ada", "Mon", "5"],
+        ["العلي, نور", "9002", "s2", "noor", "Mon", ""],
+        ["Who, Dr", "9003", "s3", "who", "Tue", ""],
+    ]
+    assert said == [
+        f"not on the list {listed}, so not in the file: =1+1, li, o'neil, thora",
+        "handed in nothing, mark left empty: noor, Who, Dr",
+    ]
+
+
+def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_moodle_needs(room, tmp_path):
+    listed = tmp_path / "class.csv"
+    listed.write_text("id;email\nada;ada@uni.example\nnew;\n")
+    (_, *rows), said = written(room, "moodle", "--students", listed)
+    assert [row[2:4] for row in rows] == [["ada@uni.example", "5"]]
+    assert said[1].startswith(
+        "without an id, so not in the file (Moodle knows people by one column, here Email address"
+    )
+    assert said[1].endswith(": new")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("name,age\nada,36\n", "has no column of ids"),
+        ("id,email\nada,a@b\nada,c@d\n", "more than one line for ada"),
+        (b"\xff\xfe", "it is not UTF-8"),
+        (None, "No such file"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_one_clear_line(room, tmp_path, text, why):
+    listed = tmp_path / "list.csv"
+    if text is not None:
+        listed.write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = room.lockstep("grades", LAB, "--students", str(listed))
+    assert result.exit_code == 1 and why in result.output and result.output.count("\n") == 1
+
+
+def test_two_people_with_one_id_are_named(room, tmp_path):
+    listed = tmp_path / "list.csv"
+    listed.write_text("id,email\nada,x@uni.example\nli,x@uni.example\n")
+    assert "Email address x@uni.example is that of both ada and li" in written(room, "moodle", "--students", listed)[1]
