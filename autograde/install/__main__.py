@@ -29,8 +29,10 @@ print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
 """
 
 # By purpose: the purposes that are then ready too, and the extras of pyproject.toml that it needs.
-INCLUDED = {"lab": {"lab"}, "hub": {"lab", "hub"}, "test": {"lab", "hub", "test"}}
-EXTRAS = {"lab": [], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "test"]}
+# `server`: a single-user server of somebody else's JupyterHub.
+INCLUDED = {"lab": {"lab"}, "server": {"lab", "server"}, "hub": {"lab", "server", "hub"}}
+INCLUDED["test"] = {*INCLUDED["hub"], "test"}
+EXTRAS = {"lab": [], "server": ["hub"], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "test"]}
 
 
 def set_up(kit: Kit, purpose: str) -> None:
