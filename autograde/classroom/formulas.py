@@ -25,7 +25,7 @@ HEAD = f'''<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 
 
 def without_mathjax(head: str) -> str:
-    """The head of a page with formulas in MathML, which loads nothing from other hosts: browsers then see to that."""
+    """The head of a page with formulas in MathML, which loads nothing from other hosts: browsers see to that."""
     return MATHJAX.sub(HEAD, head)
 
 

@@ -91,7 +91,8 @@ def by_theme(light: str, dark: str) -> str:
 class Picture(Figure):
     """A figure that a notebook shows as a sharp image. alt: what it shows, for those who cannot see it.
 
-    Its HTML carries the description, which JupyterLab drops from a PNG; its PNG is for places that take no HTML.
+    A notebook stores it once for each ground, as HTML, which carries the description that JupyterLab drops from a PNG.
+    Places that take no HTML show the description alone.
     ground: what it is drawn on. dark: the same figure for a dark ground, if there is one.
     """
 
@@ -108,14 +109,15 @@ class Picture(Figure):
             self.savefig(stream, format="png", dpi=DOTS_PER_INCH * sharpness)
         return stream.getvalue()
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
-        width, height = (round(inches * DOTS_PER_INCH) for inches in self.get_size_inches())
-        data = base64.b64encode(self.png(SHARPNESS)).decode()
-        shown = {"text/html": image_html("png", data, width, self.alt), "image/png": data}
-        if self.dark is not None:
-            on_dark = base64.b64encode(self.dark.png(SHARPNESS)).decode()
-            shown["text/html"] = by_theme(shown["text/html"], image_html("png", on_dark, width, self.alt))
-        return shown, {"image/png": {"width": width, "height": height, "alt": self.alt}}
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = self.html if self.dark is None else by_theme(self.html, self.dark.html)
+        return {"text/html": shown, "text/plain": f"<{type(self).__name__}: {self.alt}>"}
+
+    @property
+    def html(self) -> str:
+        """The figure on its own ground alone."""
+        width = round(self.get_size_inches()[0] * DOTS_PER_INCH)
+        return image_html("png", base64.b64encode(self.png(SHARPNESS)).decode(), width, self.alt)
 
 
 def image_html(kind: str, data: str, width: int, alt: str) -> str:

@@ -23,6 +23,7 @@ from hub_pages import (
     write,
 )
 from playwright.sync_api import Browser, expect
+from refused_hosts import refuse_other_hosts
 from running_hub import Hub
 from unix_accounts import with_accounts
 
@@ -48,9 +49,12 @@ COMMENT = "Who is missing in this call? Count the ranks that come."
 
 def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, screenshot):
     course = hub.name("hpc")
+    asked = []
 
     def page_of(person: str):
-        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+        context = browser.new_context(viewport={"width": 1400, "height": 900})
+        asked.append(refuse_other_hosts(context))
+        page = context.new_page()
         log_in(page, hub.url, hub.name(person), hub.password(person))
         return page
 
@@ -133,3 +137,6 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     noor.goto(f"{hub.url}/services/{course}/formgrader")
     expect(noor.get_by_text("403")).to_be_visible()
     screenshot(noor, "10-refused")
+
+    # All this takes no network.
+    assert asked == [[]] * 4

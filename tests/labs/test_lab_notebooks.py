@@ -16,6 +16,7 @@ from nbclient import NotebookClient
 from autograde.build import File, build
 from autograde.contract.labs import Lab, load_checks
 
+IMAGE = re.compile(r"data:image/\w+;base64,([^\"]+)")
 LIMIT = 60  # seconds that a lab may take on 2 cores; a test on a busy machine gets three times that
 
 
@@ -34,14 +35,13 @@ def executed(lab: Lab, files: dict[str, File], folder: Path) -> nbformat.Noteboo
     return notebook
 
 
-def figures(notebook: nbformat.NotebookNode) -> list[bytes]:
-    """All pictures that the notebook shows."""
-    return [
-        base64.b64decode(output.data["image/png"])
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        if "image/png" in output.get("data", {})
-    ]
+def images(notebook: nbformat.NotebookNode) -> list[str]:
+    """All images that the notebook stores, in base64: each picture for a light and for a dark ground."""
+    stored = []
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        for kind, data in output.get("data", {}).items():
+            stored += [data] if kind.startswith("image/") else IMAGE.findall(data)
+    return stored
 
 
 def shown(notebook: nbformat.NotebookNode, todo: str) -> str:
@@ -55,9 +55,10 @@ def test_with_its_solution_a_lab_runs_top_to_bottom_and_all_checks_pass(lab, tmp
     notebook = executed(lab, build(lab).instructor, tmp_path)
     for check in load_checks(lab.checks):
         assert f"{check.todo}: passed, {check.points:g} of {check.points:g} points" in shown(notebook, check.todo)
-    pictures = figures(notebook)
-    assert len(pictures) >= 3
-    assert all(len(picture) > 5_000 for picture in pictures), "no picture is empty"
+    stored = images(notebook)
+    assert len(stored) >= 6
+    assert all(len(base64.b64decode(image)) > 5_000 for image in stored), "no picture is empty"
+    assert len({*stored}) == len(stored), "no picture is stored twice"
     errors = [o.text for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stderr"]
     assert errors == [], "nothing is written to stderr"
 

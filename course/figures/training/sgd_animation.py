@@ -30,9 +30,9 @@ from course.figures.training.loss_surface import RUN_COLOURS, Run, draw_surface,
 class Movie:
     """An animated GIF in a notebook, which needs no network, JavaScript or ffmpeg.
 
-    images: its frames; the last one is shown by itself, as a PNG, to those who asked their system for less motion, and
-    where a notebook is read without HTML. milliseconds: how long each is shown. alt: what it shows. caption: a text
-    below it. dark: the same for a dark ground, if there is one.
+    images: its frames; the last one is shown by itself, as a PNG, to those who asked their system for less motion.
+    milliseconds: how long each is shown. alt: what it shows. caption: a text below it. dark: the same for a dark
+    ground, if there is one.
     """
 
     def __init__(self, images: Sequence[Image.Image], milliseconds: Sequence[int], alt: str, caption: str = "") -> None:
@@ -56,9 +56,6 @@ class Movie:
         still = f"data:image/png;base64,{base64.b64encode(self.still).decode()}"
         moving = image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
         return f'<picture><source media="(prefers-reduced-motion: reduce)" srcset="{still}">{moving}</picture>'
-
-    def _repr_png_(self) -> tuple[bytes, dict]:
-        return self.still, {"width": self.width, "alt": self.alt}
 
 
 @on_both_grounds
