@@ -1,7 +1,6 @@
 """nbgrader on this course. It is read where `nbgrader` and JupyterLab are started; `lockstep grade` reads it always.
 
-LOCKSTEP_COURSE names another folder with a `solutions/` or a `course.toml` of its own, if the course is not this
-repository.
+LOCKSTEP_COURSE names another folder, with its own `solutions/` or `course.toml`, if the course is not this repository.
 """
 
 import os
