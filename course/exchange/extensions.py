@@ -34,15 +34,15 @@ def write_extension(path: Path, student: str, until: datetime | None) -> bool:
 
     Raises OSError.
     """
+    try:
+        user = pwd.getpwnam(student).pw_uid
+    except KeyError:
+        return until is None
     path.unlink(missing_ok=True)
     if until is None:
         return True
     path.parent.mkdir(exist_ok=True)
     path.parent.chmod(0o711)  # nobody lists who has one
-    try:
-        user = pwd.getpwnam(student).pw_uid
-    except KeyError:
-        return False
     write_whole(path, b"")
     path.chmod(0o600)
     try:

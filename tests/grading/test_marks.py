@@ -11,6 +11,7 @@ from filled_gradebook import NAMES, comment, deadline, filled, hand_in
 from nbgrader.apps.api import NbGraderAPI
 from small_course import LAB
 
+from autograde.classroom import grades
 from autograde.classroom.csv_file import defused
 from autograde.classroom.nbgrader_course import Course
 
@@ -151,3 +152,9 @@ def test_the_formgrader_has_the_same_names_and_finds_each_student(room):
     for student in NAMES:
         assert api.get_student(student)["last_name"] == NAMES[student][1]
         assert [one["student"] for one in api.get_student_submissions(student)] == [student]
+
+
+def test_the_table_of_a_grading_is_aligned_whatever_the_letters():
+    names = ["李雷", "Þo\u0301ra", "ada", "نور"]
+    lines = grades.table([grades.Row(name, "graded", 5, 5, {"double": 2}) for name in names], ["double"]).splitlines()
+    assert [grades.cells(line.partition("2")[0]) for line in lines[1:]] == [len("student") + 2] * 4
