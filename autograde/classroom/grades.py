@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -155,8 +156,17 @@ def table(rows: list[Row], todos: list[str]) -> str:
         scores = [number(row.scores.get(todo)) or "-" for todo in todos]
         of = f"{number(row.score)}/{number(row.points)}" if row.score is not None else "-"
         lines.append([row.student[:32], *scores, of, row.status])
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return "\n".join("  ".join(f"{text:<{width}}" for text, width in zip(line, widths, strict=True)) for line in lines)
+    widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True))
+        for line in lines
+    )
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes: two for each Chinese character, none for an accent of its own."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.category(letter) in ("Mn", "Me") for letter in text)
 
 
 def number(value: float | None) -> str:

@@ -107,7 +107,7 @@ def set_extension(gradebook: Gradebook, lab: str, student: str, span: timedelta)
         for notebook in submission.notebooks:
             for grade in notebook.grades:
                 grade.needs_manual_grade = False  # there is nothing to look at yet
-    gradebook.grant_extension(lab, student, hours=span / timedelta(hours=1))
+    gradebook.grant_extension(lab, student, days=span.days, minutes=span.seconds / 60)  # hours would lose seconds
 
 
 def shown(course: Course, lab: str, student: str, own: datetime | None) -> list[str]:

@@ -74,6 +74,7 @@ class StudentOfTerm:
     """A student over all labs. missing: names of labs. late: how late, extended: until when, by lab. score: points."""
 
     student: str
+    name: str
     missing: list[str] = field(default_factory=list)
     late: dict[str, str] = field(default_factory=dict)
     extended: dict[str, datetime] = field(default_factory=dict)
@@ -90,8 +91,10 @@ def write_term_report(root: Path) -> Path:
     if not labs:
         raise StepFailed("no lab was graded in this class; run `lockstep grade LAB` first")
     begun = [lab for lab in labs if lab.begun(now)]
-    names = sorted({student for lab in labs for student in lab.students})
-    students = [student_of_term(name, begun, now) for name in names]
+    ids = sorted({student for lab in labs for student in lab.students})
+    with course.gradebook() as gradebook:
+        known = {one.id: f"{one.first_name or ''} {one.last_name or ''}".strip() for one in gradebook.students}
+    students = [student_of_term(one, known.get(one, ""), begun, now) for one in ids]
     page = (
         templates()
         .get_template("term_report.html")
@@ -135,11 +138,11 @@ def lab_of_term(course: Course, lab: Lab) -> LabOfTerm:
     )
 
 
-def student_of_term(name: str, labs: list[LabOfTerm], now: datetime) -> StudentOfTerm:
-    """A student over all labs."""
-    found = StudentOfTerm(name, [lab.name for lab in labs if lab.missing(name, now)])
+def student_of_term(one: str, name: str, labs: list[LabOfTerm], now: datetime) -> StudentOfTerm:
+    """The student with the id `one` over all labs."""
+    found = StudentOfTerm(one, name if name != one else "", [lab.name for lab in labs if lab.missing(one, now)])
     for lab in labs:
-        if student := lab.students.get(name):
+        if student := lab.students.get(one):
             if student.late:
                 found.late[lab.name] = student.late
             if student.row.extended:

@@ -16,8 +16,6 @@ from urllib.parse import quote
 
 from nbgrader.utils import parse_utc
 
-from course.files import write_whole
-
 LIST = "system.posix_acl_access"
 VERSION, ANY = 2, 0xFFFFFFFF
 OWNER, USER, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x10, 0x20  # kinds of entries
@@ -34,17 +32,16 @@ def write_extension(path: Path, student: str, until: datetime | None) -> bool:
 
     Raises OSError.
     """
+    try:
+        user = pwd.getpwnam(student).pw_uid
+    except KeyError:
+        return until is None
     path.unlink(missing_ok=True)
     if until is None:
         return True
     path.parent.mkdir(exist_ok=True)
     path.parent.chmod(0o711)  # nobody lists who has one
-    try:
-        user = pwd.getpwnam(student).pw_uid
-    except KeyError:
-        return False
-    write_whole(path, b"")
-    path.chmod(0o600)
+    path.touch(0o600)
     try:
         if user != os.getuid():
             os.setxattr(path, LIST, access(user))

@@ -61,9 +61,9 @@ def test_who_has_not_handed_in_yet_is_not_behind_until_the_extension_ends(room):
     assert extend(room, LAB, "noor", "2999-12-31")[0] == 0
     row = table(room)["noor"]
     assert (row["status"], row["points"]) == ("no submission", "")
-    assert row["deadline UTC"].startswith("2999-12-31") or row["deadline UTC"].startswith("3000-01-01")
+    assert row["deadline UTC"][:10] in ("2999-12-31", "3000-01-01") and row["deadline UTC"].endswith("59:59")
     page = Page(Path(room.lockstep("report").output.strip()).read_text())
-    behind = {row[0] for row in page.tables["behind"][1:]}
+    behind = {row[0].split()[0] for row in page.tables["behind"][1:]}
     assert "noor" not in behind and {"ada", "thora"} <= behind
     with room.gradebook() as gradebook:
         assert not gradebook.find_submission(LAB, "noor").needs_manual_grade

@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from classroom import Classroom
 from filled_gradebook import NAMES, comment, deadline, filled, hand_in
+from nbgrader.apps.api import NbGraderAPI
 from small_course import LAB
 
+from autograde.classroom import grades
 from autograde.classroom.csv_file import defused
+from autograde.classroom.nbgrader_course import Course
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +143,18 @@ def test_two_people_with_one_id_are_named(room, tmp_path):
     listed = tmp_path / "list.csv"
     listed.write_text("id,email\nada,x@uni.example\nli,x@uni.example\n")
     assert "Email address x@uni.example is that of both ada and li" in written(room, "moodle", "--students", listed)[1]
+
+
+def test_the_formgrader_has_the_same_names_and_finds_each_student(room):
+    course = Course(room.root)
+    api = NbGraderAPI(coursedir=course.directory, config=course.config)
+    assert {one["id"]: (one["first_name"], one["last_name"]) for one in api.get_students()} == NAMES
+    for student in NAMES:
+        assert api.get_student(student)["last_name"] == NAMES[student][1]
+        assert [one["student"] for one in api.get_student_submissions(student)] == [student]
+
+
+def test_the_table_of_a_grading_is_aligned_whatever_the_letters():
+    names = ["李雷", "Þo\u0301ra", "ada", "نور"]
+    lines = grades.table([grades.Row(name, "graded", 5, 5, {"double": 2}) for name in names], ["double"]).splitlines()
+    assert [grades.cells(line.partition("2")[0]) for line in lines[1:]] == [len("student") + 2] * 4
