@@ -65,8 +65,20 @@ def test_hub_has_its_proxy_and_passes_its_arguments(clone):
     assert status == 0, output
     assert "installing configurable-http-proxy 5.3.0" in output
     assert "ran --port 9000\n" in output
-    assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.hub"}
+    assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.server", "lockstep.hub"}
     assert "installing" not in clone.run("hub")[1]
+
+
+def test_a_server_of_another_hub_needs_no_proxy(clone):
+    status, output = clone.run("setup", "server")
+    assert status == 0, output
+    assert "configurable-http-proxy" not in output
+    assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.server"}
+
+
+def test_nothing_is_set_up_for_a_purpose_that_is_none(clone):
+    status, output = clone.run("setup", "everything")
+    assert status and "invalid choice: 'everything' (choose from" in output
 
 
 @pytest.fixture
