@@ -180,9 +180,9 @@ def shared_files(lab: Lab) -> dict[str, File]:
     return {GLOSSARY: File(glossary.read_bytes())} if glossary.is_file() else {}
 
 
-def beside_labs(lab: Lab, root: Path) -> dict[str, File]:
+def beside_labs(lab: Lab) -> dict[str, File]:
     """Files for `labs/` itself. Those of an instructor's own folder are in its labs' folders only."""
-    return shared_files(lab) if lab.folder.parent == root / "solutions" else {}
+    return shared_files(lab) if lab.folder.parent.name == "solutions" else {}
 
 
 def extra_files(lab: Lab) -> dict[str, File]:
@@ -231,7 +231,7 @@ def write(built: Built, root: Path, force: bool = False) -> None:
         )
     for name, file in built.student.items():
         write_file(folder / name, file)
-    for name, file in beside_labs(built.lab, root).items():
+    for name, file in beside_labs(built.lab).items():
         write_file(root / "labs" / name, file)
 
 
@@ -281,7 +281,7 @@ def same(path: Path, file: File) -> bool:
 def differences(builts: list[Built], root: Path) -> list[str]:
     """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
-    files += {f"labs/{name}": file for built in builts for name, file in beside_labs(built.lab, root).items()}.items()
+    files += {f"labs/{name}": file for built in builts for name, file in beside_labs(built.lab).items()}.items()
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"
         for name, file in files
@@ -292,7 +292,7 @@ def differences(builts: list[Built], root: Path) -> list[str]:
 def foreign(builts: list[Built], root: Path) -> list[str]:
     """One line for each folder or file in `labs/` that belongs to no lab of `builts`. Deletes nothing."""
     folders = {built.lab.name: built.student for built in builts}
-    shared = {name for built in builts for name in beside_labs(built.lab, root)}
+    shared = {name for built in builts for name in beside_labs(built.lab)}
     lines = []
     for path in sorted((root / "labs").glob("*")):
         if ignored(Path(path.name)) or path.name in shared:
