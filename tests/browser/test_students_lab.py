@@ -46,6 +46,6 @@ def test_a_lab_finds_the_kit_and_its_data(page):
     for name in ("06_distributed_sampler", "06_distributed_sampler.ipynb"):
         page.locator(".jp-DirListing-itemText", has_text=re.compile(f"^{re.escape(name)}$")).dblclick()
     expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START)
-    page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+    page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").first.click()  # the cell is folded
     page.keyboard.press("Control+Enter")
     expect(page.locator(".jp-Notebook .jp-OutputArea-output img").first).to_be_visible(timeout=START)
