@@ -24,15 +24,6 @@ TODOS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def worlds() -> Iterator[dict[int, World]]:
-    """Worlds by number of ranks, started when first asked for."""
-    started: dict[int, World] = {}
-    yield started
-    for world in started.values():
-        world.stop()
-
-
 def skeleton(lab: Lab, check: Check) -> str:
     """The third hint of a TODO."""
     return load_hints(lab.folder, list(solution_cells(lab.source)))[check.todo].skeleton
@@ -66,10 +57,7 @@ def test_a_skeleton_leaves_a_third_of_the_solution_to_write(lab, check):
 
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_a_skeleton_does_not_pass(worlds, lab, check):
-    ranks = load_ranks(lab.checks)
-    if ranks not in worlds:
-        worlds[ranks] = World(ranks, progress=False)
-    world = worlds[ranks]
+    world = worlds.of(lab)
     cases, seen = contract.draw_cases(check, SEED), []
     for number, case in enumerate(cases, 1):
         seen += contract.gather(check, world, Subject(check.todo, skeleton(lab, check)), [case])

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from labs_under_test import LABS
+from labs_under_test import LABS, Worlds
 
 from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
@@ -55,27 +55,10 @@ def variants(kind: int) -> list:
 
 
 @pytest.fixture(scope="module")
-def worlds() -> Iterator[dict[int, World]]:
-    """Worlds by number of ranks, started when first asked for."""
-    started: dict[int, World] = {}
-    yield started
-    for world in started.values():
-        world.stop()
-
-
-@pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Sandboxes]]:
     """Sandboxes by the lab's name."""
     with ExitStack() as stack:
         yield {lab.name: stack.enter_context(Sandboxes(lab, Limits(), expected=0)) for lab in LABS}
-
-
-def world_of(worlds: dict[int, World], lab: Lab) -> World:
-    """A world of as many ranks as the lab asks for."""
-    ranks = load_ranks(lab.checks)
-    if ranks not in worlds:
-        worlds[ranks] = World(ranks, progress=False)
-    return worlds[ranks]
 
 
 def gathered(world: World, check: Check, source: str, cases: list[dict]) -> list:
@@ -91,18 +74,18 @@ def checked(world: World, check: Check, source: str, cases: list[dict]) -> Resul
     return contract.judge(check, cases, gathered(world, check, source, cases), SEED)
 
 
-def result_of(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Result:
+def result_of(worlds: Worlds, lab: Lab, todo: str, source: str) -> Result:
     """Check one cell."""
     check = checks_of(lab)[todo]
-    return checked(world_of(worlds, lab), check, source, contract.draw_cases(check, SEED))
+    return checked(worlds.of(lab), check, source, contract.draw_cases(check, SEED))
 
 
-def results_by_case(worlds: dict[int, World], lab: Lab, todo: str, source: str) -> Iterator[Result]:
+def results_by_case(worlds: Worlds, lab: Lab, todo: str, source: str) -> Iterator[Result]:
     """Check one cell by its first case, then by its first two, and so on."""
     check, seen = checks_of(lab)[todo], []
     cases = contract.draw_cases(check, SEED)
     for number, case in enumerate(cases, 1):
-        seen += gathered(world_of(worlds, lab), check, source, [case])
+        seen += gathered(worlds.of(lab), check, source, [case])
         yield contract.judge(check, cases[:number], seen, SEED)
 
 
@@ -129,7 +112,7 @@ def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
     check = checks_of(lab)[todo]
     cases = contract.draw_cases(check, SEED)
     some = random.Random(f"{SEED} {source}").sample(cases, min(3, len(cases)))
-    result = checked(world_of(worlds, lab), check, source, some)
+    result = checked(worlds.of(lab), check, source, some)
     assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
 
 

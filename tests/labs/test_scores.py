@@ -21,16 +21,6 @@ SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many
 MANY = 20
 
 
-@pytest.fixture(scope="module")
-def worlds() -> Iterator[dict[int, World]]:
-    """A world for each number of ranks that labs ask for."""
-    with ExitStack() as stack:
-        yield {
-            ranks: stack.enter_context(World(ranks, progress=False))
-            for ranks in sorted({load_ranks(lab.checks) for lab in LABS})
-        }
-
-
 def mistakes(lab: Lab) -> list[tuple[str, str, Wrong]]:
     """All known mistakes of a lab: TODO, name and source."""
     return [
@@ -57,7 +47,7 @@ def test_a_mistake_costs_the_same_whatever_cases_are_drawn(worlds, lab, pytestco
     differ = []
     for number, (todo, name, wrong) in enumerate(known if every else rng.sample(known, min(SAMPLE, len(known)))):
         seeds = [rng.randrange(2**32) for _ in range(MANY if every else SEEDS)]
-        found = scores(worlds[load_ranks(lab.checks)], checks[todo], wrong.source, seeds)
+        found = scores(worlds.of(lab), checks[todo], wrong.source, seeds)
         if len({*found.values()}) > 1:
             differ.append(f"{todo} {name}: {found}")
         if every:
