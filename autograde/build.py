@@ -4,6 +4,7 @@
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
     solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
+    all labs                 labs/README.md       the map of the course, see course_map.py
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
@@ -31,8 +32,9 @@ from nbgrader.preprocessors import (
 
 from autograde.cell_marks import answer_marks, grading_metadata, marks, untouched
 from autograde.contract import questions
-from autograde.contract.labs import Lab, LabError, load_checks, read_package, without_hidden_cases
+from autograde.contract.labs import Lab, LabError, find_labs, load_checks, read_package, without_hidden_cases
 from autograde.contract.places import LABS, SOURCE
+from autograde.course_map import course_map
 from autograde.hints import load_hints
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
@@ -52,8 +54,9 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
-# README.md is for instructors; checks are copied by themselves, without hidden cases.
-KEPT_BACK = frozenset({"lab.py", "README.md", "variants", "checks"})
+MAP = "README.md"  # of labs/
+# README.md is for instructors, equivalent.toml shows answers; checks are copied by themselves, without hidden cases.
+KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants", "checks"})
 RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -182,7 +185,10 @@ def shared_files(lab: Lab) -> dict[str, File]:
 
 def beside_labs(lab: Lab) -> dict[str, File]:
     """Files for `labs/` itself. Those of an instructor's own folder are in its labs' folders only."""
-    return shared_files(lab) if lab.folder.parent.name == "solutions" else {}
+    folder = lab.folder.parent
+    if folder.name != "solutions":
+        return {}
+    return {**shared_files(lab), MAP: File(course_map(find_labs(folder.parent)).encode())}
 
 
 def extra_files(lab: Lab) -> dict[str, File]:

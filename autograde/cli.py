@@ -9,6 +9,9 @@ from pathlib import Path
 import click
 
 from autograde.contract.places import REPOSITORY
+from autograde.lectures.command import book
+from autograde.mutants.command import mutants
+from autograde.rewritings.command import rewritings
 
 
 def course_root() -> Path:
@@ -17,8 +20,15 @@ def course_root() -> Path:
 
 
 @click.group()
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """A JupyterLab course on distributed deep-learning training: build its labs, grade its classes."""
+    context.obj = course_root()
+
+
+main.add_command(mutants)
+main.add_command(rewritings)
+main.add_command(book)
 
 
 @main.command()
@@ -29,7 +39,7 @@ def main() -> None:
 @click.option("--force", is_flag=True, help="Overwrite notebooks in labs/ that somebody has worked in.")
 @click.option("--missing", is_flag=True, help="Leave alone what was built before.")
 def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> None:
-    """Make labs/ from solutions/: all labs of the course, or the ones named.
+    """Make labs/ from solutions/: all labs of the course and the lectures, or the labs named.
 
     course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
@@ -37,6 +47,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     from autograde import build as builder
     from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
     from autograde.contract.places import SOURCE
+    from autograde.lectures import notebooks
 
     root = course_root()
     failed = False
@@ -64,7 +75,11 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
         except LabError as error:
             failed = True
             click.echo(f"Error: {error}", err=True)
+    for lecture in notebooks.find_lectures(root) if not labs and not check and not missing else []:
+        notebooks.write(lecture)
+        click.echo(f"{lecture.name}: built")
     differing = builder.differences(builts, root) if check else []
+    differing += notebooks.differences(root) if check and not labs else []
     foreign = builder.foreign(builts, root) if not labs and not missing else []
     for line in differing + foreign:
         click.echo(line)

@@ -28,7 +28,7 @@ from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from course.batch.record import FILE
-from course.world import RanksFailed, World
+from course.world import NotEnoughRanks, RanksFailed, World
 
 STUB = "raise NotImplementedError"  # what a TODO's cell holds until it is done
 STOPPED = "This cell stopped in your code. Run it again when the checks above it pass."
@@ -65,13 +65,20 @@ class Checker:
         self.refuse_unknown(todo)
         execution = os.environ.get("NBGRADER_EXECUTION")
         with CellOutput(progress=execution is None) as output:
-            result = self.result(todo, output)
+            try:
+                result = self.result(todo, output)
+            except NotEnoughRanks as error:
+                if execution is not None:
+                    raise
+                said = f"{todo}: not checked. {error}"
+                output.show(said, show.remark(said)["text/html"])
+                return None
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
             hint = self.where_hints_are(result) if execution is None else ""
             output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
-            print(message)
+            show_markdown(f"**Batch run.** {message}")
         return result.score if execution == "autograde" else None
 
     def answer(self, name: str, number: float | None) -> None:
@@ -146,8 +153,8 @@ class Checker:
         account = pwd.getpwuid(os.getuid()).pw_name
         judged = judge_record(check, None, read_record(self.folder), sources, account, required=there_is_slurm())
         if judged.finding:
-            return f"The record: {judged.finding.message} [{judged.finding.key}]"
-        return "\n".join(
+            return judged.finding.message
+        return " ".join(
             [f"The record in {FILE} is in order, as far as can be told here.", *judged.remarks] if judged.job else []
         )
 

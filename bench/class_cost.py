@@ -2,7 +2,8 @@
 
     python bench/class_cost.py 03_pi_allreduce --students 4
 
-Memory and CPU time are measured as cost.py says, for all of them together, and divided by their number.
+Memory and CPU time of the notebooks' own processes are measured as cost.py says, for all of them together, and divided
+by their number.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from autograde.contract.places import REPOSITORY
 
 EXECUTE = f"""
 for folder in */; do
-    (cd "$folder" && exec "{sys.executable}" -m jupyter nbconvert --to notebook --execute --inplace *.ipynb) &
+    (cd "$folder" && exec "{sys.executable}" -m jupyter nbconvert --to notebook --execute --inplace \
+        --ExecutePreprocessor.startup_timeout=300 *.ipynb) &
     waits="$waits $!"
 done
 for each in $waits; do wait "$each" || status=1; done
@@ -49,7 +51,7 @@ def main() -> None:
     each = arguments.students
     print(
         f"{arguments.lab}, {each} at once: {usage.wall:.0f} s; of each {usage.peak / each / 2**30:.2f} GiB at most and "
-        f"{usage.cpu / each:.0f} s of processors (others had {usage.busy:.1f} processors before)"
+        f"{usage.own / each:.0f} s of processors (others had {usage.busy:.1f} processors before)"
     )
 
 

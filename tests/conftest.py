@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from labs_under_test import COURSE
@@ -18,9 +20,15 @@ from autograde.contract.labs import Lab, LabError, find_lab
 from course.processes.slurm import SHARED
 from course.world import World
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# Chromium neither asks for the network nor for a sandbox, which root does not get.
+CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 # How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
-LONG_FIRST = ("hub", "slurm", "attacks", "tests/grading", "tests/attacks", "tests/world", "tests/install")
-LONG_FIRST += ("tests/hub", "tests/course", "tests/checks", "tests/labs/test_lab_", "tests/")
+LONG_FIRST = ("hub", "slurm", "tests/lectures/test_site", "attacks", "tests/grading", "tests/attacks", "tests/mutants")
+LONG_FIRST += ("tests/world", "tests/install", "tests/hub", "tests/course", "tests/checks")
+LONG_FIRST += ("tests/labs/test_lab_", "tests/")
 
 
 class Together(LoadScopeScheduling):
@@ -129,3 +137,20 @@ def hub() -> Iterator[Hub]:
     """A JupyterHub with two courses, which runs as long as the tests; only root can start it."""
     with running_hub({"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}) as hub:
         yield hub
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a window. Each test makes contexts of its own in it: nothing is shared.
+
+    It ends with the module: Playwright holds an event loop that runs as long as it is there, and a second Playwright,
+    or whatever else wants a loop of its own, fails beside it.
+    """
+    from playwright.sync_api import sync_playwright  # most tests need no browser
+
+    program = shutil.which("chromium")
+    assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
+        yield browser
+        browser.close()

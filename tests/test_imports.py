@@ -21,8 +21,11 @@ CHAINS = {
         "contract sandbox slurm classroom term cli __main__",
         "contract hints build classroom",
         "contract cell_marks build classroom",
+        "contract course_map build",
         "build bundle cli",
+        "contract lectures cli",
         "contract new cli",
+        "sandbox mutants rewritings cli",
         "slurm notebook",
         "hints notebook",
         "sandbox doctor cli",
@@ -36,6 +39,7 @@ CHAINS = {
         "files exchange jupyterhub figures",
         "processes jupyterhub",
         "lab_choice jupyterhub",
+        "lectures",
     ),
 }
 

@@ -22,6 +22,7 @@ LIFECYCLE = {
     "torch.distributed": ("init_process_group", "destroy_process_group"),
     "horovod.torch": ("init", "shutdown"),
 }
+AS = {"mpi4py.MPI": "MPI", "torch.distributed": "dist", "horovod.torch": "hvd"}  # as the labs import them
 
 
 def described(value: Any) -> dict:
@@ -35,6 +36,16 @@ def described(value: Any) -> dict:
         kind = f"{kind} of {value.dtype}"
     finite = number is not None and math.isfinite(number)
     return {"float": isinstance(value, float), "type": kind, "value": number if finite else None}
+
+
+def type_in_words(value: Any) -> str:
+    """The type of a value, as a sentence names it: "None", "a list", "an int"."""
+    return "None" if value is None else with_article(type(value).__name__)
+
+
+def with_article(noun: str) -> str:
+    """The noun after "a" or "an", by its first letter."""
+    return f"{'an' if noun[:1].lower() in set('aeio') else 'a'} {noun}"
 
 
 def calls_apart(events: list[dict]) -> list[list[dict]]:
@@ -69,6 +80,6 @@ def nothing_starts_or_ends(tried: list[str]) -> Iterator[None]:
     with ExitStack() as stack:
         for module, names in LIFECYCLE.items():
             for name in names if module in sys.modules else ():
-                replaced = noting(f"{module.rpartition('.')[2]}.{name}")
+                replaced = noting(f"{AS[module]}.{name}")
                 stack.enter_context(mock.patch.object(sys.modules[module], name, replaced))
         yield

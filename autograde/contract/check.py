@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from autograde.contract.gpu import ON_GPU
 from autograde.contract.trouble import stops
 from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cut, settle
 
@@ -62,6 +63,14 @@ class Check:
     def cases(self, rng: random.Random) -> list[dict]:
         """Inputs for the probe, as plain JSON. Draw from `rng`, so that each grading has its own."""
         raise NotImplementedError
+
+    def gpu_case(self, rng: random.Random) -> dict | None:
+        """One more case, which runs on a GPU, to find tensors that are not moved there; see `autograde.contract.gpu`.
+
+        A small one: a single call of a few samples shows it, on as few ranks as have to communicate. None: there is
+        nothing to move.
+        """
+        return None
 
     def probe(self, world: Any, subject: Any, case: dict) -> Any:
         """Run the student's code on ranks of `world` and return what was seen, as plain JSON."""
@@ -145,7 +154,7 @@ def one_thread() -> Iterator[None]:
     take seconds on a busy machine.
     """
     torch = sys.modules.get("torch")
-    if torch is None:
+    if not hasattr(torch, "set_num_threads"):  # or another thread is just importing it
         yield
         return
     threads = torch.get_num_threads()
@@ -159,7 +168,9 @@ def one_thread() -> Iterator[None]:
 @one_thread()
 def draw_cases(check: Check, seed: int) -> list[dict]:
     """The cases of `check` for `seed`: the same on every machine and day."""
-    return plain(check.cases(random.Random(f"{seed}:{check.todo}")))
+    cases = check.cases(random.Random(f"{seed}:{check.todo}"))
+    on_gpu = check.gpu_case(random.Random(f"{seed}:{check.todo}:{ON_GPU}"))
+    return plain([*cases, *([] if on_gpu is None else [{**on_gpu, ON_GPU: True}])])  # the last: it may end the ranks
 
 
 def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> list[Any]:

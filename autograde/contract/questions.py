@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograde.contract.labs import LabError
+from autograde.contract.parsing import parse
 
 FILE = "questions.toml"  # in the lab's folder
 LONGEST = 500  # characters of a cell that is read as a number
@@ -92,7 +93,7 @@ def number_in(source: str, name: str) -> float:
     if len(source) > LONGEST:
         raise NoNumber(problem)
     try:
-        match ast.parse(source.strip()).body:
+        match parse(source.strip()).body:
             case [ast.Expr(ast.Call(ast.Attribute(attr="answer"), [ast.Constant(value=found), given], []))] if (
                 found == name
             ):

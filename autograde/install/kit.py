@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import os
 import signal
 import subprocess
@@ -36,10 +37,11 @@ class Kit:
 
     mpi: path of the system's mpicxx, or `wheel`.
     lock: an open file descriptor that commands inherit (see `run`).
+    wheels: the only folder that pip takes packages from; None: it takes them from its index.
     """
 
-    def __init__(self, root: Path, mpi: str, lock: int) -> None:
-        self.root, self.mpi, self.lock = root, mpi, lock
+    def __init__(self, root: Path, mpi: str, lock: int, wheels: Path | None = None) -> None:
+        self.root, self.mpi, self.lock, self.wheels = root, mpi, lock, wheels
         self.venv = root / ".venv"
         self.python = self.venv / "bin" / "python"
         self.python_name = "python{}.{}".format(*sys.version_info)
@@ -58,8 +60,16 @@ class Kit:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
             "PIP_USER": "0",
+            **({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)} if wheels else {}),
             "MAKEFLAGS": os.environ.get("MAKEFLAGS", f"-j{len(os.sched_getaffinity(0))}"),
         }
+
+    @property
+    def torch(self) -> Path:
+        """The folder of the package torch: that of `.venv`, or with `wheels` that of the Python that runs this."""
+        if self.wheels and (found := importlib.util.find_spec("torch")) and found.origin:
+            return Path(found.origin).parent
+        return self.packages / "torch"
 
     def run(self, *command: str | Path, cwd: Path | None = None, **environment: str) -> None:
         """Run `command` with its output in the log. If interrupted, end its children too.

@@ -15,6 +15,8 @@ from unittest import mock
 
 import torch
 
+from autograde.contract.calls import type_in_words
+
 
 def as_plain(value: Any) -> Any:
     """A state dict as plain JSON: a tensor is the list of its numbers, a key its text, what JSON has not its type."""
@@ -26,7 +28,12 @@ def as_plain(value: Any) -> Any:
         return [as_plain(entry) for entry in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return f"a {type(value).__name__}"
+    return type_in_words(value)
+
+
+def state_of(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict:
+    """The state dicts that a checkpoint of these holds, as plain JSON. model: not wrapped."""
+    return as_plain({"model": model.state_dict(), "optimizer": optimizer.state_dict()})
 
 
 def read_checkpoint(path: str) -> dict:

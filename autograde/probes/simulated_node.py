@@ -79,8 +79,12 @@ def simulate_gpus(stack: ExitStack, noted: dict, gpus: int) -> None:
 
 
 def index_of(device: Any) -> int | None:
-    """The number in ``1``, ``"cuda:1"`` or ``torch.device("cuda", 1)``."""
-    return device if isinstance(device, int) else torch.device(device).index
+    """The number in ``1``, ``"cuda:1"`` or ``torch.device("cuda", 1)``. Raises ValueError for a CPU, as torch does."""
+    if isinstance(device, int):
+        return device
+    if torch.device(device).type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
+    return torch.device(device).index
 
 
 def simulate_groups(stack: ExitStack, noted: dict, gpus: int) -> None:

@@ -150,6 +150,8 @@ def visible_paths(checks: Mapping[str, str]) -> list[Path]:
         system_mpi,
         Path(bwrap()).resolve().parent,
         *map(Path, libraries),
+        # Of the Python whose torch .venv sees, see autograde/install/wheels.py.
+        *(Path(path) for path in sys.path if Path(path).name in ("site-packages", "dist-packages")),
     ]
     needed = [REPOSITORY / "course", *modules_needed(checks.values(), "autograde.sandbox.fork_server"), *prefixes]
     existing = {form for path in needed if path.exists() for form in (path, path.resolve())}

@@ -170,13 +170,14 @@ class Examination:
     def __exit__(self, *error: object) -> None:
         self._drop()
 
-    def gather(self, check: Check, source: str | None) -> Gathered:
-        """Gather evidence on the TODO of `check`. source: of its cell; None if left blank. Raises only Cancelled."""
+    def gather(self, check: Check, source: str | None, cases: list[dict] | None = None) -> Gathered:
+        """Gather evidence on the TODO of `check`. source: of its cell; None if left blank. cases: if not all of the
+        check's. Raises only Cancelled."""
         todo = check.todo
         if source is None:
             return Gathered(todo, lost="not-done")
         try:
-            evidence = self._evidence(check, source, draw_cases(check, self.seed))
+            evidence = self._evidence(check, source, draw_cases(check, self.seed) if cases is None else cases)
             if may_have_reached_limit(evidence):
                 self._drop()  # a full disk would still be full for the next TODO
             return Gathered(todo, evidence)

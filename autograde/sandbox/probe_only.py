@@ -15,6 +15,7 @@ from pathlib import Path
 
 from autograde.contract.check import PROBE_SIDE
 from autograde.contract.labs import LabError
+from autograde.contract.parsing import parse
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Members of a check that only the grader needs, whatever a probe mentions: tensors have a `shape`, too.
@@ -32,7 +33,7 @@ def probe_only(modules: Mapping[str, str], name: str) -> dict[str, str]:
     kept: dict[str, Kept] = {}
     for file, source in modules.items():
         try:
-            kept[file] = Kept(ast.parse(source), symtable.symtable(source, file, "exec"))
+            kept[file] = Kept(parse(source), symtable.symtable(source, file, "exec"))
         except (SyntaxError, ValueError, RecursionError) as error:
             raise LabError(f"{name}: checks/{file} does not load: {type(error).__name__}: {error}") from error
     find_checks(kept)
@@ -240,7 +241,7 @@ def modules_needed(sources: Iterable[str], *start: str) -> list[Path]:
     exist, SyntaxError for a text that is not Python.
     """
     found = {PACKAGE / "__init__.py"}
-    modules = {module for source in sources for module in imported(ast.parse(source), "")}
+    modules = {module for source in sources for module in imported(parse(source), "")}
     waiting = [path for module in modules for path in files_of(module)]
     for module in start:
         if not (paths := files_of(module)):
@@ -253,7 +254,7 @@ def modules_needed(sources: Iterable[str], *start: str) -> list[Path]:
         if path not in done:
             done.add(path)
             package = ".".join(path.relative_to(PACKAGE.parent).parent.parts)
-            tree = ast.parse(path.read_text(encoding="utf-8"))
+            tree = parse(path.read_text(encoding="utf-8"))
             waiting += [other for module in imported(tree, package) for other in files_of(module)]
     return sorted(done)
 

@@ -14,9 +14,11 @@ It ends when the socket is closed.
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO, TypedDict
 
@@ -44,10 +46,21 @@ def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> Non
     by_todo = {check.todo: check for check in load_checks(folder, probes_only=True)}
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)
+        last = None
         for line in lines:
             question: Question = json.loads(line)
+            if last not in (None, question["todo"]):
+                keep(world)
+            last = question["todo"]
             subject = Subject(question["todo"], question["source"], question["notebook"])
             say(out, **answer(by_todo[question["todo"]], world, subject, question["case"]))
+
+
+def keep(world: World) -> None:
+    """Have the ranks keep what a TODO left behind: else it could be collected, and its `__del__` run, in the time of
+    the next TODO."""
+    with suppress(WorldError):
+        world.attempt(gc.freeze, watch=False)
 
 
 def answer(check: Check, world: World, subject: Subject, case: dict) -> dict:

@@ -9,6 +9,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.verdicts.numbers import single_precision
 from autograde.verdicts.reductions import unseen
+from course.watch.marks import without_marks
 from course.world.report import name_ranks
 
 NAMES = {"mpi4py": "mpi4py", "torch": "torch.distributed", "horovod": "Horovod"}
@@ -92,9 +93,10 @@ def unequal_sizes(logs: list[list[dict]], report: str = "") -> list[Finding]:
 
     logs: events of one call, one list a rank.
     """
-    for events in zip(*logs, strict=False):
+    for events in zip(*map(without_marks, logs), strict=False):
         sizes, ops = [event["bytes"] for event in events], {event["op"] for event in events}
         torch = all(event["library"] == "torch" and "object" not in event["op"] for event in events)
+        torch = torch and not any(event["kind"] in MESSAGES for event in events)
         if torch and len(ops) == 1 and None not in sizes and len({*sizes}) > 1:
             return [finding("unequal-sizes", report, op=ops.pop(), sizes=", ".join(map(str, sizes)))]
     return []

@@ -10,11 +10,13 @@ from typing import Any
 from autograde.contract.calls import calls_apart
 from autograde.contract.check import Check
 from autograde.contract.findings import Findings
+from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, described_value, outcome, record, string, tuple_of
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import deadlock, group_sizes, left_running, unequal_sizes, wrong_group
 from autograde.verdicts.numbers import finding as judging
+from autograde.verdicts.on_gpu import device_mistakes
 from course.world.report import name_ranks
 
 finding = Findings("""
@@ -99,6 +101,8 @@ class JudgedRun(Check):
 
     def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
         """How the run ended; then what it gave."""
+        if case.get(ON_GPU):
+            return device_mistakes(evidence)
         if evidence["state"] != "ok":
             return [*self.unfinished(case, run_of(evidence))] or trouble(evidence, self.points)
         return [*self.judge(case, [rank["result"] for rank in evidence["ranks"]])]
@@ -142,6 +146,8 @@ class JudgedCalls(Check):
 
     def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
         """How the run ended; then each call by itself."""
+        if case.get(ON_GPU):
+            return device_mistakes(evidence)
         run, plans = run_of(evidence), self.calls(case)
         logs = [[event for call in calls for event in call] for calls in run.events]
         if found := wrong_group(len(logs), group_sizes(logs), run.report):

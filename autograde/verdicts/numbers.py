@@ -25,6 +25,9 @@ Rank {rank} of {size} returns {what}; a finite float is expected.
 not-a-float 1
 What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
 
+not-an-int 0.5
+The function returns a value of type {kind}. What is counted is a whole number: an int is expected.
+
 float32 1.5
 {seen}. That is single precision: 7 digits of 16 are left. Where does a float32 get in?
 
@@ -81,7 +84,10 @@ def on_all(
     alike, right = isinstance(expected, (int, float)), by_rank(expected, size)
     wrong = [rank for rank in range(size) if not agree(values[rank], right[rank], tolerance)]
     missing = [rank for rank in range(size) if values[rank] is None]
-    if missing and empty and ({*missing} <= {*empty} or (alike and 0 in missing)):
+    # Rank 0 is right, and the others return nothing, also where they had something to do.
+    dropped = alike and 0 not in wrong and len(empty) == size
+    dropped = dropped and all(results[rank]["type"] == "NoneType" for rank in missing)
+    if missing and empty and not dropped and ({*missing} <= {*empty} or (alike and 0 in missing)):
         return [finding("empty-rank", who=name_ranks(missing), does="returned no finite number")]
     if missing and not (alike and 0 not in wrong):
         return [finding("no-number", rank=missing[0], size=size, what=in_words(results[missing[0]]))]

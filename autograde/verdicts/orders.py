@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
@@ -12,18 +13,18 @@ MANY = 9  # samples, from which on two orders that are drawn by themselves are h
 
 finding = Findings("""
 another-pass-differs 3
-A second pass over a sampler, without `set_epoch` in between, comes in another order. The order should follow from the
+A second pass over a sampler, without `{setter}` in between, comes in another order. The order should follow from the
 seed and the epoch alone. What else has changed between the two passes?
 
 first-epoch-not-0 1
-Before any `set_epoch`, the order is another than after `set_epoch(0)`. Until it is set, the epoch is 0.
+Before any `{setter}`, the order is another than after `{told}`. That is where a sampler begins.
 
 default-seed 1
 A sampler that is made without `seed` has another order than one with `seed=0`.
 
 depends-on-history 2
-Set to epoch {epoch} a second time, or set to it at once in a new sampler with the same seed, the sampler gives another
-order than before. A run that goes on from a checkpoint would get other batches. What does your sampler keep from
+After `{told}` a second time, or at once in a new sampler with the same seed, the sampler gives another order than
+before. A run that goes on from a checkpoint would get other batches. What does your sampler keep from
 earlier passes?
 
 not-shuffled 2
@@ -47,6 +48,10 @@ same-samples-each-epoch 2
 In each epoch a rank draws the same samples as before, only in another order: no sample ever moves to another rank. What
 is shuffled, and when?
 
+padded-before-shuffling 2
+{n} samples on {size} ranks: those that are drawn twice are the first ones of the data set, in each epoch, and not those
+that begin its order. When is the order filled up: before it is shuffled, or after?
+
 depends-on-size 1
 With {size} ranks the order is another than with one. It should follow from the seed and the epoch alone, so that a run
 can go on with fewer ranks.
@@ -58,11 +63,22 @@ class SamplerOrders:
 
     size: number of ranks. samplers: [samples, whether it has them all to itself, seed or None], one for each sampler
     that every rank made. passes: [number of the sampler, epoch that it was set to before, or None], in
-    their order. yielded: what came, by rank and pass.
+    their order. yielded: what came, by rank and pass. setter: name of the method that sets the epoch; it may also set a
+    place in it, a tuple that stands for the epoch then. start: what a sampler is set to at first.
     """
 
-    def __init__(self, size: int, samplers: Sequence, passes: Sequence, yielded: Sequence[Sequence[Ids]]) -> None:
+    def __init__(
+        self,
+        size: int,
+        samplers: Sequence,
+        passes: Sequence,
+        yielded: Sequence[Sequence[Ids]],
+        setter: str = "set_epoch",
+        start: int | tuple = 0,
+    ) -> None:
         self.size = size
+        self.setter = setter
+        self.start = start
         self.samplers = samplers
         self.passes = passes
         self.yielded = [[of_rank[number] for of_rank in yielded] for number in range(len(passes))]
@@ -70,19 +86,20 @@ class SamplerOrders:
         for number, ids in enumerate(self.yielded):
             self.orders.setdefault(self.key(number), ids)
 
-    def key(self, number: int) -> tuple[int, bool, int, int]:
+    def key(self, number: int) -> tuple[int, bool, int, Any]:
         """What the order of a pass may depend on: samples, whether alone, seed, epoch."""
         samples, alone, seed = self.samplers[self.passes[number][0]]
-        return samples, alone, seed or 0, self.epoch(number) or 0
+        epoch = self.epoch(number)
+        return samples, alone, seed or 0, self.start if epoch is None else epoch
 
-    def epoch(self, number: int) -> int | None:
+    def epoch(self, number: int) -> Any:
         """The epoch that the sampler of a pass was last set to; None: never."""
         which = self.passes[number][0]
         return next((e for other, e in reversed(self.passes[: number + 1]) if other == which and e is not None), None)
 
     def changes(self) -> list[Finding]:
         """Passes that are to yield the same, and do not; the one kind that says most."""
-        found: dict[str, int] = {}  # by key, the epoch
+        found: dict[str, Any] = {}  # by key, the epoch
         first: dict[tuple, int] = {}
         for number, (which, epoch) in enumerate(self.passes):
             one = first.setdefault(self.key(number), number)
@@ -91,7 +108,7 @@ class SamplerOrders:
             seeds = {self.samplers[self.passes[i][0]][2] for i in (one, number)}
             if which == self.passes[number - 1][0] and epoch is None:
                 name = "another-pass-differs"
-            elif self.epoch(one) is None and epoch == 0 and len(seeds) == 1:
+            elif self.epoch(one) is None and epoch == self.start and len(seeds) == 1:
                 name = "first-epoch-not-0"
             elif None in seeds and len(seeds) == 2:
                 name = "default-seed"
@@ -99,7 +116,12 @@ class SamplerOrders:
                 name = "depends-on-history"
             found.setdefault(name, self.key(number)[3])
         order = ("another-pass-differs", "first-epoch-not-0", "depends-on-history", "default-seed")
-        return [finding(name, epoch=found[name]) for name in order if name in found][:1]
+        return [finding(name, setter=self.setter, told=self.told(found[name])) for name in order if name in found][:1]
+
+    def told(self, epoch: int | tuple) -> str:
+        """The call that sets an epoch, as text."""
+        given = epoch if isinstance(epoch, tuple) else [epoch]
+        return f"{self.setter}({', '.join(map(str, given))})"
 
     def repeats(self) -> list[Finding]:
         """Orders that are to differ, and do not. Few samples may be in one order by chance, so they do not count."""
@@ -129,13 +151,9 @@ class SamplerOrders:
 
     def shared_out(self, n: int, seed: int, whole: list[Ids], shards: list[Ids]) -> list[Finding | Diagnosis]:
         """What is wrong with the shards of one order. whole: that order, as each rank has it where it is alone."""
-        for dealt in ([of_rank] for of_rank in whole):
-            missing = n - len({*dealt[0]})
-            permuted = len(dealt[0]) == n and all(number is not None and 0 <= number < n for number in dealt[0])
-            if not permuted:
-                return share_mistakes(n, dealt)
-            if missing:
-                return [finding("not-a-permutation", n=n, missing=missing)]
+        for dealt in whole:
+            if found := whole_mistakes(n, dealt):
+                return found
         seen = dealing_mistakes(whole[0], shards)
         alike = all(other == whole[0] for other in whole)
         keys = {each.key for each in seen if isinstance(each, Finding)}
@@ -148,7 +166,18 @@ class SamplerOrders:
         dealt = turns(shards)
         if alike and {*dealt[:n]} == {*range(n)} and dealt[n:] == dealt[: len(dealt) - n]:
             return [finding("depends-on-size", size=self.size)]
+        filled = sorted(number % n for number in range(len(dealt)))
+        if alike and len(dealt) > n and None not in dealt and sorted(dealt) == filled:
+            return [finding("padded-before-shuffling", n=n, size=self.size)]
         return [finding("orders-differ-by-rank", n=n, size=self.size)]
+
+
+def whole_mistakes(n: int, dealt: Ids) -> list[Finding | Diagnosis]:
+    """What is wrong with what a rank draws that has all `n` samples to itself, in whatever order."""
+    missing = n - len({*dealt})
+    if len(dealt) != n or not all(number is not None and 0 <= number < n for number in dealt):
+        return share_mistakes(n, [dealt])
+    return [finding("not-a-permutation", n=n, missing=missing)] if missing else []
 
 
 def unshuffled(shards: Sequence[Ids]) -> bool:

@@ -73,8 +73,8 @@ def unknown(logs: Sequence[Sequence[dict]]) -> bool:
 
 
 def components(put_in: Sequence[Sequence[list]]) -> list[list[float]]:
-    """Each number that is reduced, by rank, and sums over reductions of numbers at the same place; none at all where a
-    reduction is of more than a few, or there are many."""
+    """Each number that is reduced, by rank, and sums over reductions of numbers at the same place, and of all; none at
+    all where a reduction is of more than a few, or there are many."""
     lengths = {len(values) for values in put_in[0]}
     if max(lengths, default=0) > SHORT or len(put_in[0]) > FEW:
         return []
@@ -87,7 +87,7 @@ def components(put_in: Sequence[Sequence[list]]) -> list[list[float]]:
         [float(sum(values[place] for values in of_rank if len(values) > place)) for of_rank in put_in]
         for place in range(max(lengths, default=0))
     ]
-    return single + sums
+    return [*single, *sums, [float(sum(map(sum, of_rank))) for of_rank in put_in]]
 
 
 def level(part: Sequence[float]) -> bool:

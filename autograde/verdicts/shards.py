@@ -42,6 +42,10 @@ wrong-number 2
 {n} samples on {size} ranks: one rank draws {most}, another {least}, and no rank draws {missing} of the samples. All
 ranks should draw equally many, and no more than needed.
 
+more-than-needed 2
+{n} samples on {size} ranks: each rank draws {most}, where {expected} are enough. How many turns does it take until all
+samples are dealt out?
+
 overlapping-shards 2
 {n} samples on {size} ranks: {twice} are drawn more than once, and {missing} by no rank, although each rank draws as
 many as it should. Do all ranks use one and the same order, and each its own number among all ranks?
@@ -59,12 +63,12 @@ wrong-order 1.5
 {expected} is expected.
 
 batch-size-divided 2
-The batches of a rank hold {sizes} samples where `batch_size` is {batch}. That number is for one rank, not for all
+The batches of a rank have size {sizes} where `batch_size` is {batch}. That number is for one rank, not for all
 together.
 
 wrong-batches 2
-The batches of a rank hold {sizes} samples where `batch_size` is {batch}. What cuts the samples into batches, and what
-was it given?
+The batches of a rank have size {sizes} where `batch_size` is {batch}. What cuts the samples into batches, and what was
+it given?
 """)
 
 
@@ -121,7 +125,8 @@ def wrong_numbers(
     about |= {"batch": batch_size or 0, "local": local_size or 0}
     explained = [key for key, fitting in fits.items() if fitting]
     known = tuple(finding(key, **about) for key in explained)
-    return [Diagnosis("shares", known, frozenset(fits) - {*explained}, finding("wrong-number", **about))]
+    otherwise = finding("more-than-needed" if equal and most > expected else "wrong-number", expected=expected, **about)
+    return [Diagnosis("shares", known, frozenset(fits) - {*explained}, otherwise)]
 
 
 def dealing_mistakes(order: Sequence[int], shards: Sequence[Ids]) -> list[Finding | Diagnosis]:

@@ -29,7 +29,6 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
-from traitlets.config import Config
 
 from course.batch.record import (
     FILE,
@@ -45,6 +44,7 @@ from course.batch.record import (
     summary,
 )
 from course.files import write_whole
+from course.processes.kernels import over_files
 from course.processes.slurm_command import SlurmError, output
 from course.world import RANKS
 
@@ -149,8 +149,7 @@ class Batch:
             self.notebook,
             timeout=None,
             kernel_name="python3",
-            # Sockets that no other user of this node can open.
-            config=Config({"KernelManager": {"transport": "ipc", "ip": str(self.folder / "kernel")}}),
+            config=over_files(self.folder),
             allow_errors=True,
             resources={"metadata": {"path": str(self.path.resolve().parent)}},
             on_cell_execute=self.cell_begins,

@@ -43,16 +43,25 @@ class Ranks:
         return hvd.allgather_object(value)
 
 
-def definitions(path: Path) -> dict[str, Any]:
-    """The names that the notebook's imports, functions and classes define. Raises SystemExit if ENTRY is not one."""
+def defines(node: ast.stmt) -> bool:
+    """Whether a statement of a cell only defines something: also a name for a number, a text, or several of them."""
+    if not isinstance(node, ast.Assign):
+        return isinstance(node, DEFINE)
+    parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+    return all(isinstance(part, ast.Constant) for part in parts)
+
+
+def definitions(path: Path, entry: str = ENTRY) -> dict[str, Any]:
+    """The names that the notebook's imports, functions, classes and constants define. Raises SystemExit if `entry` is
+    not one."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for cell in read_notebook(path).cells:
         if cell.cell_type == "code":
             tree = ast.parse(TransformerManager().transform_cell(cell.source))
-            tree.body = [node for node in tree.body if isinstance(node, DEFINE)]
+            tree.body = [node for node in tree.body if defines(node)]
             exec(compile(tree, f"<cell {cell.get('id')}>", "exec"), namespace)
-    if ENTRY not in namespace:
-        raise SystemExit(f"{path.name} defines no `{ENTRY}`, so torchrun cannot run it; `sbatch run.sh` can")
+    if entry not in namespace:
+        raise SystemExit(f"{path.name} defines no `{entry}`, so torchrun cannot run it; `sbatch run.sh` can")
     return namespace
 
 

@@ -13,6 +13,7 @@ import os
 import sys
 from pathlib import Path
 
+from course.jupyterhub import lectures_site
 from course.jupyterhub.courses import everybody, read_courses, roles
 from course.jupyterhub.links import FormgraderLink
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
@@ -64,12 +65,15 @@ else:
     c.JupyterHub.authenticator_class = "shared-password"
     c.SharedPasswordAuthenticator.user_password = (place.private / "password").read_text().strip()
 
-# JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
+# The hub's own pages: an instructor's courses, and what to do, in words.
+c.JupyterHub.template_paths = [str(REPOSITORY / "course" / "jupyterhub" / "templates")]
 c.JupyterHub.template_vars = {
+    "labs_of_courses": {course.name: [*place.labs(course)] for course in courses},
+    # JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
     "yet cannot log in; ask your instructor."
     if root
-    else "To try it out: any name of courses.toml, and the password that ./lockstep hub printed."
+    else "To try it out: any name of courses.toml, and the password that ./lockstep hub printed.",
 }
 
 c.JupyterHub.load_groups = {
@@ -80,7 +84,7 @@ c.JupyterHub.load_roles = roles(courses)
 # As root, each server runs as its user's account, which keeps users apart. Otherwise all run as one account.
 c.JupyterHub.spawner_class = AccountSpawner if root else TrialSpawner
 c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
-c.Spawner.default_url = "/lab"
+c.Spawner.default_url = "/labs"  # what to do next, see pages/your_labs.py
 c.JupyterHub.default_url = landing_page  # after logging in
 # Others cannot read the files that a user makes, wherever they are.
 c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', server]
@@ -88,6 +92,8 @@ c.Spawner.environment = {
     # The configuration of servers that fetch and hand in, unlike that of the formgraders below.
     "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "people"),
     "LOCKSTEP_EXCHANGE": str(place.exchange),
+    # Whether the site below is there, of which a student's account sees nothing.
+    "LOCKSTEP_LECTURES": lambda _: "built" * lectures_site.is_built(),
     "PATH": programs,
 }
 # A server that died is noticed within so many seconds, and can be started again.
@@ -136,7 +142,7 @@ c.JupyterHub.services = [
     ),
 ]
 # The formgrader's links to files lack the course's part of the URL.
-c.JupyterHub.extra_handlers = [(r"/(?:tree|notebooks|edit)/.*", FormgraderLink)]
+c.JupyterHub.extra_handlers = [(r"/(?:tree|notebooks|edit)/.*", FormgraderLink), lectures_site.HANDLER]
 
 # The admin's own file, named by --config, has the last word.
 if own_config := os.environ.get(CONFIG):

@@ -99,6 +99,7 @@ class Place:
             shutil.rmtree(part)
             as_grader(course, "build", "--missing", folder=folder)
         chose.write_text(choice)
+        run_as_grader(course, "ln", "-sfn", REPOSITORY / "course/jupyterhub/grader/lockstep", "lockstep", folder=folder)
         names = (f"{student}={full_name(student)}" for student in course.students)
         as_grader(course, "enrol", "--", *names, folder=folder)
 

@@ -82,6 +82,9 @@ class Local:
         """Whether this host is gone, so that new ranks must wait for another one."""
         return False
 
+    def end(self) -> None:
+        """How this host ended: it does not, as long as anybody asks."""
+
     @property
     def failed(self) -> bool:
         """Whether no more ranks can be started."""

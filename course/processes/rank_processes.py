@@ -97,6 +97,10 @@ class RankProcesses:
         """Why all ranks are gone, if they are."""
         return self.host.loss() if self._all_ended() else None
 
+    def end_of_host(self) -> str | None:
+        """How the host of the ranks ended, which may have killed them; None: it is there."""
+        return self.host.end()
+
     def exit_code(self, member: int) -> int | None:
         """Exit status of a rank's process, or minus the signal's number; None while it lives."""
         return self._status(member).get("code")
@@ -163,7 +167,8 @@ class RankProcesses:
         )
         # ipyparallel's own messages would fill the notebook; they are kept beside the world.
         log = logging.Logger("lockstep.world", logging.INFO)
-        log.addHandler(logging.FileHandler(f"{self.folder}/cluster.log"))
+        # In mode "w" a file that was closed stays closed: ipyparallel goes on to tell of the end after it.
+        log.addHandler(logging.FileHandler(f"{self.folder}/cluster.log", mode="w"))
         os.mkdir(f"{self.folder}/profile")
         closing = ExitStack()
         # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.

@@ -31,6 +31,8 @@ PER_TASK = {"SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_GPUS_PER_TASK", 
 POLL = 1.0  # seconds between two questions to Slurm while a job waits
 ENDING = 5.0  # seconds that Slurm may take to tell how a job ended, once its ranks are gone
 
+LATER = 1.0  # seconds that a job's end may be seen after that of its ranks
+
 # What Slurm calls the end of a job, and what that means.
 ENDS = {
     "CANCELLED": "was cancelled",
@@ -192,6 +194,13 @@ class Slurm:
     def diagnosis(self) -> str:
         """What is to be known if ranks do not start."""
         return self._end() or ""
+
+    def end(self) -> str | None:
+        """How the job ended, whose ranks were killed; None: it runs, so somebody else has killed them."""
+        until = time.monotonic() + LATER
+        while (end := self._end()) is None and time.monotonic() < until:
+            time.sleep(0.1)
+        return end
 
     def loss(self) -> str:
         """Why all ranks are gone."""

@@ -6,6 +6,7 @@ Imports nothing but the standard library, because the reaper runs with that alon
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 
 PATIENCE = 60.0  # seconds; Slurm's commands retry by themselves while the controller is busy
@@ -44,6 +45,16 @@ def output(*command: str, **environment: str) -> str:
     if done.returncode:
         raise SlurmError(complaint(done.stderr or done.stdout, command[0]))
     return done.stdout
+
+
+def address_of(nodelist: str) -> str:
+    """Where Slurm reaches the first of some nodes: a node's name need not be one that the network knows.
+
+    Raises SlurmError.
+    """
+    name = output("scontrol", "show", "hostnames", nodelist).split()[0]
+    found = re.search(r"\bNodeAddr=(\S+)", output("scontrol", "show", "node", name, "--oneliner"))
+    return found[1] if found else name
 
 
 def complaint(text: str, program: str) -> str:

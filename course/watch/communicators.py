@@ -182,6 +182,21 @@ def describes(operation: str) -> Callable[[Any], Payload]:
     return partial(describe_buffer, vector=operation.removesuffix("_init").endswith("v"))
 
 
+class OnFirstUse:
+    """A method that `make` gives when it is looked up for the first time: a run uses few of a hundred."""
+
+    def __init__(self, make: Callable[[], Callable]) -> None:
+        self.make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        method = self.make()
+        setattr(self.owner, self.name, method)
+        return getattr(owner if instance is None else instance, self.name)
+
+
 class WatchedCommunicators:
     """Makes watched communicators, whose calls go through `recorder`.
 
@@ -194,7 +209,7 @@ class WatchedCommunicators:
         self.recorder, self.mpi = recorder, MPI
         self.ranks = Ranks(recorder, run)
         self.requests = WatchedRequests(recorder, self.ranks.arrived)
-        self.classes: dict[type, type] = {}  # made when they are needed: each has a hundred methods
+        self.classes: dict[type, type] = {}  # made when they are needed
 
     def of(self, communicator: Any) -> Any:
         """The same communicator, watched."""
@@ -218,15 +233,14 @@ class WatchedCommunicators:
 
         special = {"watched_over": staticmethod(self.over), "plain": base, "__module__": __name__}
         special |= {"fromhandle": classmethod(fromhandle), "free": free}
-        watched = Either(base.__name__, (base,), special)
         for table, method in ((MESSAGES, self.call), (COLLECTIVES, self.call), (PERSISTENT, self.prepared)):
             for operation, names in table.items():
                 if hasattr(base, operation):
-                    setattr(watched, operation, method(base, operation, names))
+                    special[operation] = OnFirstUse(partial(method, base, operation, names))
         for operation in MAKERS.split():
             if hasattr(base, operation):
-                setattr(watched, operation, self.maker(base, operation))
-        return watched
+                special[operation] = OnFirstUse(partial(self.maker, base, operation))
+        return Either(base.__name__, (base,), special)
 
     def call(self, base: type, operation: str, names: tuple[str, ...]) -> Callable:
         """A method that communicates. A request that it returns is watched, too, and so is a message to be received."""

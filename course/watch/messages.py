@@ -17,7 +17,8 @@ class Message:
     """A message from one rank of the run to another.
 
     bytes: None where they could not be measured. sent: start of the send, arrived: end of the receive, in seconds since
-    the run began; None if it was not received. round: counted from 1, see `messages`.
+    the run began; None if it was not received. round: counted from 1, see `messages`. values: the numbers in it, where
+    they are few.
     """
 
     source: int
@@ -27,6 +28,7 @@ class Message:
     sent: float
     arrived: float | None
     round: int
+    values: Sequence[float | None] | None = None
 
 
 @dataclass
@@ -161,4 +163,6 @@ def message(send: Half, number: int) -> Message:
     """The message of a send. number: its round."""
     event, receive = send.event, send.other
     arrived = receive.event["end"] if receive else None
-    return Message(send.rank, event["peer"], event["bytes"], event["tag"], event["start"], arrived, number)
+    return Message(
+        send.rank, event["peer"], event["bytes"], event["tag"], event["start"], arrived, number, event["values"]
+    )

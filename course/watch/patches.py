@@ -7,10 +7,10 @@ each module that holds them.
 from __future__ import annotations
 
 import copyreg
+import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from course.watch.communicators import CLASSES, WatchedCommunicators
@@ -53,18 +53,16 @@ def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int)
         setattr(owner, name, new)
 
     def replace(package: str, watched: Mapping[Callable, Callable]) -> None:
-        by_identity = {id(function): new for function, new in watched.items()}
-        inside = f"{package}."
-        for name, module in list(sys.modules.items()):
-            if name == package or name.startswith(inside):
-                for attribute, value in list(vars(module).items()):
-                    if id(value) in by_identity:
-                        put(module, attribute, by_identity[id(value)])
+        names = tuple([name for name in sys.modules if name.startswith(package)])
+        for name, attribute, function in places(names, tuple(watched)):
+            module = sys.modules[name]
+            if vars(module).get(attribute) is function:  # unless somebody has put something else there
+                put(module, attribute, watched[function])
 
     windows = watched_windows(recorder, communicators.ranks, communicators.requests)
     classes = {**communicators.requests.names, "Win": windows}
     pickled = [getattr(MPI, name) for name in (*CLASSES, *classes)]
-    copyreg.dispatch_table.update(dict.fromkeys(pickled, partial(reduced, MPI.COMM_WORLD)))
+    copyreg.dispatch_table.update(dict.fromkeys(pickled, functools.partial(reduced, MPI.COMM_WORLD)))
     put(MPI, "COMM_WORLD", communicators.of(MPI.COMM_WORLD))
     for name, watched in classes.items():
         put(MPI, name, watched)
@@ -85,6 +83,18 @@ def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int)
                 delattr(owner, name)  # it is inherited
             else:
                 setattr(owner, name, value)
+
+
+@functools.lru_cache(maxsize=8)
+def places(modules: tuple[str, ...], functions: tuple[Callable, ...]) -> list[tuple[str, str, Callable]]:
+    """Where modules hold functions: names of module and attribute, and which function. To look takes milliseconds."""
+    known = {id(function) for function in functions}
+    return [
+        (name, attribute, value)
+        for name in modules
+        for attribute, value in list(vars(sys.modules[name]).items())
+        if id(value) in known
+    ]
 
 
 def reduced(world: Any, instance: Any) -> str | tuple:

@@ -50,15 +50,15 @@ def quietly(describing: Callable[..., Payload], *args: Any) -> Payload:
 
 def described(payload: Any) -> Payload:
     """See `describe`. Raises what the payload raises when it is asked about itself."""
-    kind = type(payload)
+    kind, dtype = type(payload), getattr(payload, "dtype", None)
     if payload is None:
         return EMPTY
+    if dtype is not None and hasattr(payload, "nbytes"):
+        return Payload(int(payload.nbytes), name_of(dtype), numbers(payload))
     if isinstance(payload, bool):
         return Payload(1, "bool", [int(payload)])
-    if isinstance(payload, (int, float)) and not hasattr(payload, "dtype"):
+    if isinstance(payload, (int, float)):
         return Payload(8, kind.__name__, [number(payload)])
-    if hasattr(payload, "dtype") and hasattr(payload, "nbytes"):
-        return Payload(int(payload.nbytes), name_of(payload.dtype), numbers(payload))
     if isinstance(payload, (list, tuple)) and payload and all(hasattr(part, "dtype") for part in payload):
         parts = [described(part) for part in payload]
         values = [each for part in parts for each in part.values or [None] * (FEW + 1)]

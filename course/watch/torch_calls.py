@@ -6,6 +6,7 @@ https://docs.pytorch.org/docs/stable/distributed.html
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,6 +85,8 @@ class WatchedTorch:
         self.recorder, self.dist = recorder, dist
         self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or tensor
         self.futures = WeakIdKeyDictionary()  # handles
+        self.groups = WeakIdKeyDictionary()  # members of process groups, and the number by which calls name them
+        self.world: tuple[Callable, tuple] = lambda: self, (None, None)  # a reference to the default group, and its own
         self.functions: dict[Callable, Callable] = {}
         for operation, names in FUNCTIONS.items():
             if function := getattr(dist, operation, None):
@@ -159,6 +162,8 @@ class WatchedTorch:
         """A function that waits for a handle, or a tensor, and records it."""
 
         def wait(handle: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.under_way.data:  # as in each call that waits by itself
+                return function(handle, *args, **kwargs)
             self.waits(handle)
             result = function(handle, *args, **kwargs)
             self.complete(handle)
@@ -189,30 +194,38 @@ class WatchedTorch:
                 return None
         return result
 
-    def members(self, group: Any) -> list[int]:
-        """The ranks of a group, in its order. group: in any of the forms that torch takes."""
-        if isinstance(group, list):
-            return group
-        if isinstance(group, tuple):
-            group = group[0].get_group(group[1])
-        elif hasattr(group, "get_group"):
-            group = group.get_group()
-        elif isinstance(group, str):
-            group = self.dist.distributed_c10d._resolve_process_group(group)
-        return self.dist.get_process_group_ranks(group)
+    def named_group(self, group: Any) -> tuple[list[int] | None, int | None]:
+        """The ranks of a group, in its order, and the number by which calls name it; None of a backend's, which does
+        not know its ranks. group: in any of the forms that torch takes."""
+        try:
+            if group is None:
+                group = self.dist.group.WORLD
+                if group is not self.world[0]():
+                    self.world = weakref.ref(group), self.named_group(group)
+                return self.world[1]
+            if isinstance(group, list):
+                return group, self.recorder.group(group)
+            if isinstance(group, tuple):
+                group = group[0].get_group(group[1])
+            elif hasattr(group, "get_group"):
+                group = group.get_group()
+            elif isinstance(group, str):
+                group = self.dist.distributed_c10d._resolve_process_group(group)
+            if (known := self.groups.get(group)) is None:
+                members = self.dist.get_process_group_ranks(group)
+                known = self.groups[group] = members, self.recorder.group(members)
+        except Exception:
+            return None, None
+        return known
 
     def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
         """A function that says what a call says, see `Recorder.wrap`. names: of its arguments."""
         kind, sends, reduces = kind_of(operation), "payload" in names, "op" in names
-        default = self.dist.ReduceOp.SUM
         rooted = kind in {"gather", "scatter"}
 
         def about(args: tuple, kwargs: dict) -> Said:
             given = bound(names, args, kwargs)
-            try:
-                members = self.members(given.get("group"))
-            except Exception:
-                members = None  # of a backend, which does not know its ranks
+            members, group = self.named_group(given.get("group"))
             peer, place = given.get("peer"), given.get("place", given.get("root", given.get("opts")))
             if place is not None:
                 peer = members[getattr(place, "rootRank", place)] if members else None
@@ -221,8 +234,8 @@ class WatchedTorch:
             tag = given.get("tag", 0) if kind in {"send", "recv"} else None
             reduction = None
             if reduces:
-                op = given.get("op", given.get("opts", default))
-                reduction = str(getattr(op, "reduceOp", op)).rpartition(".")[2].upper()
+                op = given.get("op", given.get("opts"))
+                reduction = "SUM" if op is None else str(getattr(op, "reduceOp", op)).rpartition(".")[2].upper()
             out = given.get("out", given.get("payload"))
 
             def finished(result: Any) -> dict:
@@ -231,7 +244,6 @@ class WatchedTorch:
                     return {"received": describe(out).bytes, "peer": source}
                 return {"results": describe(first(result if hasattr(result, "dtype") else out)).values}
 
-            group = None if members is None else self.recorder.group(members)
             payload = describe(given.get("payload")) if sends else EMPTY
             return said(peer, None, tag, reduction, group, payload, finished if reduces or kind == "recv" else None)
 

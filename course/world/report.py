@@ -7,10 +7,12 @@ import linecache
 import re
 import signal
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypedDict
 
 from course.watch.events import PREFIX, Event, in_cell
+from course.watch.marks import without_marks
 from course.world.meeting import MEETING, in_meeting, is_meeting
 
 FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
@@ -93,6 +95,16 @@ class RankReport:
                 self.line, self.source = line, linecache.getline(file, line).strip() or None
                 break
 
+    @property
+    def killed(self) -> bool:
+        """Whether this rank died by a signal that also comes when its host ends."""
+        return self.state == "died" and self.code in (-signal.SIGKILL, -signal.SIGTERM)
+
+    def end_with_host(self, end: str) -> None:
+        """Take the end of its host as the cause, unless this rank has returned, or ended in a way of its own."""
+        if self.killed or self.state in ("waiting", "running") or (self.state == "died" and self.code is None):
+            self.state, self.loss, self.call, self.line, self.source = "died", end, None, None, None
+
     def refuse(self, reason: str) -> None:
         """Discard what this rank returned, which cannot be read."""
         self.state, self.result = "raised", None
@@ -118,7 +130,7 @@ class RankReport:
         return words
 
     def _calls(self) -> str:
-        calls = [event for event in self.events if not is_meeting(event)]
+        calls = [event for event in without_marks(self.events) if not is_meeting(event)]
         counts = Counter(f"{PREFIX[event['library']]}.{event['op']}" for event in calls)
         if not counts:
             return " without communicating"
@@ -246,14 +258,21 @@ def enumerate_words(words: list[str]) -> str:
 
 def label_ranks(ranks: list[int]) -> str:
     """``rank 1``, ``ranks 0, 2``, ``ranks 0-3, 7``: short, for the beginning of a line. ranks: in rising order."""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(shorten_ranks(ranks, '-'))}"
+
+
+def shorten_ranks(ranks: Iterable[int], dash: str) -> list[str]:
+    """Ranks as words, three or more in a row as one: ``0-3``, ``5``, ``6``. ranks: in rising order."""
     runs: list[list[int]] = []
     for rank in ranks:
         if runs and rank == runs[-1][-1] + 1:
             runs[-1].append(rank)
         else:
             runs.append([rank])
-    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return f"rank{'s' * (len(ranks) > 1)} {', '.join(parts)}"
+    parts = []
+    for run in runs:
+        parts += [f"{run[0]}{dash}{run[-1]}"] if len(run) > 2 else map(str, run)
+    return parts
 
 
 def name_ranks(ranks: list[int]) -> str:

@@ -56,7 +56,7 @@ class RanksFailed(RuntimeError):
 
 
 class NotEnoughRanks(ValueError):
-    """A run asked for more ranks than the world has."""
+    """A run asked for more ranks than the world has, or for one that it does not have."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -191,6 +191,8 @@ class World:
                 f"This takes {len(members)} ranks, and there are {self.size}"
                 + (f": sbatch --ntasks={len(members)} run.sh has enough." if RANKS in os.environ else ".")
             )
+        if members and max(members) >= self.size:
+            raise NotEnoughRanks(f"This takes rank {max(members)}, and there are ranks 0 to {self.size - 1}.")
         if not members or len(set(members)) != len(members) or not set(members) <= set(range(self.size)):
             raise ValueError(f"No such ranks in a world of {self.size}: {members}")
         return members
@@ -235,6 +237,7 @@ class World:
                 next(iter(pending.values())).wait(POLL)
         stopped = bool(pending) and stop.pressed
         self._locate([reports[rank] for rank in pending], pending)
+        self._explain([*reports.values()])
         for report in reports.values():
             try:
                 report.events = read_log(log.format(rank=report.world_rank))
@@ -276,6 +279,12 @@ class World:
                 report.loss = loss if report.code is None else None
             else:
                 report.stand_at(stack)
+
+    def _explain(self, reports: list[RankReport]) -> None:
+        """Where ranks were killed as their host ended, tell that of all whom it took along, or is about to."""
+        if any(report.killed for report in reports) and (end := self._processes.end_of_host()):
+            for report in reports:
+                report.end_with_host(end)
 
 
 def remove(path: str) -> None:

@@ -17,10 +17,17 @@
 # - write stochastic gradient descent, and say what the [batch](GLOSSARY.md#batch) size does to its path,
 # - compute the gradient of a large batch from several small ones.
 #
-# **Before you start.** This is the first lab, and it runs in one process. You need Python functions and loops, PyTorch
-# tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a `torch.nn.Module` and `backward`.
+# The idea in one sentence: **the gradient of a batch is a noisy guess at the gradient of all samples, and a larger
+# batch makes a better guess.**
 #
-# **Time:** about one hour.
+# **Before you start.** You need no earlier lab. This is the first one, and it runs in one process. You need Python
+# functions and loops, PyTorch tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a
+# `torch.nn.Module` and `backward`.
+#
+# **Lecture.** [1 A batch too large for one machine](../../course/lectures/1_one_machine.ipynb) says what a batch is,
+# and makes one step by hand.
+#
+# **Time:** about 60 minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell checks your code and tells you what it saw. Check as often as you like:
@@ -331,11 +338,12 @@ with needs("accumulate_gradient"):
 #
 # ## What comes next
 #
-# Replace "one micro-batch after the other" by "one micro-batch on each machine", and you have
-# [data parallelism](GLOSSARY.md#data-parallelism), which labs 07 and 10 use to train real networks. One thing is
-# missing: each machine has the gradient of its own part only, and all need the sum. Lab 03, *Pi on several ranks*, is
-# about that sum and nothing else. Lab 06, *Samplers for several ranks*, shares the samples out. (Numbers that your
-# course leaves out are not needed: go straight on to lab 03.)
+# Replace "one micro-batch after the other" by "one micro-batch on each machine", and you have [data
+# parallelism](GLOSSARY.md#data-parallelism), which labs 07 and 10 use to train real networks. One thing is missing:
+# each machine has the gradient of its own part only, and all need the sum. In lab 02, *Hello, ranks*, you meet
+# processes that work together by messages. Lab 03, *Pi on several ranks*, is about that sum and nothing else. Lab 06,
+# *Samplers for several ranks*, shares the samples out. (Numbers that your course leaves out are not needed: go on with
+# the next one that you have.)
 #
 # ## Two questions
 #

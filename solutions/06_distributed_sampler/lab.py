@@ -20,9 +20,16 @@
 # - see in the samples themselves whether a training loop really does so,
 # - measure an accuracy that does not depend on the number of ranks.
 #
-# **Before you start.** You need lab 03, *Pi on several ranks*, for the [all-reduce](GLOSSARY.md#all-reduce). Of
-# Python you need classes and iterators, of PyTorch tensors, `Dataset` and `DataLoader`. There are four TODOs; plan one
-# and a half to two hours.
+# The idea in one sentence: **all ranks shuffle alike and each takes its own part, so that together they draw every
+# sample, and what is drawn twice is counted once.**
+#
+# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. From Python: classes and iterators;
+# from PyTorch: tensors, `Dataset` and `DataLoader`.
+#
+# **Lecture.** [5 Every sample once](../../course/lectures/5_samplers.ipynb) deals out samples by hand, and asks what
+# goes wrong.
+#
+# **Time:** 90 to 120 minutes.
 #
 # A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.

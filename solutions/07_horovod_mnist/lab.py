@@ -21,9 +21,16 @@
 # - run the training as a job on a cluster,
 # - read what Horovod does with the gradients of a step, and measure when more ranks pay off.
 #
-# **Before you start.** You need the Horovod part of lab 03, *Pi on several ranks*, and the idea of lab 06, *Samplers
-# for several ranks*, whose [sampler](GLOSSARY.md#sampler) is built into torch. Of PyTorch you need a training loop:
-# model, `DataLoader`, optimizer, `backward`. There are eight TODOs; plan three hours.
+# The idea in one sentence: **ranks that start alike, draw different samples and average their gradients are one
+# training.**
+#
+# **Before you start.** You need the Horovod part of lab 03 and the [sampler](GLOSSARY.md#sampler) of lab 06, which is
+# built into torch. From PyTorch: a training loop with model, `DataLoader`, optimizer and `backward`.
+#
+# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) has the six edits that make a
+# script parallel, and [5 Every sample once](../../course/lectures/5_samplers.ipynb) shows what this lab's sampler does.
+#
+# **Time:** about 180 minutes.
 #
 # A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.
@@ -143,7 +150,8 @@ places_picture(nodes=2, ranks=2)
 
 # %% [markdown]
 # No two ranks should use the same GPU. Your function chooses one for each rank. You need no GPU here: the check
-# simulates nodes, with GPUs and without.
+# simulates nodes, with GPUs and without. Later checks run your code on a simulated GPU, too: they find a tensor that is
+# on another device than the model.
 
 # %% todo="setup"
 import horovod.torch as hvd

@@ -20,11 +20,19 @@
 # - write a [checkpoint](GLOSSARY.md#checkpoint) that survives a kill at any moment, and go on from it,
 # - validate exactly, even if the ranks have different numbers of [batches](GLOSSARY.md#batch).
 #
-# **Prerequisites.** Labs 01 (*Paths over a loss surface*: gradient accumulation), 03 (*Pi on several ranks*: the
-# [all-reduce](GLOSSARY.md#all-reduce)) and 06 (*Samplers for several ranks*). From PyTorch: modules, optimizers, a
-# `DataLoader`, and what `backward` leaves in `.grad`.
+# The idea in one sentence: **count [tokens](GLOSSARY.md#token), not batches: then four ranks take the very steps that
+# one process would take.**
 #
-# **Time.** Two sessions of about two and a half hours: sections 1 to 4, and sections 5 to 8.
+# **Before you start.** You need the gradient accumulation of lab 01, the [all-reduce](GLOSSARY.md#all-reduce) of lab 03
+# and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch: modules, optimizers, a `DataLoader`, and what
+# `backward` leaves in `.grad`.
+#
+# **Lecture.** [5 Every sample once](../../course/lectures/5_samplers.ipynb) shows what the sampler of this lab does,
+# and how a padded test set is counted. [7 Inside DistributedDataParallel](../../course/lectures/7_inside_ddp.ipynb)
+# shows when gradients travel, and what `no_sync` is for. [8 When a rank dies](../../course/lectures/8_failures.ipynb)
+# says what a checkpoint is for, and what belongs in it.
+#
+# **Time:** about 300 minutes, in two sessions: sections 1 to 4, and sections 5 to 8.
 #
 # **A rank** is one of several processes that run the same program at the same time; its number, from 0 on, tells it
 # from the others. This notebook is not one of them: `world.run(f)` calls `f` on every rank of the
@@ -388,9 +396,9 @@ def accumulate_gradients(model, micro_batches, loss_fn) -> tuple[float, int]:
     communicate nothing else. Afterwards `.grad` is the average over the ranks of their
     gradients of the *summed* loss. There is no optimizer step.
 
-    Returns two numbers of *this* rank: its summed loss, and its number of tokens that
-    are not PAD, both over all its micro-batches. Example: with losses 12.0 and 8.0 of
-    5 and 3 tokens, (20.0, 8).
+    Returns two numbers of *this* rank, without a graph for gradients: its summed loss,
+    and its number of tokens that are not PAD, both over all its micro-batches. Example:
+    with losses 12.0 and 8.0 of 5 and 3 tokens, (20.0, 8).
     """
     ### BEGIN SOLUTION
     device, loss, tokens = next(model.parameters()).device, 0.0, 0

@@ -16,8 +16,11 @@ import survivors
 import timeouts
 from attack import Attack
 
+from autograde.sandbox.limits import MIB, least_memory
+
 # Limits of a group, over those of the harness. They are reached sooner, also where this machine has other work.
-LIMITS = {"bombs": {"cpu": 5.0, "memory": 800 * 2**20}, "floods": {"memory": 800 * 2**20}}
+MEMORY = least_memory() + 32 * MIB
+LIMITS = {"bombs": {"cpu": 5.0, "memory": MEMORY}, "floods": {"memory": MEMORY}}
 GROUPS: dict[str, tuple[Attack, ...]] = {
     "lies": lies.ATTACKS,
     "patches": patches.ATTACKS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,27 +12,14 @@ from pathlib import Path
 import nbformat
 import pytest
 from notebook_page import NotebookPage
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from small_clone import ROOT, wait_for
 
 from autograde.build import build
 from autograde.contract.labs import find_labs
 
-# It neither asks for the network nor for a sandbox, which root does not get.
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in
 TOKEN = "secret"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium, without a window. Each test makes contexts of its own in it: nothing is shared."""
-    program = shutil.which("chromium")
-    assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")
@@ -61,16 +47,17 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def jupyterlab(root: Path | None, state: Path) -> Iterator[str]:
+def jupyterlab(root: Path | None, state: Path, *options: str) -> Iterator[str]:
     """`./lockstep lab` on a folder, for a person who never used JupyterLab before: its address.
 
     root: None: on the clone's labs, as students have it. state: where it keeps what it remembers of that person.
+    options: of `./lockstep lab`.
     """
     assert list(ROOT.glob(".venv/lockstep.*")), "this needs a finished set-up: ./lockstep test"
     folders = {f"JUPYTER_{kind}_DIR": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
     server = subprocess.Popen(
         [
-            *(ROOT / "lockstep", "lab", "--no-browser", "--ip=127.0.0.1", "--port=0"),
+            *(ROOT / "lockstep", "lab", *options, "--no-browser", "--ip=127.0.0.1", "--port=0"),
             f"--IdentityProvider.token={TOKEN}",
             *([f"--ServerApp.root_dir={root}"] if root else []),
         ],

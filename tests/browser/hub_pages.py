@@ -47,28 +47,24 @@ def of_student(page: Page, name: str) -> Locator:
     return page.locator("tr", has=page.get_by_text(name, exact=True))
 
 
-def open_assignments(page: Page) -> None:
-    """Open the Assignment List in a server's JupyterLab."""
-    page.get_by_role("menuitem", name="Nbgrader").click(timeout=START)
-    page.get_by_role("menuitem", name="Assignment List").click()
-    expect(page.get_by_text("Released assignments")).to_be_visible()
+def lab_of(page: Page, lab: str) -> Locator:
+    """A lab on a student's page of labs, where one lands after logging in."""
+    expect(page.get_by_role("heading", name="Your labs")).to_be_visible(timeout=START)
+    return page.get_by_role("listitem").filter(has=page.get_by_text(lab, exact=True))
 
 
 def fetch(page: Page, lab: str) -> None:
-    """Fetch a lab in the Assignment List."""
-    row = page.locator("#released_assignments_list .list_item", has_text=lab)
-    row.get_by_role("button", name="Fetch").click()
-    expect(page.locator("#fetched_assignments_list .list_item", has_text=lab).first).to_be_visible()
-
-
-def open_notebook(page: Page, path: str) -> None:
-    """Open a notebook by the file dialog, and wait for its kernel."""
-    page.get_by_role("menuitem", name="File", exact=True).click()
-    page.get_by_text("Open from Path").click()
-    page.get_by_placeholder("/path/relative/to/jlab/root").fill(path)
-    page.get_by_role("button", name="Open").click()
+    """Fetch a lab from the page of labs, and wait for the kernel of its notebook, which opens."""
+    page.reload()
+    lab_of(page, lab).get_by_role("button", name="Fetch and open").click()
     expect(page.locator(".jp-Notebook")).to_be_visible(timeout=START)
     expect(page.get_by_text("| Idle")).to_be_visible(timeout=START)
+
+
+def back_to_labs(page: Page) -> None:
+    """Go from JupyterLab back to the page of labs."""
+    page.get_by_role("link", name="Your labs").click()
+    expect(page.get_by_role("heading", name="Your labs")).to_be_visible()
 
 
 def run_all(page: Page) -> None:
@@ -126,20 +122,15 @@ def validate(page: Page) -> str:
 
 
 def hand_in(page: Page, lab: str) -> str:
-    """Hand a lab in by the Assignment List. Returns what is listed as submitted."""
-    row = page.locator("#fetched_assignments_list .list_item", has_text=lab).first
-    row.get_by_role("button", name="Submit").click()
-    submitted = page.locator("#submitted_assignments_list .list_item", has_text=lab).first
-    expect(submitted).to_be_visible()
-    return submitted.inner_text()
+    """Hand a lab in from the page of labs. Returns what that confirms."""
+    lab_of(page, lab).get_by_role("button", name="Hand in").click()
+    expect(page.get_by_role("status")).to_be_visible()
+    return page.get_by_role("status").inner_text()
 
 
 def read_feedback(page: Page, lab: str) -> str:
-    """Fetch a lab's feedback in the Assignment List, and open it from there. Returns what it says."""
-    submitted = page.locator("#submitted_assignments_list .list_item", has_text=lab).first
-    submitted.get_by_role("button", name="Fetch Feedback").click()
-    page.locator("#submitted_assignments_list").get_by_text("view feedback").click()
-    page.locator(".jp-DirListing-item", has_text=f"{lab}.html").dblclick()
-    shown = page.frame_locator(".jp-HTMLViewer iframe, iframe.jp-HTMLViewer, iframe").last
-    expect(shown.locator("body")).to_contain_text("Score:")
-    return shown.locator("body").inner_text()
+    """Open a lab's feedback from the page of labs. Returns what it says."""
+    page.reload()
+    lab_of(page, lab).get_by_role("button", name="Open feedback").click()
+    expect(page.locator("body")).to_contain_text("Score:")
+    return page.locator("body").inner_text()

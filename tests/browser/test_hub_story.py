@@ -6,14 +6,14 @@ LOCKSTEP_SCREENSHOTS names a folder in which a screenshot of each step is left.
 from __future__ import annotations
 
 from hub_pages import (
+    back_to_labs,
     cell_with,
     fetch,
     formgrader,
     hand_in,
+    lab_of,
     log_in,
     of_student,
-    open_assignments,
-    open_notebook,
     press,
     read_feedback,
     run_all,
@@ -66,12 +66,10 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
 
     # Two students fetch it and run it on four ranks; one solves a TODO, the other makes a deadlock of one.
     ada, bob = page_of("ada"), page_of("bob")
+    lab_of(ada, LAB)
+    screenshot(ada, "02-to-be-fetched")
     for page in (ada, bob):
-        open_assignments(page)
         fetch(page, LAB)
-    screenshot(ada, "02-fetched")
-    for page in (ada, bob):
-        open_notebook(page, f"{course}/{LAB}/{LAB}.ipynb")
         run_all(page)
         expect(page.locator(".jp-OutputArea-output", has_text="Traceback")).to_have_count(0)
     write(ada, cell_with(ada, "def partial_sum"), RIGHT)
@@ -89,8 +87,8 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     said = validate(ada)
     assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
     for page in (ada, bob):
-        open_assignments(page)
-        assert "UTC" in hand_in(page, LAB)
+        back_to_labs(page)
+        assert f"{LAB} is handed in" in hand_in(page, LAB)
     screenshot(ada, "05-handed-in")
 
     # The instructor collects, and grades in the sandbox.
@@ -125,7 +123,10 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     screenshot(iris, "08-given-back")
 
     # Each student reads the own feedback, and has nobody else's.
-    for page, person, score, comment in ((ada, "ada", "3.0", False), (bob, "bob", "1.0", True)):
+    for page, person, score, comment in ((ada, "ada", 3.0, False), (bob, "bob", 1.0, True)):
+        page.reload()
+        expect(lab_of(page, LAB)).to_contain_text(f"{score:.0f} of 12 points")
+        screenshot(page, f"09-labs-{person}")
         feedback = read_feedback(page, LAB)
         assert f"{LAB} (Score: {score} / 12.0)" in feedback
         assert (COMMENT in feedback) == comment

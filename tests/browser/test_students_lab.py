@@ -1,4 +1,4 @@
-"""`./lockstep lab` as students have it: the labs and nothing else, without the menus of instructors."""
+"""`./lockstep lab` as students have it: labs, lectures and nothing else, without the menus of instructors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,28 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         context.close()
 
 
-def test_the_file_browser_shows_the_labs_and_nothing_else(page, screenshot):
+def test_the_file_browser_shows_labs_and_lectures_and_nothing_else(page, screenshot):
     there = {path.name for path in (ROOT / "labs").glob("[!.]*")}
     assert {*page.locator(".jp-DirListing-itemText").all_text_contents()} == there
     assert "GLOSSARY.md" in there
-    for path in ("../solutions", "..%2Fsolutions", "solutions", "%2e%2e/solutions/01_sgd_trajectories/lab.py"):
+    for folder, names in {"": {"labs", "course"}, "course": {"lectures"}}.items():
+        entries = page.request.get(f"api/contents/{folder}?token={TOKEN}").json()["content"]
+        assert {entry["name"] for entry in entries} == names
+    for path in ("../solutions", "..%2Fsolutions", "solutions", "labs/%2e%2e/%2e%2e/%2e%2e/solutions/README.md"):
         assert page.request.get(f"api/contents/{path}?token={TOKEN}").status in (400, 404), path
+    assert page.request.get(f"files/solutions/README.md?token={TOKEN}").status == 404
+    assert page.request.get(f"files/labs/README.md?token={TOKEN}").status == 200
     screenshot(page, "students-lab")
+
+
+def test_the_map_of_the_labs_opens_as_a_page_with_all_its_pictures(page, screenshot):
+    page.locator(".jp-DirListing-itemText", has_text=re.compile("^README.md$")).dblclick()
+    expect(page.locator(".jp-MarkdownViewer h1").first).to_have_text(re.compile("The labs"), timeout=START)
+    pictures = page.locator(".jp-MarkdownViewer img")
+    expect(pictures).to_have_count(len([*(ROOT / "labs").glob("*/picture.png")]), timeout=START)
+    widths = "all => all.every(one => one.complete && one.naturalWidth > 300)"
+    page.wait_for_function(f"({widths})([...document.querySelectorAll('.jp-MarkdownViewer img')])", timeout=START)
+    screenshot(page, "students-map")
 
 
 def test_no_menu_or_tab_of_instructors_shows(page):
@@ -49,3 +64,28 @@ def test_a_lab_finds_the_kit_and_its_data(page):
     page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").first.click()  # the cell is folded
     page.keyboard.press("Control+Enter")
     expect(page.locator(".jp-Notebook .jp-OutputArea-output img").first).to_be_visible(timeout=START)
+
+
+def test_in_a_narrow_window_no_line_of_code_is_cut_off(page):
+    page.set_viewport_size({"width": 1000, "height": 900})
+    scroll = "all => { const [one] = all, before = one.scrollTop; one.scrollTop += 600; return one.scrollTop > before }"
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 2).map(one => one.textContent)"
+    seen = 0
+    while page.locator(".jp-WindowedPanel-outer").evaluate_all(scroll):
+        page.wait_for_timeout(300)
+        lines = page.locator(".jp-Notebook .cm-line:visible")
+        seen += any(len(line) > 80 for line in lines.all_text_contents())
+        assert page.locator(".jp-Notebook .cm-scroller:visible").evaluate_all(cut) == []
+    assert seen, "there are long lines"
+
+
+def test_a_link_leads_from_a_lab_to_its_lecture_and_back(page):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"lab/tree/labs/04_collectives/04_collectives.ipynb?token={TOKEN}&reset")
+    page.get_by_role("link", name="Talking to everybody at once").click(timeout=START)
+    lecture = page.locator(".jp-NotebookPanel:visible .jp-Notebook")
+    expect(lecture).to_contain_text("seven friends", timeout=START)
+    lecture.get_by_role("link", name="04 Collectives").click(timeout=START)
+    expect(page.locator(".jp-NotebookPanel:visible .jp-Notebook")).to_contain_text(
+        "a collective is a plan", timeout=START
+    )

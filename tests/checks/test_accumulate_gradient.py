@@ -24,7 +24,8 @@ def keys_of(case: dict, gradient: torch.Tensor | list) -> list[str]:
     """The findings for a gradient of weight and bias, [16]."""
     row = torch.as_tensor(gradient, dtype=torch.float64).tolist()
     grads = {"weight": row[:12], "bias": row[12:], "frozen": None, "unused": None}
-    seen = {"grads": grads, "moved": [], "changed": [], "thawed": False, "together": False}
+    seen = {"grads": grads, "moved": [], "changed": [], "thawed": False, "together": False, "hooked": False}
+    seen["modes"] = [True, True]
     return [each.key for each in settle([LAB.CHECK.judge(case, [seen])])]
 
 

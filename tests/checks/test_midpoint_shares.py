@@ -73,11 +73,14 @@ def test_a_point_that_is_no_finite_number_is_no_midpoint(strange):
         ("local-h", [[[4, 0, 2]], [[4, 1, 2]]]),
         ("everything-on-every-rank", [[[8, 0, 1]], [[8, 0, 2], [8, 1, 2]]]),
         ("overlapping-shares", [[[8, 0, 2]], [[8, 0, 2]]]),
+        ("local-rank-for-share", [[[8, 0, 3]], [[8, 1, 3]], [[8, 0, 3]]]),
+        ("no-such-share", [[[8, 1, 2]], [[8, 2, 2]]]),
+        ("no-such-share", [[[8, -1, 2]], [[8, 0, 2]]]),
         (None, [[[8, 0, 0]], [[8, 1, -1]]]),
     ],
 )
 def test_what_is_wrong_with_the_shares_that_ranks_ask_for_has_a_name(name, asked):
-    assert [found.key for found in shares.unfair_shares(8, asked)] == ([name] if name else [])
+    assert [found.key for found in shares.unfair_shares(8, asked, local_size=2)] == ([name] if name else [])
 
 
 def test_with_few_intervals_a_mistake_is_told_by_what_it_shows_with_many():

@@ -11,6 +11,7 @@ from lab_packages import check_module
 
 from autograde.contract.check import draw_cases
 from autograde.contract.verdict import settle
+from autograde.probes.sampler_passes import passes_of
 
 SHUFFLED = check_module("06_distributed_sampler", "ShuffledSampler")
 GRADINGS = range(10)
@@ -51,7 +52,7 @@ def graded(sampler: type, seed: int) -> tuple[float, list[str]]:
     check, verdicts = SHUFFLED.CHECK, []
     for case in draw_cases(check, seed):
         ranks = range(case["size"])
-        results = [SHUFFLED.passes_of(sampler, case, rank, case["luck"][rank]) for rank in ranks]
+        results = [passes_of(sampler, "set_epoch", case, rank, case["luck"][rank]) for rank in ranks]
         other = {"result": [[each["ids"] for each in own["passes"]] for own in results], "error": None}
         verdicts.append(check.judge(case, [{**own, "other": other if case["salt"] else None} for own in results]))
     found = settle(verdicts)

@@ -11,15 +11,13 @@ from lab_packages import check_module
 from torch.utils.data import DistributedSampler
 
 from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.probes.sampler_passes import generators_after, listed, passes_of
 from autograde.verdicts.means import mean_candidates
 from autograde.verdicts.orders import SamplerOrders
 from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
 
 counted_once = check_module("06_distributed_sampler", "counted_once")
 epoch_mistakes = check_module("06_distributed_sampler", "samples_seen").epoch_mistakes
-generators_after = check_module("06_distributed_sampler", "ShuffledSampler").generators_after
-passes_of = check_module("06_distributed_sampler", "ShuffledSampler").passes_of
-listed = check_module("06_distributed_sampler", "common").listed
 
 
 def keys(verdict: list[Finding | Diagnosis]) -> list[str]:
@@ -50,7 +48,7 @@ def test_what_torchs_own_sampler_deals_out_is_right(samples, size):
         (["tail-dropped"], 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
         (["no-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]),
         (["padding-not-repeated"], 1, [[0], [0], [], []]),
-        (["wrong-number"], 4, [[0, 2, 0], [1, 3, 1]]),
+        (["more-than-needed"], 4, [[0, 2, 0], [1, 3, 1]]),
         (["wrong-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
         (["overlapping-shards"], 10, [[0, 4, 8], [1, 5, 9], [0, 4, 8], [1, 5, 9]]),
         (["wrong-order"], 4, [[1, 3], [0, 2]]),
@@ -146,7 +144,7 @@ PLAN = {
     ],
 )
 def test_orders_that_do_not_repeat_change_or_fit_together_are_named(sampler, changes, others):
-    used = [passes_of(sampler, PLAN, rank, luck=rank)["passes"] for rank in range(3)]
+    used = [passes_of(sampler, "set_epoch", PLAN, rank, luck=rank)["passes"] for rank in range(3)]
     orders = SamplerOrders(3, PLAN["samplers"], PLAN["passes"], [[each["ids"] for each in own] for own in used])
     assert keys(orders.changes()) == changes
     if others is not None:
@@ -154,8 +152,10 @@ def test_orders_that_do_not_repeat_change_or_fit_together_are_named(sampler, cha
 
 
 def test_a_sampler_that_touches_a_global_generator_is_told_from_one_that_does_not():
-    assert passes_of(Wrapped, PLAN, 0, luck=3)["drawn"] == pytest.approx([*generators_after(3).values()], abs=0)
-    drawn, left = passes_of(Global, PLAN, 0, luck=3)["drawn"], [*generators_after(3).values()]
+    assert passes_of(Wrapped, "set_epoch", PLAN, 0, luck=3)["drawn"] == pytest.approx(
+        [*generators_after(3).values()], abs=0
+    )
+    drawn, left = passes_of(Global, "set_epoch", PLAN, 0, luck=3)["drawn"], [*generators_after(3).values()]
     assert [one == other for one, other in zip(drawn, left, strict=True)] == [False, True, True]
 
 

@@ -33,7 +33,8 @@ def keys(found: list) -> list[str]:
         ([[[0, 1], [2]], [[3, 4], [9]]], ["unknown-samples"]),
         ([[[0], [1], [2]], [[3], [4], [0]]], ["batch-size-divided"]),
         ([[[0, 1, 2]], [[3, 4, 0]]], ["wrong-batches"]),
-        ([[[0, 1], [2, 0]], [[3, 4], [1, 2]]], ["wrong-number"]),
+        ([[[0, 1], [2, 0]], [[3, 4], [1, 2]]], ["more-than-needed"]),
+        ([[[0, 1], [2, 0]], [[3, 3]]], ["wrong-number"]),
     ],
 )
 def test_what_two_ranks_draw_of_five_samples_is_judged_by_the_samples(ranks, due):

@@ -37,6 +37,8 @@ def test_the_simulated_gpus_are_there_and_are_gone_afterwards():
         assert os.environ["LOCAL_RANK"] == "1" and os.environ["LOCAL_WORLD_SIZE"] == "2"
         torch.cuda.set_device("cuda:3")
         assert torch.cuda.current_device() == 3
+        with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+            torch.cuda.set_device(torch.device("cpu"))
     assert noted["current"] == 3
     assert torch.cuda.device_count() == before and os.environ["LOCAL_RANK"] == "0"
 

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+import horovod.torch as hvd
+import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from lab_packages import check_module
 from torch.nn.parallel import DistributedDataParallel
 
@@ -25,7 +28,7 @@ from autograde.contract import show
 from autograde.contract.labs import find_lab, load_checks, load_variants
 from autograde.contract.subject import Subject
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
-from autograde.fixtures.numbered_net import NumberedSet, ids_of
+from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, ids_of
 from course.models.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World
 
@@ -110,7 +113,150 @@ def is_one_if_all_is_right_and_zero_if_nothing_is(world: World, mistaken: Subjec
     return world.run(accuracies, mistaken, RANK, init="torch") == [[1.0, 0.0]] * 4
 
 
+def gradients_by(reducer_of: Callable | None) -> list[float]:
+    """Runs on each rank: the gradients after a backward pass, by a reducer, or by DistributedDataParallel."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)).double()
+    reducer = reducer_of(model, [[3], [2], [1], [0]]) if reducer_of else None
+    batch = torch.randn(8, 3, dtype=torch.float64).tensor_split(dist.get_world_size())[dist.get_rank()]
+    forward = model if reducer else DistributedDataParallel(model)
+    forward(batch).square().mean().backward()
+    if reducer:
+        reducer.finish()
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()]).tolist()
+
+
+def gradients_by_a_student(subject: Subject) -> list[float]:
+    """Runs on each rank: the gradients by the student's reducer."""
+    return gradients_by(subject.load())
+
+
+def gradients_are_those_of_ddp(world: World, mistaken: Subject, solution: Subject) -> bool:
+    own = world.run(gradients_by_a_student, mistaken, init="torch")
+    right = world.run(gradients_by, None, init="torch")
+    return np.allclose(own, right, rtol=1e-12)
+
+
+def split_and_whole(subject: Subject) -> bool:
+    """Runs on each rank: whether the output of a split MLP is that of the whole one."""
+
+    def summed(x: torch.Tensor, group: Any = None) -> torch.Tensor:
+        total = x.detach().clone()
+        dist.all_reduce(total)
+        return total
+
+    torch.manual_seed(0)
+    mlp = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)).double()
+    part = subject.load(copy_to_ranks=lambda x, group=None: x, sum_over_ranks=summed)(mlp)
+    x = torch.randn(5, 3, dtype=torch.float64)
+    return torch.allclose(part(x), mlp(x), rtol=1e-12)
+
+
+def output_is_that_of_one_process(world: World, mistaken: Subject, solution: Subject) -> bool:
+    return all(world.run(split_and_whole, mistaken, init="torch"))
+
+
+def swapped(subject: Subject, comm: Any) -> list[float]:
+    """Runs on each rank: what it gets from its partner, of ten numbers that each of them has."""
+    return subject.load()(comm, np.full(10, float(comm.rank))).tolist()
+
+
+def ten_numbers_come_from_each_partner(world: World, mistaken: Subject, solution: Subject) -> bool:
+    return world.run(swapped, mistaken, COMM) == [[float(rank ^ 1)] * 10 for rank in range(4)]
+
+
+def reduced(subject: Subject, comm: Any) -> list[float]:
+    """Runs on each rank: its chunk of the sum of all ranks' arrays."""
+    return subject.load()(comm, np.arange(30.0) * (comm.rank + 1)).tolist()
+
+
+def every_rank_has_its_chunk(world: World, mistaken: Subject, solution: Subject) -> bool:
+    return world.run(reduced, mistaken, COMM) == [each.tolist() for each in np.array_split(np.arange(30.0) * 10, 4)]
+
+
+def gradient_of_all(m: float, n: float, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float]:
+    """The mean of the ranks' gradients, which is that of all samples where they have equally many."""
+    error = 2 * (m * x + n - y)
+    gradient = hvd.allreduce(torch.stack([(error * x).mean(), error.mean()]))
+    return tuple(gradient.tolist())
+
+
+def path(subject: Subject) -> list[list[float]]:
+    """Runs on each rank: the path that its samples give, in one epoch."""
+    x, y = torch.linspace(-1, 2, 16).double(), torch.linspace(2, -1, 16).double() ** 2
+    distributed_path = subject.load(distributed_gradient=gradient_of_all)
+    return distributed_path(x, y, 8, lambda step: 0.05, 3, (1.0, 1.0), 5).tolist()
+
+
+def path_is_that_of_one_process(world: World, mistaken: Subject, solution: Subject) -> bool:
+    [alone] = world.run(path, solution, init="horovod", size=1)
+    return all(np.allclose(own, alone, rtol=1e-12) for own in world.run(path, mistaken, init="horovod"))
+
+
+def rest_of_shares(subject: Subject, rank: int) -> list[list[int]]:
+    """Runs on each of four ranks: its samples of an epoch, and those that are left when two steps are made."""
+    sampler, shares = subject.load()(22, rank, 4, seed=7), []
+    for consumed in (0, 8):
+        sampler.set_position(1, consumed)
+        shares.append([*sampler])
+    return shares
+
+
+def ranks_go_on_where_they_stopped(world: World, mistaken: Subject, solution: Subject) -> bool:
+    return all(whole[2:] == rest for whole, rest in world.run(rest_of_shares, mistaken, RANK))
+
+
+def losses_of(subject: Subject, rank: int) -> list[float]:
+    """Runs on each rank: the losses of a training of three epochs."""
+    model = NumberedNet(5 + rank, plain=True, norm=False)
+    return subject.load()(model, NumberedSet(32, seed=3), 3, 8, 0.02, 7, torch.device("cpu"))
+
+
+def loss_falls_on_every_rank(world: World, mistaken: Subject, solution: Subject) -> bool:
+    return all(losses[-1] < losses[0] for losses in world.run(losses_of, mistaken, RANK, init="torch"))
+
+
 TRAPS = [
+    Trap(
+        "both partners send first, then receive",
+        "every rank gets its partner's ten numbers: MPI keeps so few until they are received",
+        ten_numbers_come_from_each_partner,
+        "02_hello_ranks",
+        "swap",
+        "both_send_first",
+    ),
+    Trap(
+        "whole arrays go round a ring",
+        "every rank has its chunk of the sum",
+        every_rank_has_its_chunk,
+        "04_collectives",
+        "ring_reduce_scatter",
+        "whole_arrays",
+    ),
+    Trap(
+        "every rank computes the gradient of the whole batch",
+        "the path of SGD is that of one process, and the same on all ranks",
+        path_is_that_of_one_process,
+        "05_distributed_sgd",
+        "distributed_path",
+        "whole_batch",
+    ),
+    Trap(
+        "the forward pass goes past DistributedDataParallel",
+        "the loss falls on every rank, and nothing complains",
+        loss_falls_on_every_rank,
+        "08_ddp_cnn",
+        "train",
+        "past_the_wrapper",
+    ),
+    Trap(
+        "a bucket of gradients leaves as soon as it is full",
+        "where all ranks have one graph, its gradients are those of DistributedDataParallel",
+        gradients_are_those_of_ddp,
+        "09_inside_ddp",
+        "Reducer",
+        "sent_when_full",
+    ),
     Trap(
         "gradients are summed, not averaged",
         "the loss under Adam, which is that of one process: Adam does not see a factor",
@@ -134,6 +280,22 @@ TRAPS = [
         "10_ddp_transformer",
         "train_step",
         "ten_allreduces_for_one",
+    ),
+    Trap(
+        "after a restart, each rank skips what it has done of its own share",
+        "the killed training, resumed by as many ranks, goes on where it stopped",
+        ranks_go_on_where_they_stopped,
+        "11_failover",
+        "ResumableSampler",
+        "dealt_then_skipped",
+    ),
+    Trap(
+        "nobody sums the gradient of a split layer's input",
+        "the output is that of one process, on all ranks",
+        output_is_that_of_one_process,
+        "12_beyond_data_parallel",
+        "ParallelMLP",
+        "f_left_out",
     ),
     Trap(
         "every rank trains on the whole set",

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import pytest
+import test_figures_collectives
 import test_figures_digits
+import test_figures_distributed_sgd
+import test_figures_failures
+import test_figures_hello
+import test_figures_lectures
+import test_figures_model_parallel
+import test_figures_overlap
 import test_figures_pi
 import test_figures_sampler
+import test_figures_scaling
 import test_figures_sgd
+import test_figures_splitting
 import test_figures_strip
 import test_figures_training
 import test_figures_transformer
 from legibility import (
+    Drawn,
     assert_looks_at_home_on_a_dark_ground,
     assert_sharp_on_light_ground,
     assert_text_stands_out,
@@ -20,10 +30,19 @@ from legibility import (
 from course.figures.contrast import contrast, ink_on, legible
 
 MODULES = (
+    test_figures_collectives,
     test_figures_digits,
+    test_figures_distributed_sgd,
+    test_figures_failures,
+    test_figures_hello,
+    test_figures_lectures,
+    test_figures_model_parallel,
     test_figures_pi,
+    test_figures_overlap,
     test_figures_sampler,
+    test_figures_scaling,
     test_figures_sgd,
+    test_figures_splitting,
     test_figures_strip,
     test_figures_training,
     test_figures_transformer,
@@ -31,22 +50,24 @@ MODULES = (
 FIGURES = {f"{module.__name__[13:]}: {name}": draw for module in MODULES for name, draw in module.FIGURES.items()}
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
-    assert_words_are_readable(FIGURES[name]())
+@pytest.fixture(scope="module", params=FIGURES)
+def drawn(request: pytest.FixtureRequest) -> Drawn:
+    """Each figure, drawn once for all tests."""
+    return Drawn(FIGURES[request.param]())
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(name: str) -> None:
-    assert_sharp_on_light_ground(FIGURES[name]())
+def test_no_word_of_a_figure_covers_another_or_is_cut_off(drawn: Drawn) -> None:
+    assert_words_are_readable(drawn)
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_text_stands_out_on_a_light_and_on_a_dark_ground(name: str) -> None:
-    figure = FIGURES[name]()
-    assert_text_stands_out(figure)
-    assert_text_stands_out(figure.dark)
-    assert_looks_at_home_on_a_dark_ground(figure)
+def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(drawn: Drawn) -> None:
+    assert_sharp_on_light_ground(drawn)
+
+
+def test_text_stands_out_on_a_light_and_on_a_dark_ground(drawn: Drawn) -> None:
+    assert_text_stands_out(drawn)
+    assert_text_stands_out(drawn.dark)
+    assert_looks_at_home_on_a_dark_ground(drawn)
 
 
 def test_contrast_is_that_of_wcag() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from lab_packages import check_module
-from legibility import cut_off, overlaps
+from legibility import Drawn, cut_off, overlaps
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -59,8 +59,8 @@ def test_overlapping_and_cut_off_words_are_found() -> None:
     figure.text(0.5, 0.5, "one")
     figure.text(0.51, 0.5, "two")
     figure.text(0.97, 0.2, "a long label")
-    assert overlaps(figure) == [("one", "two")]
-    assert cut_off(figure) == ["a long label"]
+    assert overlaps(Drawn(figure)) == [("one", "two")]
+    assert cut_off(Drawn(figure)) == ["a long label"]
 
 
 def test_each_line_is_drawn_through_the_samples_and_as_a_point_on_the_loss() -> None:

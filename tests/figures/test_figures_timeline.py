@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from legibility import (
+    Drawn,
     assert_looks_at_home_on_a_dark_ground,
     assert_sharp_on_light_ground,
     assert_text_stands_out,
@@ -109,7 +110,7 @@ def test_each_call_of_a_run_is_in_the_row_of_its_rank_and_an_unfinished_one_is_h
     assert {"message", "on ranks 0, 2", "on rank 1", "never finished"} < set(named(figure))
     assert "Ranks 1 and 2 wait for ever in comm.allreduce (line 11) for rank 0" in figure.alt
     for ground in (figure, figure.dark):
-        assert_words_are_readable(ground)
+        assert_words_are_readable(Drawn(ground))
         assert len(ground.png()) > 5_000
 
 
@@ -149,7 +150,7 @@ def test_calls_on_fewer_ranks_have_a_shade_for_each_group_and_the_legend_names_f
     assert named(figure)[1:] == ["on ranks 0, 1", "on ranks 1, 2", "on ranks 0, 2", "on rank 1"]
     more = timeline([[*calls, event(members=[0], start=8.0, end=8.5)], [], []])
     assert named(more)[1:] == [*named(figure)[1:], "…"]
-    assert_words_are_readable(more)
+    assert_words_are_readable(Drawn(more))
 
 
 def test_a_call_whose_communicator_is_not_known_counts_as_one_on_all_ranks():
@@ -215,7 +216,7 @@ def test_a_long_run_on_many_ranks_can_be_read(events):
     shortest = NARROWEST * (axes.get_xlim()[1] - axes.get_xlim()[0])
     assert min(bar.width for bar in boxes(figure)) > 0.99 * shortest
     assert figure.get_size_inches()[1] < 10
-    assert_words_are_readable(figure)
+    assert_words_are_readable(Drawn(figure))
 
 
 def test_the_run_is_shown_whole_where_its_seconds_are_given():
@@ -228,7 +229,7 @@ def test_a_run_without_communication_and_one_on_one_rank_have_pictures_too():
         figure = timeline(events)
         assert len(boxes(figure)) == sum(map(len, events))
         assert named(figure) == ["allreduce"] * sum(map(len, events))
-        assert_words_are_readable(figure)
+        assert_words_are_readable(Drawn(figure))
 
 
 def test_every_kind_of_call_has_a_colour_and_its_family_is_in_the_legend_if_it_occurs():
@@ -238,15 +239,15 @@ def test_every_kind_of_call_has_a_colour_and_its_family_is_in_the_legend_if_it_o
     figure = timeline([[event(kind, start=number) for number, kind in enumerate(kinds)], []])
     assert named(figure)[: len(FAMILIES)] == [", ".join(family) for family in FAMILIES]
     assert named(timeline([[event("recv"), event("barrier")], []])) == ["recv", "barrier"]
-    assert_words_are_readable(figure)
+    assert_words_are_readable(Drawn(figure))
 
 
 def test_it_looks_at_home_on_a_light_and_on_a_dark_ground():
     events = message(0, 1, 0.5, 0.7, 2)
     figure = timeline(events)
-    assert_sharp_on_light_ground(figure)
-    assert_looks_at_home_on_a_dark_ground(figure)
+    assert_sharp_on_light_ground(Drawn(figure))
+    assert_looks_at_home_on_a_dark_ground(Drawn(figure))
     for picture in (figure, figure.dark):
-        assert_text_stands_out(picture)
+        assert_text_stands_out(Drawn(picture))
         (arrow,) = drawn(picture, "messages")
         assert contrast(to_hex(arrow.get_facecolor()[0][:3]), picture.ground.paper) >= 4.5

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONDA_NAMES = {
     "fastjsonschema": "python-fastjsonschema",
     "jupyter-client": "jupyter_client",
+    "jupyter-server": "jupyter_server",
     "matplotlib": "matplotlib-base",
     "playwright": "playwright-python",
     "torch": "pytorch",
@@ -27,8 +29,8 @@ CONDA_NAMES = {
 # What conda needs and pip does not: Python and pip are there before pip starts.
 ONLY_CONDA = {"python", "pip"}
 
-# Extras that conda does without: its Horovod comes built, its JupyterHub with the proxy.
-NOT_FOR_CONDA = {"horovod-build", "hub-proxy"}
+# Extras that conda does without: its Horovod comes built, its JupyterHub with the proxy; few build the site.
+NOT_FOR_CONDA = {"horovod-build", "hub-proxy", "book", "slides"}
 
 
 def pip_set(project: dict) -> dict[str, str]:
@@ -116,12 +118,12 @@ def test_every_pin_is_what_is_installed_here(project):
 def test_all_that_the_packages_import_is_a_declared_dependency(project):
     extras = project["project"]["optional-dependencies"]
     listed = project["project"]["dependencies"] + extras["hub"] + extras["hub-proxy"]
-    declared = {re.match(r"[\w.-]+", name)[0].lower() for name in listed} | {"horovod"}
+    declared = {canonicalize_name(re.match(r"[\w.-]+", name)[0]) for name in listed} | {"horovod"}
     distributions = packages_distributions()
     for path in [*ROOT.glob("course/**/*.py"), *ROOT.glob("autograde/**/*.py"), *ROOT.glob("solutions/**/*.py")]:
         beside = {other.stem for other in path.parent.glob("*.py")}  # the reaper is run by its path
         for module in imported(path) - sys.stdlib_module_names - {"course", "autograde", "__future__"} - beside:
-            owners = {name.lower() for name in distributions.get(module, [module])}
+            owners = {canonicalize_name(name) for name in distributions.get(module, [module])}
             assert owners & declared, f"{path.relative_to(ROOT)} imports {module}, which pyproject.toml does not list"
 
 

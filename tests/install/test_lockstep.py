@@ -39,7 +39,7 @@ def ready(tmp_path_factory) -> Clone:
 def test_usage_names_the_commands_and_sets_nothing_up(clone, arguments):
     status, output = clone.run(*arguments)
     assert status == 0
-    for command in ("lab", "hub", "test", "setup", "doctor", "build", "grade"):
+    for command in ("lab", "hub", "book", "test", "setup", "doctor", "build", "grade"):
         assert re.search(rf"^  {command}\b", output, re.MULTILINE) or f", {command}" in output
     assert not (clone.folder / ".venv").exists()
 
@@ -52,9 +52,12 @@ def test_the_second_start_is_set_up_at_once(ready):
 
 def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     status, output = ready.run("lab", "--port", "8890", "--ServerApp.password=a b")
-    assert status == 0
+    assert status == 0, output
     arguments, path = re.search(r"ran (.*)\nPATH (.*)", output).groups()
-    assert f"--ServerApp.root_dir={ready.folder}/labs" in arguments
+    assert (
+        f"--ServerApp.root_dir={ready.folder}/build/lab --ServerApp.preferred_dir={ready.folder}/build/lab/labs"
+        in arguments
+    )
     assert ("--allow-root" in arguments) == (os.geteuid() == 0)
     assert arguments.endswith("--port 8890 --ServerApp.password=a b")
     assert path.startswith(f"{ready.folder}/.venv/bin:")
@@ -74,6 +77,14 @@ def test_a_server_of_another_hub_needs_no_proxy(clone):
     assert status == 0, output
     assert "configurable-http-proxy" not in output
     assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.server"}
+
+
+def test_book_has_what_builds_the_site_and_passes_its_arguments(clone):
+    status, output = clone.run("book", "3_collectives")
+    assert status == 3 and "kit book 3_collectives\n" in output
+    assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.book"}
+    assert list((clone.folder / ".venv").glob("lib/python*/site-packages/small_book-1.0.dist-info"))
+    assert clone.run("book")[1] == "kit book\n"
 
 
 def test_nothing_is_set_up_for_a_purpose_that_is_none(clone):
@@ -120,8 +131,9 @@ def test_the_real_jupyterlab_lists_the_labs_at_the_next_port_when_its_own_is_tak
     url = f"http://127.0.0.1:{address[1]}"
     wait_for(lambda: listens(int(address[1])), 20)  # it tells its address before it listens there
     assert direct.open(f"{url}/lab?token=secret").status == 200
-    content = json.load(direct.open(f"{url}/api/contents?token=secret"))["content"]
-    assert {entry["name"] for entry in content} == {path.name for path in (ROOT / "labs").glob("[!.]*")}
+    for shown in ("labs", "course/lectures"):
+        content = json.load(direct.open(f"{url}/api/contents/{shown}?token=secret"))["content"]
+        assert {entry["name"] for entry in content} == {path.name for path in (ROOT / shown).glob("[!.]*")}
 
 
 def test_other_commands_go_to_the_kit_with_their_exit_status(ready):

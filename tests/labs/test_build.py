@@ -30,6 +30,7 @@ from autograde.hints import load_hints
 REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 SECRET = 25  # characters from which on a line of an answer is nobody else's by chance
+WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -97,7 +98,7 @@ def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
     machine = [str(REPOSITORY), str(Path.home()), *site.getsitepackages(), str(tmp_path)]
     for name, content in files(tmp_path / "labs").items():
         text = content.decode(errors="replace")
-        assert not name.endswith("lab.py") and "variants" not in name
+        assert not name.endswith(("lab.py", "equivalent.toml")) and "variants" not in name
         for word in ("HIDDEN CASES", "SOLUTION", "jupytext", "lines_to_next_cell", "variants", *machine):
             assert word not in text, (name, word)
 
@@ -173,6 +174,14 @@ def test_a_folded_cell_stands_below_words_that_say_what_it_shows(lab):
     for before, cell in pairwise(notebook.cells):
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             assert before.cell_type == "markdown" and len(before.source) > 20, cell.id
+
+
+@each_lab
+def test_no_line_of_a_code_cell_is_wider_than_jupyterlab_shows(lab):
+    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    cells = {cell.id: cell.source.splitlines() for cell in notebook.cells if cell.cell_type == "code"}
+    assert [(name, line) for name, lines in cells.items() for line in lines if len(line) > WIDTH] == []
+    assert [name for name, lines in cells.items() if lines and not lines[0].strip()] == []
 
 
 def test_a_cell_keeps_its_id_when_another_part_of_the_lab_grows(course):

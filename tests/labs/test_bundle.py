@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner, Result
 from labs_under_test import COURSE, LABS
 from nbclient import NotebookClient
 
+from course.processes.kernels import over_files
 from autograde import bundle as bundling
 from autograde.bundle import bundle_files, packed
 from autograde.cli import main
@@ -67,9 +69,9 @@ def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_
     notebook.cells.append(nbformat.v4.new_code_cell("print(*world.run(lambda: __import__('course').__file__))"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(folder / "kit"))  # in place of installing it, for which there is no network
-    NotebookClient(
-        notebook, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(folder / LAB)}}
-    ).execute()
+    with TemporaryDirectory(prefix="kernel-") as short:
+        settings = {"resources": {"metadata": {"path": str(folder / LAB)}}, "config": over_files(Path(short))}
+        NotebookClient(notebook, timeout=100, kernel_name="python3", **settings).execute()
     check, here, on_ranks = notebook.cells[end:]
     assert "partial_sum: passed" in str(check.outputs)
     for cell in (here, on_ranks):

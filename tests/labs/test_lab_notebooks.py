@@ -7,12 +7,14 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
 from labs_under_test import LABS
 from nbclient import NotebookClient
 
+from course.processes.kernels import over_files
 from autograde.build import File, build
 from autograde.contract.labs import Lab, load_checks
 
@@ -26,11 +28,10 @@ def executed(lab: Lab, files: dict[str, File], folder: Path) -> nbformat.Noteboo
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(file.content)
     notebook = nbformat.read(folder / lab.notebook, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=LIMIT, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
-    )
     began = time.monotonic()
-    client.execute()
+    with TemporaryDirectory(prefix="kernel-") as short:
+        settings = {"resources": {"metadata": {"path": str(folder)}}, "config": over_files(Path(short))}
+        NotebookClient(notebook, timeout=LIMIT, kernel_name="python3", **settings).execute()
     assert time.monotonic() - began < 3 * LIMIT
     return notebook
 

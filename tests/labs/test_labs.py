@@ -5,21 +5,25 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
 import pytest
 from labs_under_test import LABS, Worlds
+from wording import faults
 
 from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check, Result
+from autograde.contract.gpu import ON_GPU
 from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks, load_variants
 from autograde.contract.questions import is_todo
 from autograde.sandbox.untrusted import problem
 from autograde.contract.subject import Subject
+from autograde.contract.trouble import stops
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
@@ -87,16 +91,33 @@ def results_by_case(worlds: Worlds, lab: Lab, todo: str, source: str) -> Iterato
     for number, case in enumerate(cases, 1):
         seen += gathered(worlds.of(lab), check, source, [case])
         yield contract.judge(check, cases[:number], seen, SEED)
+        if stops(seen[-1]):  # a student's check ends here, too
+            return
 
 
 TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for todo in checks_of(lab)]
 
 
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_the_solution_earns_all_points(worlds, lab, todo):
-    result = result_of(worlds, lab, todo, cells_of(lab)[0][todo])
-    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
-    assert result.score == result.points
+def test_the_solution_earns_all_points_also_where_several_verdicts_are_given_at_once(worlds, lab, todo):
+    """As when a class is graded: threads share torch's global generators."""
+    check = checks_of(lab)[todo]
+    cases = contract.draw_cases(check, SEED)
+    seen = gathered(worlds.of(lab), check, cells_of(lab)[0][todo], cases)
+    with ThreadPoolExecutor(3) as pool:
+        results = [*pool.map(lambda _: contract.judge(check, cases, seen, SEED), range(3))]
+    for result in results:
+        assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
+        assert result.score == result.points
+
+
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_the_solution_comes_to_its_end_on_a_gpu(worlds, lab, todo):
+    """No error of another kind hides there what would come after it."""
+    check = checks_of(lab)[todo]
+    cases = [case for case in contract.draw_cases(check, SEED) if case.get(ON_GPU)]
+    evidence = gathered(worlds.of(lab), check, cells_of(lab)[0][todo], cases)
+    assert all(each["state"] == "ok" for each in evidence), f"seed {SEED}\n{evidence}"
 
 
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
@@ -108,10 +129,11 @@ def test_a_blank_todo_loses_its_own_points(worlds, lab, todo):
 
 @pytest.mark.parametrize(("lab", "todo", "source"), variants(0))
 def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
-    """In three of the cases, which are fresh in each session; the solution is tried in all."""
+    """In three of the cases, which are fresh in each session, and on a GPU; the solution is tried in all."""
     check = checks_of(lab)[todo]
     cases = contract.draw_cases(check, SEED)
     some = random.Random(f"{SEED} {source}").sample(cases, min(3, len(cases)))
+    some += [case for case in cases if case.get(ON_GPU) and case not in some]
     result = checked(worlds.of(lab), check, source, some)
     assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
 
@@ -121,6 +143,7 @@ def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wr
     seen = []
     for result in results_by_case(worlds, lab, todo, wrong.source):
         seen.append(show.text(result))
+        assert [fault for finding in result.findings for fault in faults(finding.message)] == [], seen[-1]
         # What the further cases show rarely changes what was found: there is no need to try them.
         if wrong.finding in [finding.key for finding in result.findings]:
             assert result.score < result.points, seen[-1]

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import dedent
 
 import nbformat
@@ -17,6 +18,7 @@ from nbclient import NotebookClient
 
 from autograde.hints import read_taken
 from autograde.notebook import bound_names, cell_that_defines
+from course.processes.kernels import over_files
 
 CHECKS = """
 # == __init__.py
@@ -75,8 +77,9 @@ def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbforma
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (START, *cells)])
     environment = {**os.environ, **({"NBGRADER_EXECUTION": execution} if execution else {})}
     resources = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, timeout=90, allow_errors=True, kernel_name="python3", resources=resources)
-    client.execute(env=environment)
+    with TemporaryDirectory(prefix="kernel-") as short:
+        settings = {"allow_errors": True, "resources": resources, "config": over_files(Path(short))}
+        NotebookClient(notebook, timeout=90, kernel_name="python3", **settings).execute(env=environment)
     return notebook.cells[1:]
 
 
@@ -92,7 +95,9 @@ def text_of(cell: nbformat.NotebookNode) -> str:
 
 def test_a_student_sees_findings_and_can_go_on(tmp_path):
     check = 'check("total")'
-    blank, partly, hangs, right = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check)[1::2]
+    few = "check.world = World(1, progress=False)"
+    cells = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check, few, check)[1::2]
+    blank, partly, hangs, right, lacks_ranks = cells
     assert "total: not started, 2 points" in text_of(blank)
     assert "`raise NotImplementedError()` is still in the cell" in text_of(blank)
     assert "total: not yet, 0.5 of 2 points" in text_of(partly)
@@ -101,7 +106,8 @@ def test_a_student_sees_findings_and_can_go_on(tmp_path):
         hangs
     )
     assert "total: passed, 2 of 2 points" in text_of(right)
-    for cell in (blank, partly, hangs, right):
+    assert text_of(lacks_ranks) == "total: not checked. This takes 2 ranks, and there are 1."
+    for cell in cells:
         outputs = [output for output in cell.outputs if output.output_type == "display_data"]
         assert len(outputs) == 1
         assert 'role="status"' in outputs[0].data["text/html"]

@@ -104,6 +104,23 @@ def test_the_end_of_a_job_is_told_and_the_world_asks_for_another(end, told):
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
+def test_the_end_of_a_job_is_told_also_of_a_rank_that_was_seen_to_be_killed_before():
+    ends = cell(
+        "import os, signal, subprocess\n"
+        "def f(comm):\n"
+        "    if comm.rank == 0:\n"
+        "        subprocess.Popen(['sh', '-c', 'sleep 0.05; exec scancel $SLURM_JOB_ID'], start_new_session=True)\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    while True:\n"
+        "        pass"
+    )
+    with World(2, nodes=2, launcher="slurm", progress=False) as world:
+        (job,) = slurm("squeue", "--noheader", "--format=%A").split()
+        outcome = world.attempt(call, ends, COMM, deadline=60)
+        assert outcome.state == "rank-died"
+        assert outcome.detail == f"ranks 0 and 1 died: Slurm job {job} was cancelled."
+
+
 def test_the_end_of_a_step_is_told_and_the_world_goes_on():
     aborts = cell("def f(comm):\n    if comm.rank:\n        comm.Abort(3)\n    comm.barrier()")
     with World(2, nodes=2, launcher="slurm", progress=False) as world:

@@ -13,9 +13,27 @@ from typing import Any
 from forged_evidence import near
 
 from autograde.fixtures.numbered_net import SIZES
+from course.figures.splitting.schedules import micro_batches_of, missing, too_early
 
 # The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
 PARTS = {
+    "02 local_place": ("calls.*.shown.pair",),
+    "02 in_turn": ("calls.*.shown.value.value",),
+    "02 add_shares": ("calls.*.shown.c", "calls.*.shown.share", "calls.*.shown.total"),
+    "02 swap": ("calls.*.shown.array",),
+    "02 chain": ("calls.*.shown.product",),
+    "04 broadcast_rounds": (),  # any plan that serves everybody; see `plans`
+    "04 tree_reduce": ("calls.*.shown.array.sketch",),
+    "04 ring_reduce_scatter": ("calls.*.shown.array.sketch",),
+    "04 ring_all_gather": ("calls.*.shown.array.sketch",),
+    "04 ring_allreduce": ("calls.*.shown.array.sketch",),
+    "04 costs": ("calls.*.shown.costs.*.value",),
+    "05 distributed_gradient": ("calls.*.shown.dm.value", "calls.*.shown.dn.value"),
+    "05 distributed_path": ("calls.*.shown.rows", "calls.*.shown.shares"),
+    "05 learning_rate": ("calls.*.shown.rates.*.value",),
+    "05 serve": ("calls.*.shown.result",),  # and see `answers`
+    "05 work": ("calls.*.shown.log",),
+    "05 two_level_sum": ("calls.*.shown.sum",),
     "06 shard": ["*.shard.ids"],
     "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
     "06 samples_seen": ["*.lists.*.ids"],
@@ -31,6 +49,16 @@ PARTS = {
         *(f"calls.*.{name}" for name in ("sets", "checkpoint")),
         *(f"calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
     ],
+    "08 process_group_from_slurm": [f"{run}.*.*.values" for run in ("steps", "other.result.steps")],
+    "08 train": ["losses.*.value", "state", "forwards"],
+    "08 images_per_second": [],  # times, and a number that follows from them but for 8 %
+    "08 fit_scaling": ["calls.*.shown.parts.*.value"],
+    "08 gradient_bytes": ["calls.*.shown.value.value"],
+    "09 broadcast_state": ["calls.*.shown.numbers"],
+    "09 average_gradients": ["calls.*.shown.steps.*.gradients"],
+    "09 overlap_backward": ["calls.*.shown.steps.*.gradients"],
+    "09 assign_buckets": ["calls.*.shown.buckets"],
+    "09 Reducer": ["calls.*.shown.steps.*.gradients"],
     "10 setup": ["group", "device.type"],  # numbers in the group that was started; and see `groups`
     "10 make_loader": ["epochs"],
     "10 parallelize": [],
@@ -41,6 +69,18 @@ PARTS = {
     "10 load_checkpoint": [],
     "10 validate": [f"calls.*.shown.{name}" for name in ("value.value", "state", "gradient")],
     "10 train": ["whole.*.epochs", "whole.*.losses.*.value"],
+    "11 save_checkpoint": ["*.content.content", "*.content.random.*.*.next", "*.drawn"],
+    "11 load_checkpoint": [],
+    "11 ResumableSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
+    "11 Preemption": ["calls.*.shown.answers"],
+    "11 train": ["*.losses.*.value", "*.forwards.*.weights"],
+    "11 best_every": [],  # any k that loses no more; see `least`
+    "12 copy_to_ranks": ["calls.*.shown.value.values"],
+    "12 ParallelMLP": ["calls.*.shown.value.values", "calls.*.shown.parameters.*.values"],
+    "12 pipeline_schedule": [],  # any plan that keeps the rules; see `schedules`
+    "12 forward_passes": [f"calls.*.shown.passes.*.{name}.values" for name in ("input", "output")],
+    "12 backward_passes": ["calls.*.shown.gradients.*.values"],
+    "12 ShardedOptimizer": ["calls.*.shown.parameters.*.values"],
 }
 
 
@@ -178,6 +218,23 @@ def trainings(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     return True
 
 
+def resumes(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 11's `load_checkpoint`: what `loads` asks for, whatever is drawn after an error."""
+    files = [kind for kind, *_ in case["files"]]
+    return loads({"files": files}, results, model)
+
+
+def least(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 11's `best_every`: a k that loses as little as the best one, but for a millionth."""
+
+    def lost(plan: dict, k: float) -> float:
+        return plan["save"] / (k * plan["step"]) + k * plan["step"] * plan["nodes"] / (2 * plan["mtbf"])
+
+    pairs = zip(case["calls"], results[0]["calls"], model[0]["calls"], strict=True)
+    values = [(plan, made["shown"]["value"], due["shown"]["value"]) for plan, made, due in pairs]
+    return all(k is not None and k >= 1 and lost(plan, k) <= lost(plan, due) * (1 + 1e-6) for plan, k, due in values)
+
+
 More = Callable[[dict, Sequence[Any], Sequence[Any]], bool]
 
 
@@ -186,7 +243,49 @@ def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> b
     return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
 
 
+def answers(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 05's `serve`: what the workers were answered, where the order of their requests is certain."""
+    both = results, model
+    for number, plan in enumerate(case["calls"]):
+        if plan["turns"]:
+            pulled = [[one for rank in each for one in rank["calls"][number]["shown"]["pulled"]] for each in both]
+            seen, told = (sorted(each, key=lambda one: one["number"]) for each in pulled)
+            if not alike([one["values"] for one in seen], [one["values"] for one in told]):
+                return False
+    return True
+
+
+def plans(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 04's `broadcast_rounds`: who has the array serves one other a round, until all have it, in few rounds."""
+    for made, plan in zip(results[0]["calls"], case["calls"], strict=True):
+        has = {plan["root"]}
+        for pairs in made["shown"]["plan"]:
+            sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            if not {*sources} <= has or {*targets} & has or len({*sources, *targets}) < 2 * len(pairs):
+                return False
+            has |= {*targets}
+        if has != {*range(plan["size"])} or len(made["shown"]["plan"]) > math.ceil(math.log2(plan["size"])):
+            return False
+    return True
+
+
+def schedules(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 12's `pipeline_schedule`: nothing is left out, comes too early or twice, and no plan is too long."""
+    for call, made in zip(case["calls"], results[0]["calls"], strict=True):
+        stages, micro = call["stages"], call["micro"]
+        plan = [[each and (each[0], int(each[1:])) for each in row] for row in made["shown"]["plan"]]
+        passes = [sum(each is not None for each in row) for row in plan]
+        fits = [len(row) == 2 * (stages + micro - 1) for row in plan]
+        if len(plan) != stages or not all(fits) or passes != [2 * micro] * stages:
+            return False
+        if micro_batches_of(plan) != micro or missing(plan) or too_early(plan):
+            return False
+    return True
+
+
 MORE: dict[str, More] = {
+    "04 broadcast_rounds": plans,
+    "05 serve": answers,
     "07 setup": current_gpus,
     "07 make_loader": loaders,
     "07 make_optimizer": first_options,
@@ -197,4 +296,7 @@ MORE: dict[str, More] = {
     "10 parallelize": wrapping,
     "10 load_checkpoint": loads,
     "10 train": trainings,
+    "11 load_checkpoint": resumes,
+    "11 best_every": least,
+    "12 pipeline_schedule": schedules,
 }

@@ -12,6 +12,7 @@ import websocket
 from running_hub import Hub
 
 TOO_MANY = 429  # HTTP: come again later
+RECONNECTIONS = 3  # in one run of code
 
 
 class Session:
@@ -43,6 +44,9 @@ class Session:
 
     def ask(self, method: str, path: str, **more: Any) -> requests.Response:
         """Ask the hub, or what is behind it, whatever it answers."""
+        # Each refusal leaves a cookie of a login to come, and some fifty of them are more than the proxy takes.
+        for cookie in [cookie for cookie in self.web.cookies if "-oauth-state" in cookie.name]:
+            self.web.cookies.clear(cookie.domain, cookie.path, cookie.name)
         return self.web.request(method, f"{self.hub.url}/{path}", timeout=120, allow_redirects=False, **more)
 
     def own(self, method: str, path: str, **more: Any) -> Any:
@@ -94,11 +98,16 @@ class Kernel:
     def __init__(self, session: Session, kernel: str) -> None:
         self.session, self.id = session, kernel
         self.address = f"user/{session.name}/api/kernels/{kernel}"
+        self.page = uuid.uuid4().hex  # whose messages the server keeps while its connection is lost
+
+    def connect(self, timeout: float) -> websocket.WebSocket:
+        """A connection to the kernel's channels. A later one gets what came meanwhile, as JupyterLab does."""
+        url = f"{self.session.hub.url.replace('http', 'ws', 1)}/{self.address}/channels?session_id={self.page}"
+        header = {"Authorization": self.session.web.headers["Authorization"]}
+        return websocket.create_connection(url, header=header, timeout=timeout)
 
     def run(self, code: str, timeout: float = 180) -> str:
         """Run code. Returns what it printed. Raises RuntimeError with the error that it ended with."""
-        url = f"{self.session.hub.url.replace('http', 'ws', 1)}/{self.address}/channels"
-        header = {"Authorization": self.session.web.headers["Authorization"]}
         message = uuid.uuid4().hex
         request = {
             "channel": "shell",
@@ -113,12 +122,19 @@ class Kernel:
             "metadata": {},
             "content": {"code": code, "silent": False, "store_history": False, "allow_stdin": False},
         }
-        printed = []
-        connection = websocket.create_connection(url, header=header, timeout=timeout)
+        printed, lost = [], 0
+        connection = self.connect(timeout)
         try:
             connection.send(json.dumps(request))
             while True:
-                said = json.loads(connection.recv())
+                try:
+                    said = json.loads(connection.recv())
+                except websocket.WebSocketConnectionClosedException:
+                    lost += 1
+                    if lost > RECONNECTIONS:
+                        raise
+                    connection = self.connect(timeout)
+                    continue
                 if said["parent_header"].get("msg_id") != message:
                     continue
                 content = said["content"]

@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import re
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -17,35 +18,54 @@ from matplotlib.transforms import Bbox
 from PIL import Image
 
 from course.figures.contrast import TEXT, contrast
-from course.figures.style import Picture, look
+from course.figures.style import look
 
+IMAGE = re.compile(r'<img width="(\d+)" alt="(.*?)" src="data:image/png;base64,(.*?)">')
 SLACK = 1.5  # dots: boxes are a little larger than the ink in them
 
 
-def shown_texts(figure: Figure) -> list[tuple[Text, Bbox]]:
-    """Every text that shows in `figure`, with its box in dots."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-    hidden = set()
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                if not low <= tick.get_loc() <= high:
-                    hidden |= {tick.label1, tick.label2}
-    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [(text, text.get_window_extent(renderer)) for text in shown if text not in hidden]
+class Drawn:
+    """A figure that is drawn once for all that is asked about it.
+
+    texts: every text that shows, with its box in dots. words: what they say, with the same boxes. shown: what a
+    notebook stores, by type. dark: the same figure on a dark ground.
+    """
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+
+    @cached_property
+    def texts(self) -> list[tuple[Text, Bbox]]:
+        canvas = FigureCanvasAgg(self.figure)
+        canvas.draw()
+        renderer = canvas.get_renderer()
+        hidden = set()
+        for axes in self.figure.axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                    if not low <= tick.get_loc() <= high:
+                        hidden |= {tick.label1, tick.label2}
+        shown = [text for text in self.figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+        return [(text, text.get_window_extent(renderer)) for text in shown if text not in hidden]
+
+    @property
+    def words(self) -> list[tuple[str, Bbox]]:
+        return [(text.get_text(), box) for text, box in self.texts]
+
+    @cached_property
+    def shown(self) -> dict[str, str]:
+        return self.figure._repr_mimebundle_()
+
+    @cached_property
+    def dark(self) -> Drawn:
+        return Drawn(self.figure.dark)
 
 
-def words(figure: Figure) -> list[tuple[str, Bbox]]:
-    """What the texts of `figure` say, with their boxes in dots."""
-    return [(text.get_text(), box) for text, box in shown_texts(figure)]
-
-
-def too_faint(figure: Picture) -> list[str]:
+def too_faint(drawn: Drawn) -> list[str]:
     """Texts with too little contrast to what lies behind most of their box."""
-    texts = [(text, box, text.get_alpha()) for text, box in shown_texts(figure)]
+    figure = drawn.figure
+    texts = [(text, box, text.get_alpha()) for text, box in drawn.texts]
     canvas = FigureCanvasAgg(figure)
     for text, _, _ in texts:
         text.set_alpha(0)  # its own ground, if it has one, stays
@@ -66,49 +86,48 @@ def too_faint(figure: Picture) -> list[str]:
     return faint
 
 
-def overlaps(figure: Figure) -> list[tuple[str, str]]:
+def overlaps(drawn: Drawn) -> list[tuple[str, str]]:
     """Pairs of texts that lie over one another."""
     found = []
-    for (one, box), (other, other_box) in combinations(words(figure), 2):
+    for (one, box), (other, other_box) in combinations(drawn.words, 2):
         shared = Bbox.intersection(box, other_box)
         if shared is not None and min(shared.width, shared.height) > SLACK:
             found.append((one, other))
     return found
 
 
-def cut_off(figure: Figure) -> list[str]:
+def cut_off(drawn: Drawn) -> list[str]:
     """Texts that reach over the edge of the figure."""
-    width, height = figure.bbox.width + SLACK, figure.bbox.height + SLACK
-    return [text for text, box in words(figure) if min(box.x0, box.y0) < -SLACK or box.x1 > width or box.y1 > height]
+    width, height = drawn.figure.bbox.width + SLACK, drawn.figure.bbox.height + SLACK
+    return [text for text, box in drawn.words if min(box.x0, box.y0) < -SLACK or box.x1 > width or box.y1 > height]
 
 
-def assert_words_are_readable(figure: Figure) -> None:
-    """No word of `figure` covers another, and none is cut off."""
-    assert overlaps(figure) == []
-    assert cut_off(figure) == []
+def assert_words_are_readable(drawn: Drawn) -> None:
+    """No word of a figure covers another, and none is cut off."""
+    assert overlaps(drawn) == []
+    assert cut_off(drawn) == []
 
 
-def assert_sharp_on_light_ground(figure: Picture) -> None:
-    """A notebook shows `figure` with two dots for one, with its text for those who cannot see it, on its own ground."""
-    shown = figure._repr_mimebundle_()
-    image = re.search(r'<img width="(\d+)" alt="(.*?)" src="data:image/png;base64,(.*?)">', shown["text/html"])
-    width, alt, data = image.groups()
+def assert_sharp_on_light_ground(drawn: Drawn) -> None:
+    """A notebook shows a figure with two dots for one, with its text for those who cannot see it, on its own ground."""
+    alt = drawn.figure.alt
+    width, text, data = IMAGE.search(drawn.shown["text/html"]).groups()
     image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA")
     assert image.width >= 2 * int(width) - 2
-    assert html.unescape(alt) == figure.alt and figure.alt in shown["text/plain"]
+    assert html.unescape(text) == alt and alt in drawn.shown["text/plain"]
     corner = image.getpixel((2, 2))
     assert corner[3] == 255 and min(corner[:3]) > 240
 
 
-def assert_text_stands_out(figure: Picture) -> None:
-    """No word of `figure` is fainter than text may be, on whatever it stands."""
-    assert too_faint(figure) == []
+def assert_text_stands_out(drawn: Drawn) -> None:
+    """No word of a figure is fainter than text may be, on whatever it stands."""
+    assert too_faint(drawn) == []
 
 
-def assert_looks_at_home_on_a_dark_ground(figure: Picture) -> None:
+def assert_looks_at_home_on_a_dark_ground(drawn: Drawn) -> None:
     """On a dark ground there is the same figure with nothing behind it, and with the same text for the blind."""
-    assert [text for text, _ in words(figure.dark)] == [text for text, _ in words(figure)]
-    image = Image.open(io.BytesIO(figure.dark.png())).convert("RGBA")
+    assert [text for text, _ in drawn.dark.words] == [text for text, _ in drawn.words]
+    (_, light, _), (_, dark, data) = IMAGE.findall(drawn.shown["text/html"])
+    assert html.unescape(light) == html.unescape(dark) == drawn.figure.alt
+    image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA")
     assert image.getpixel((2, 2))[3] == 0
-    shown = figure._repr_mimebundle_()["text/html"]
-    assert shown.count("<img ") == shown.count(f'alt="{html.escape(figure.alt)}"') == 2

@@ -8,3 +8,4 @@ LONG += ("tests/figures/test_figures_are_legible.py", "tests/labs/test_labs.py",
 LONG += ("tests/labs/test_kill_and_resume.py", "tests/world/test_world.py", "tests/world/test_mpi4py_own_tests.py")
 LONG += ("tests/grading/test_collecting.py", "tests/grading/test_evidence.py", "tests/grading/test_nbgrader.py")
 LONG += ("tests/grading/test_resume.py", "tests/grading/test_class.py", "tests/grading/test_grading_failures.py")
+LONG += ("tests/grading/test_simulated_term.py",)

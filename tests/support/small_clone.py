@@ -28,6 +28,7 @@ PROGRAMS = [
     "sha256sum",
     "tar",
     "gzip",
+    "ln",
     "make",
     "c++",
 ]

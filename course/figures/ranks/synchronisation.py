@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 
 MEBIBYTE = 2**20
+MANY = 4  # buckets, of which each is told
 
 
 @on_both_grounds
 def all_reduces_picture(runs: Mapping[str, Sequence[int]], *, ground: Ground) -> Picture:
     """runs: by name of a way to train, the number of all-reduces of gradients in each optimizer step."""
     most = max((max(counts, default=0) for counts in runs.values()), default=0)
-    alt = "; ".join(f"{name}: {list(counts)} all-reduces in each step" for name, counts in runs.items())
+    alt = "; ".join(f"{name}: {list(counts)} all-reduces in each step" for name, counts in runs.items()) + "."
     figure, axes = new_figure(7.2, 3.4, alt=alt, ground=ground)
     width = 0.8 / max(1, len(runs))
     for index, (name, counts) in enumerate(runs.items()):
@@ -41,13 +43,11 @@ def overlap_picture(steps: Mapping[str, Mapping], *, ground: Ground) -> Picture:
     """Two lanes for each step: when it computes its last backward pass, and when it averages which bucket.
 
     steps: by name, `backward`, when the pass begins, and `buckets`, as `course.watch.ddp_buckets` has them; seconds.
-    The pass ends where the last bucket is full.
+    The pass ends where the last bucket is full. Buckets that are under way at the same time lie side by side.
     """
-    alt = "; ".join(
-        f"{name}: buckets of {[each['bytes'] for each in step['buckets']]} bytes" for name, step in steps.items()
-    )
+    alt = "; ".join(f"{name}: {in_words(step['buckets'])}" for name, step in steps.items())
     figure, axes = new_figure(
-        7.4, 1.1 + 0.85 * max(1, len(steps)), alt=f"Backward pass and all-reduces. {alt}", ground=ground
+        7.4, 1.1 + 0.85 * max(1, len(steps)), alt=f"Backward pass and all-reduces. {alt}.", ground=ground
     )
     ticks, names, most = [], [], 0.0
     for row, (name, step) in enumerate(steps.items()):
@@ -55,12 +55,16 @@ def overlap_picture(steps: Mapping[str, Mapping], *, ground: Ground) -> Picture:
         ready = max((each["start"] for each in buckets), default=zero)
         lanes = 2.6 * row, 2.6 * row + 1
         axes.barh(lanes[0], 1000 * (ready - zero), 0.82, color=COLOURS[5])
+        together = any(later["start"] < sooner["end"] for sooner, later in pairwise(buckets))
+        height, shift = (0.41, 0.205) if together else (0.82, 0.0)  # side by side
         for number, each in enumerate(buckets):
             first, end = 1000 * (each["start"] - zero), 1000 * (each["end"] - zero)
-            colour = COLOURS[(1, 4)[number % 2]]
-            axes.barh(lanes[1], end - first, 0.82, left=first, color=colour, edgecolor=ground.paper, linewidth=1)
+            colour, middle = COLOURS[(1, 4)[number % 2]], lanes[1] + shift * (-1, 1)[number % 2]
+            axes.barh(middle, end - first, height, left=first, color=colour, edgecolor=ground.paper, linewidth=1)
             most = max(most, end)
         sizes = " + ".join(f"{each['bytes'] / MEBIBYTE:.2f}" for each in buckets)
+        if len(buckets) > MANY:
+            sizes = f"{len(buckets)} x {sum(each['bytes'] for each in buckets) / len(buckets) / MEBIBYTE:.2f}"
         ended = max((1000 * (each["end"] - zero) for each in buckets), default=0.0)
         axes.text(ended, lanes[1], f"  {sizes} MiB", va="center", color=ground.ink)
         ticks += lanes
@@ -71,3 +75,11 @@ def overlap_picture(steps: Mapping[str, Mapping], *, ground: Ground) -> Picture:
     axes.set(xlabel="milliseconds from the beginning of the last backward pass", xlim=(0, 1.3 * most or 1))
     axes.set_title("Sending while still computing")
     return figure
+
+
+def in_words(buckets: Sequence[Mapping]) -> str:
+    """How large some buckets are; of many, their mean."""
+    sizes = [each["bytes"] for each in buckets]
+    if len(sizes) > MANY:
+        return f"{len(sizes)} buckets of {sum(sizes) / len(sizes):.0f} bytes on average"
+    return f"buckets of {sizes} bytes"

@@ -4,14 +4,18 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
+    "course.jupyterhub.pages.class_reports": True,
     "nbgrader.server_extensions.assignment_list": False,
     "nbgrader.server_extensions.validate_assignment": False,
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": True,
+    "ipyparallel": False,
 }
 # With debug, its pages would show tokens and paths.
 c.FormgradeExtension.debug = False
 c.ServerApp.default_url = "/formgrader"
+# Nobody can log in as the grader's account, so its own shell says that, and ends.
+c.ServerApp.terminado_settings = {"shell_command": ["bash"]}
 # An instructor who is removed loses access in seconds, not after JupyterHub's five minutes.
 c.HubAuth.cache_max_age = 5
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"

@@ -4,12 +4,14 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
+    "course.jupyterhub.pages.your_labs": True,
     "nbgrader.server_extensions.assignment_list": True,
     "nbgrader.server_extensions.validate_assignment": True,
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": False,
+    "ipyparallel": False,
 }
-# As in `./lockstep lab`: no requests to the network, and an open table of contents.
+# As in `./lockstep lab`: no requests to the network, and an open table of contents. Here, a way back to the labs, too.
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
-c.LabApp.extra_labextensions_path = [str(lab / "labextensions")]
+c.LabApp.extra_labextensions_path = [str(lab / "labextensions"), str(Path(__file__).with_name("labextensions"))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -26,10 +26,14 @@ Inside torch.inference_mode() it raises {raised}. Outside it works, so it uses a
 not-two-numbers 2
 Two numbers, dm and dn, are expected for a batch of {n}. You return {problem}.
 
+right-direction 1.5
+Both parts of your gradient are {factor:.4g} times what is expected, with a batch of {n}: it has the right direction. By
+what number do you divide the sum over the samples?
+
 wrong-slope 2
 At (m, n) = {point}, with a batch of {n}, you return ({dm:.5g}, {dn:.5g}). Measured there by small steps, the loss
-changes by {slope_m:.5g} per unit of m and by {slope_n:.5g} per unit of n. What is the derivative of the square, and
-what that of the term inside it?
+changes by {slope_m:.5g} per unit of m and by {slope_n:.5g} per unit of n.{right} What is the derivative of the square,
+and what that of the term inside it?
 """)
 
 
@@ -91,8 +95,25 @@ class MseGradient(RankCheck, JudgedRun):
         if mistakes is None:
             slope_m, slope_n = sample_gradients(case["x"], case["y"], [case["start"]])[0].mean(0).tolist()
             about = {"point": tuple(case["start"]), "slope_m": slope_m, "slope_n": slope_n}
-            yield finding("wrong-slope", n=n, dm=pair[0], dn=pair[1], **about)
+            close = [
+                abs(own - slope) <= 1e-4 * max(1.0, abs(slope))
+                for own, slope in zip(pair, (slope_m, slope_n), strict=True)
+            ]
+            right = {(True, False): " dm is right, dn is not.", (False, True): " dn is right, dm is not."}.get(
+                (*close,), ""
+            )
+            if (factor := common_factor(pair, (slope_m, slope_n))) is not None:
+                yield finding("right-direction", factor=factor, n=n)
+            else:
+                yield finding("wrong-slope", n=n, dm=pair[0], dn=pair[1], right=right, **about)
         yield from map(mistake, mistakes or ())
+
+
+def common_factor(actual: Sequence[float], expected: Sequence[float]) -> float | None:
+    """By how much all numbers are too large or too small; None if that is not the same for all, or is nothing."""
+    factors = [one / other for one, other in zip(actual, expected, strict=True) if other]
+    alike = len(factors) == len(expected) and max(factors) - min(factors) <= 1e-4 * abs(factors[0])
+    return factors[0] if alike and factors[0] else None
 
 
 CHECK = MseGradient()

@@ -79,7 +79,7 @@ not-finite 4
 A number in row {row} is not finite.
 
 wrong-dtype 0.5
-x is a {dtype} tensor, but the path is {kind}.
+x has dtype {dtype}, but the path is {kind}.
 
 not-detached 0.5
 The path still requires grad, so it keeps the graphs of all its steps in memory.

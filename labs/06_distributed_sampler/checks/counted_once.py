@@ -52,17 +52,26 @@ def counted_wrongly(call: dict) -> dict[str, float]:
     """What comes out where copies are counted in ways that only indices tell from the right one."""
     rows, samples = call["correct"], call["dataset_size"]
     flat = [*chain.from_iterable(rows)]
-    if len(flat) <= samples:
-        return {}
     pairs = [[*zip(own, row, strict=True)] for own, row in zip(call["indices"], rows, strict=True)]
+    sizes, seen = {*map(len, rows)}, [False] * samples
+    most = max(sizes)
+    for place, hit in chain.from_iterable(of_rank + [(0, False)] * (most - len(of_rank)) for of_rank in pairs):
+        seen[place] = bool(hit)
+    filled = {"filled-up-counted": sum(seen) / samples} if len(sizes) > 1 else {}
+    if len(flat) <= samples:
+        return filled
     apart = sum(hit for of_rank in pairs for _, hit in {*of_rank})  # of a sample that a rank holds twice, one copy
     times = [Counter(i for i, hit in of_rank if hit) for of_rank in pairs]
     beside = sum(max(of_rank[i] for of_rank in times) for i in {*chain.from_iterable(times)})
-    turns = [row[turn] for turn in range(max(map(len, rows))) for row in rows if turn < len(row)]
+    turns = [row[turn] for turn in range(most) for row in rows if turn < len(row)]
     cuts = {
         f"cut-by-position/{name}": sum(hits[:samples]) / samples for name, hits in (("rows", flat), ("turns", turns))
     }
-    return {"counted-twice/on two ranks": apart / samples, "counted-twice/on one rank": beside / samples, **cuts}
+    return filled | {
+        "counted-twice/on two ranks": apart / samples,
+        "counted-twice/on one rank": beside / samples,
+        **cuts,
+    }
 
 
 def told_apart(call: dict) -> bool:

@@ -12,11 +12,12 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank, RankCheck
 from autograde.contract.schema import array, record, string
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.sampler_passes import listed
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import JudgedRun
+from autograde.verdicts.samplers import listed_value, not_ints
 
 from .common import finding as form_finding
-from .common import listed, listed_value, not_ints
 
 Orders = Sequence[Sequence[Sequence[int]]]  # by epoch and rank, indices in the order in which they are drawn
 Ids = Sequence[int | None]  # None stands for an entry that is no whole number

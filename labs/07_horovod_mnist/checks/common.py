@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-import torch
-
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import RankCheck
 from autograde.contract.schema import array, boolean, integer, numbers, record
@@ -16,7 +14,6 @@ from autograde.verdicts.judged import JudgedRun, Run
 from autograde.verdicts.replicas import close
 
 MOMENTUM = 0.9
-CPU = torch.device("cpu")
 
 STATE = record(**{name: numbers(count) for name, count in {**SIZES, **BUFFERS}.items()})  # of a NumberedNet
 FORWARD = {"type": "array", "items": [array(integer()), boolean()], "minItems": 2, "maxItems": 2}  # ids, train mode

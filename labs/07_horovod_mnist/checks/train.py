@@ -53,6 +53,10 @@ class Train(HorovodCheck):
         cases = [self.draw(rng, 4, 2)]
         return cases
 
+    def gpu_case(self, rng: random.Random) -> dict:
+        """An epoch on two ranks."""
+        return {**self.draw(rng, 2, 2), "epochs": 1}
+
     def draw(self, rng: random.Random, size: int, local_size: int) -> dict:
         """One case, in which each rank draws five samples an epoch, three and two."""
         samples = 5 * size - 1
@@ -85,7 +89,7 @@ class Train(HorovodCheck):
         sets = NumberedSet(case["samples"], case["data"]), NumberedSet(case["tests"], case["test_data"], first=TESTS)
         place = simulated_node(comm.rank % case["local_size"], case["local_size"])
         with seeded_apart(comm.rank), place, recorded_saves(log["saves"], after):
-            train, began = subject.load(**stand_ins(case, comm, log)), time.perf_counter()
+            train, began = subject.load(**stand_ins(case, comm, log, rank.torch_device)), time.perf_counter()
             history = train(model, *sets, case["epochs"], case["batch_size"], case["lr"], case["seed"], path)
             elapsed = time.perf_counter() - began
             meet(comm)

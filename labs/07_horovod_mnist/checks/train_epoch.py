@@ -21,7 +21,7 @@ from autograde.verdicts.means import apart, loss_parts, mean_on_all
 from autograde.verdicts.replicas import Rules, cut_into_batches, replay, same_state
 
 from .averaging import AveragingSGD
-from .common import CPU, FORWARD, MOMENTUM, STATE, deadlock, first_difference
+from .common import FORWARD, MOMENTUM, STATE, deadlock, first_difference
 
 finding = Findings("""
 epoch-not-told 1.5
@@ -63,6 +63,12 @@ class TrainEpoch(CallCheck, JudgedCalls):
         cases = [draw_epochs(rng, 4), draw_epochs(rng, 3)]
         return cases
 
+    def gpu_case(self, rng: random.Random) -> dict:
+        """An epoch of two batches on two ranks."""
+        case = draw_epochs(rng, 2)
+        orders = [[own[: case["batch_size"] + 2] for own in case["orders"][0]]]
+        return {**case, "epochs": case["epochs"][:1], "orders": orders}
+
     def calls(self, case: dict) -> list[dict]:
         """One for each epoch."""
         return [{"epoch": epoch, "order": order} for epoch, order in zip(case["epochs"], case["orders"], strict=True)]
@@ -72,6 +78,7 @@ class TrainEpoch(CallCheck, JudgedCalls):
         """Nothing by name. Model, optimizer and data serve both epochs."""
         forwards: list[list] = []
         model = NumberedNet(case["model"], record=lambda net, ids: forwards.append([ids, net.training]))
+        model.to(rank.torch_device)
         optimizer = AveragingSGD(model.parameters(), rank.comm, lr=case["lr"], momentum=MOMENTUM)
         data = NumberedSet(case["samples"], case["data"])
         rank.notes |= {"case": case, "model": model, "optimizer": optimizer, "data": data, "forwards": forwards}
@@ -85,7 +92,7 @@ class TrainEpoch(CallCheck, JudgedCalls):
         loader = DataLoader(rank.notes["data"], batch_size=case["batch_size"], sampler=sampler)
         rank.notes["forwards"].clear()
         with seeded_apart(own), simulated_node(own % case["local_size"], case["local_size"]):
-            value = train_epoch(model.eval(), loader, rank.notes["optimizer"], call["epoch"], CPU)
+            value = train_epoch(model.eval(), loader, rank.notes["optimizer"], call["epoch"], rank.torch_device)
         about = {"loss": described(value), "told": sampler.told, "state": state_of(model)}
         return {**about, "forwards": [*rank.notes["forwards"]]}
 

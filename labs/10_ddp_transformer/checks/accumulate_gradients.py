@@ -12,7 +12,7 @@ import torch
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, described_value, numbers, optional, string
+from autograde.contract.schema import array, boolean, described_value, numbers, optional, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.probes.ddp_trace import MOST, trace_passes
 from autograde.verdicts import one_process
@@ -22,10 +22,9 @@ from autograde.verdicts.means import TOLERANCE
 from autograde.verdicts.numbers import near
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import SteepTranslator, gradient_row, host_batch, trained, wrapped
+from .common import SteepTranslator, gradient_row, trained, wrapped
 from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
-from .on_host import NAMES, Unmoved
-from .steps import draw_step, parts_of, unmoved_mistakes
+from .steps import draw_step, parts_of
 
 finding = Findings("""
 divided-too-early 1
@@ -56,6 +55,10 @@ Rank {rank} returns a mean as its loss: {actual}. Expected is the sum: {expected
 loss-of-all-ranks 0.5
 Rank {rank} returns the loss of all ranks: {actual}. Expected is its own: {expected:.6g}.
 
+loss-with-graph 0.5
+What rank {rank} returns has a graph for gradients (`requires_grad`). So long as somebody keeps the sum, the graphs of
+all micro-batches stay in memory. Take each loss out of its graph, by `item` or `detach`.
+
 padding-in-tokens 0.5
 Rank {rank} returns {actual} as its number of tokens. That counts the padding, too; without it there are {expected}.
 
@@ -78,47 +81,46 @@ class AccumulateGradients(CallCheck, JudgedCalls):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Several ranks, and one; ten micro-batches, and a single one; BatchNorm."""
-
-        def case(size: int, micro_batches: list[int], norm: bool = False) -> dict:
-            calls = [draw_step(rng, size, count, norm) for count in micro_batches]
-            return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "calls": calls}
-
-        cases = [case(4, [3, 2]), case(2, [10]), case(3, [4, 1], norm=True), case(1, [3])]
+        cases = [draw_case(rng, 4, [3, 2]), draw_case(rng, 2, [10])]
+        cases += [draw_case(rng, 3, [4, 1], norm=True), draw_case(rng, 1, [3])]
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """Two micro-batches on each of two ranks."""
+        return draw_case(rng, 2, [2])
 
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
         """What the cell finds by name. The model serves all calls."""
-        model, unmoved = wrapped(case, rank.rank, SteepTranslator).train(), Unmoved()
-        rank.notes |= {"model": model, "trace": trace_passes(model), "unmoved": unmoved}
+        model = wrapped(case, rank.rank, SteepTranslator).train()
+        rank.notes |= {"model": model, "trace": trace_passes(model)}
         return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}
 
     @staticmethod
     def call(accumulate_gradients: Callable, rank: Rank, call: dict) -> dict:
         """One call at the call's parameters, without gradients beforehand."""
-        model, trace, unmoved = rank.notes["model"], rank.notes["trace"], rank.notes["unmoved"]
+        model, trace = rank.notes["model"], rank.notes["trace"]
         model.module.load_state_dict(SteepTranslator(call["seed"], norm=call["norm"]).state_dict())
         model.zero_grad()
         trace.clear()
-        unmoved.names.clear()
-        batches = [host_batch(pairs) for pairs in call["batches"][rank.rank]]
-        value = accumulate_gradients(model, batches, unmoved.loss_fn(loss_fn))
+        batches = [collate(pairs) for pairs in call["batches"][rank.rank]]
+        value = accumulate_gradients(model, batches, loss_fn)
         pair = isinstance(value, (tuple, list, torch.Tensor)) and len(value) == 2
         shown = {"kind": type(value).__name__, "totals": [described(each) for each in value] if pair else None}
         return {
             **shown,
+            "attached": pair and any(getattr(each, "requires_grad", False) for each in value),
             "gradient": gradient_row(model.module),
             "trace": trace[:MOST],
-            "unmoved": sorted(unmoved.names),
         }
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """What was returned, the gradients after it, the passes, and what was not moved."""
+        """What was returned, the gradients after it, and the passes."""
         model = SteepTranslator(0, norm=case["norm"])
         gradient = numbers(sum(each.numel() for each in trained(model)))
         totals = optional(array(described_value(), 2))
-        names = array(string(), most=len(NAMES))
-        return {"kind": string(), "totals": totals, "gradient": gradient, "trace": trace_schema(), "unmoved": names}
+        seen = {"trace": trace_schema(), "attached": boolean()}
+        return {"kind": string(), "totals": totals, "gradient": gradient, **seen}
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Ranks that communicate differently."""
@@ -126,9 +128,8 @@ class AccumulateGradients(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The passes; then the gradients, where the passes do not explain them, and what was returned."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
-        found += passes
+        found: list[Finding | Diagnosis] = [*passes]
         keys = {each.key for each in passes}
         if keys & EXPLAIN_ALL:
             return found
@@ -136,6 +137,12 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         if not keys & EXPLAIN_GRADIENTS:
             found += sum_mistakes(call, parts)
         return found + totals_mistakes(call, parts)
+
+
+def draw_case(rng: random.Random, size: int, micro_batches: list[int], norm: bool = False) -> dict:
+    """A case with a call for each number of micro-batches."""
+    calls = [draw_step(rng, size, count, norm) for count in micro_batches]
+    return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "calls": calls}
 
 
 def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding | Diagnosis]:
@@ -186,7 +193,8 @@ def totals_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Findi
     own = [[part for part in parts if part.rank == rank] for rank in range(call.size)]
     losses, tokens = ([totals[place]["value"] for totals in call.of("totals")] for place in (0, 1))
     sums, counts = ([sum(getattr(part, name) for part in each) for each in own] for name in ("total", "count"))
-    found: list[Finding | Diagnosis] = []
+    attached = [rank for rank, is_so in enumerate(call.of("attached")) if is_so]
+    found: list[Finding | Diagnosis] = [finding("loss-with-graph", rank=rank) for rank in attached[:1]]
     of_losses = {
         "last-loss-returned": [each[-1].total for each in own],
         "mean-for-sum": [total / count for total, count in zip(sums, counts, strict=True)],

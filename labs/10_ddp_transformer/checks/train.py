@@ -19,13 +19,14 @@ from autograde.contract.rank_check import RankCheck
 from autograde.contract.schema import array, described_value, integer, numbers, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import Pair, state_row
+from autograde.fixtures.stepped import group_device
 from autograde.probes.checkpoint_files import epoch_in
 from autograde.verdicts.judged import JudgedRun, Run
+from autograde.verdicts.resumed import finding as of_training
 from course.models.sentences import PAD, collate, loss_fn
 from course.world import COMM
 
-from .common import group_device
-from .training import finding, runs_mistakes
+from .training import runs_mistakes
 from .training_plan import build, draw_training
 
 NAME = "checkpoint.pt"
@@ -51,17 +52,17 @@ class Train(RankCheck, JudgedRun):
     prices: ClassVar = {"nothing-written": 1.5}
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Stopped and resumed in good order; and with a rank killed in the middle of an epoch."""
+        """Stopped and resumed in good order; and with a rank killed in the middle of an epoch, of whole steps only."""
 
-        def case(ranks: list[int], epochs: list[int], kill: int | None, accumulate: int) -> dict:
-            batches = 2 * accumulate + rng.randint(1, accumulate - 1)
+        def case(ranks: list[int], epochs: list[int], kill: int | None, accumulate: int, even: bool = False) -> dict:
+            batches = 2 * accumulate + (0 if even else rng.randint(1, accumulate - 1))
             training = draw_training(rng, len(ranks), batches=batches, accumulate=accumulate)
             stop = {"rank": kill, "epoch": 1, "batch": rng.randint(accumulate + 1, 2 * accumulate)}
             about = {"ranks": ranks, "epochs": epochs, "kill": None if kill is None else stop}
             return {**about, "training": training, "fresh": 2**30 + rng.randrange(2**30)}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
-        cases = [case(some, [2, 4, 4], None, rng.choice([2, 3])), case(some[:2], [3], 1, rng.choice([2, 3]))]
+        cases = [case(some, [2, 4, 4], None, rng.choice([2, 3])), case(some[:2], [3], 1, rng.choice([2, 3]), even=True)]
         return cases
 
     def probe(self, world: Any, subject: Any, case: dict) -> dict:
@@ -100,7 +101,7 @@ class Train(RankCheck, JudgedRun):
         last = [rank["events"][-1] if rank["events"] else None for rank in run.ranks]
         saving = [event is not None and event["kind"] == "barrier" and event["line"] is not None for event in last]
         stuck = run.state == "hang" and saving[0] and last[0]["end"] is None and not any(saving[1:])
-        return [finding("save-on-rank-0", run.report)] if stuck else []
+        return [of_training("save-on-rank-0", run.report)] if stuck else []
 
     def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
         """Each call by itself."""

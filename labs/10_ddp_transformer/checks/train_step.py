@@ -12,7 +12,7 @@ import torch
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, described_value, numbers, string
+from autograde.contract.schema import described_value, numbers
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import state_row
 from autograde.probes.ddp_trace import MOST, trace_passes
@@ -20,10 +20,9 @@ from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.means import mean_on_all
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import SteepTranslator, fill_gradients, host_batch, left_in_grad, trained, wrapped
+from .common import SteepTranslator, fill_gradients, left_in_grad, trained, wrapped
 from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
-from .on_host import NAMES, Unmoved
-from .steps import LRS, draw_step, expected_step, parameter_mistakes, unmoved_mistakes
+from .steps import LRS, draw_step, expected_step, parameter_mistakes
 from .steps import finding as of_steps
 
 finding = Findings("""
@@ -58,42 +57,40 @@ class TrainStep(CallCheck, JudgedCalls):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two steps on all ranks; ten micro-batches; BatchNorm, and in the end a single micro-batch; one rank."""
-
-        def case(size: int, micro_batches: list[int], norm: bool = False) -> dict:
-            lr = rng.choice(LRS)
-            calls = [{**draw_step(rng, size, count, norm), "lr": lr} for count in micro_batches]
-            return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "lr": lr, "calls": calls}
-
-        cases = [case(4, [3, 2]), case(2, [10]), case(3, [4, 1], norm=True), case(1, [2])]
+        cases = [draw_case(rng, 4, [3, 2]), draw_case(rng, 2, [10])]
+        cases += [draw_case(rng, 3, [4, 1], norm=True), draw_case(rng, 1, [2])]
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """A step of one micro-batch on each of two ranks."""
+        return draw_case(rng, 2, [1])
 
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
         """What the cell finds by name. The model and its optimizer serve all calls."""
-        model, unmoved = wrapped(case, rank.rank, SteepTranslator), Unmoved()
+        model = wrapped(case, rank.rank, SteepTranslator)
         optimizer = torch.optim.SGD(trained(model), lr=case["lr"])
-        rank.notes |= {"model": model.eval(), "optimizer": optimizer, "unmoved": unmoved}
+        rank.notes |= {"model": model.eval(), "optimizer": optimizer}
         rank.notes["trace"] = trace_passes(model, optimizer)
         return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn, "accumulate_gradients": stand_in}
 
     @staticmethod
     def call(train_step: Callable, rank: Rank, call: dict) -> dict:
         """One step from the call's parameters, with something in `.grad` beforehand."""
-        model, trace, unmoved = rank.notes["model"], rank.notes["trace"], rank.notes["unmoved"]
+        model, trace = rank.notes["model"], rank.notes["trace"]
         model.module.load_state_dict(SteepTranslator(call["seed"], norm=call["norm"]).state_dict())
         fill_gradients(model, left_in_grad(call, rank.rank, sum(each.numel() for each in trained(model))))
         trace.clear()
-        unmoved.names.clear()
-        batches = [host_batch(pairs) for pairs in call["batches"][rank.rank]]
-        value = train_step(model, batches, rank.notes["optimizer"], unmoved.loss_fn(loss_fn))
+        batches = [collate(pairs) for pairs in call["batches"][rank.rank]]
+        value = train_step(model, batches, rank.notes["optimizer"], loss_fn)
         shown = {"result": described(value), "parameters": state_row(model.module)}
-        return {**shown, "trace": trace[:MOST], "unmoved": sorted(unmoved.names)}
+        return {**shown, "trace": trace[:MOST]}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """What was returned, the parameters after it, the passes, and what was not moved."""
-        count, names = len(state_row(SteepTranslator(0, norm=case["norm"]))), array(string(), most=len(NAMES))
+        """What was returned, the parameters after it, and the passes."""
+        count = len(state_row(SteepTranslator(0, norm=case["norm"])))
         shown = {"result": described_value(), "parameters": numbers(count)}
-        return {**shown, "trace": trace_schema(), "unmoved": names}
+        return {**shown, "trace": trace_schema()}
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Ranks that communicate differently."""
@@ -101,13 +98,12 @@ class TrainStep(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """The passes; then the step and what was returned, where the passes do not explain them."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
         keys = {each.key for each in passes}
         if keys & EXPLAIN_ALL:
-            return found + passes
+            return passes
         expected, lr = expected_step(call.plan, call.plan["lr"]), call.plan["lr"]
-        found += [*passes, *parameter_mistakes(call, expected, lr, explained=bool(keys & EXPLAIN_GRADIENTS))]
+        found = [*passes, *parameter_mistakes(call, expected, lr, explained=bool(keys & EXPLAIN_GRADIENTS))]
         parts, count = expected.parts, len(call.plan["batches"][0])
         last = sum(part.total for part in parts[count - 1 :: count]) / sum(part.count for part in parts)
         known = {"loss-after-step": expected.after, "last-loss-only": last}
@@ -117,6 +113,13 @@ class TrainStep(CallCheck, JudgedCalls):
 
         how = {"candidates": known, "make": made, "logs": call.events}
         return found + mean_on_all(call.of("result"), parts, "tokens", **how)
+
+
+def draw_case(rng: random.Random, size: int, micro_batches: list[int], norm: bool = False) -> dict:
+    """A case with a step for each number of micro-batches."""
+    lr = rng.choice(LRS)
+    calls = [{**draw_step(rng, size, count, norm), "lr": lr} for count in micro_batches]
+    return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "lr": lr, "calls": calls}
 
 
 def stand_in(model: Any, micro_batches: Any, loss_fn: Callable) -> tuple[float, int]:

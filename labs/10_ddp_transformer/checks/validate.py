@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, described_value, numbers, string
+from autograde.contract.schema import boolean, described_value, numbers
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_shares
 from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
@@ -21,10 +21,8 @@ from autograde.verdicts.means import evaluated, mean_on_all, restored
 from autograde.verdicts.one_process import near, parts_of
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import fill_gradients, gradient_row, host_batch, left_in_grad, token_loss, trained, whole_state, wrapped
+from .common import fill_gradients, gradient_row, left_in_grad, token_loss, trained, whole_state, wrapped
 from .ddp_passes import trace_schema
-from .on_host import NAMES, Unmoved
-from .steps import unmoved_mistakes
 
 finding = Findings("""
 wrapper-waits 2
@@ -54,15 +52,15 @@ class Validate(CallCheck, JudgedCalls):
     def cases(self, rng: random.Random) -> list[dict]:
         """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes."""
 
-        def case(counts: list[int], norm: bool, *modes: str) -> dict:
-            shares, seed = draw_shares(rng, counts), rng.randrange(10**6)
-            return {"size": len(counts), "shares": shares, "norm": norm, "seed": seed, "batch_size": 3, "modes": modes}
-
         few = rng.randint(1, 2)
-        cases = [case([rng.randint(7, 8), few, 0], False, "train", "eval")]
-        cases += [case([few, rng.randint(4, 5), rng.randint(10, 11), 0], True, "train")]
-        cases += [case([0, rng.randint(4, 6), few], True, "eval")]
+        cases = [draw_case(rng, [rng.randint(7, 8), few, 0], False, "train", "eval")]
+        cases += [draw_case(rng, [few, rng.randint(4, 5), rng.randint(10, 11), 0], True, "train")]
+        cases += [draw_case(rng, [0, rng.randint(4, 6), few], True, "eval")]
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """A batch on each of two ranks."""
+        return draw_case(rng, [2, 1], False, "train")
 
     def calls(self, case: dict) -> list[dict]:
         """One for each mode in which the model comes."""
@@ -78,24 +76,22 @@ class Validate(CallCheck, JudgedCalls):
         """A validation with a model of its own, in whose `.grad` something lies beforehand."""
         model = wrapped(call, rank.rank)
         watch_buffers(model)
-        trace, unmoved = trace_passes(model), Unmoved()
-        unmoved.inputs_of(model.module)
+        trace = trace_passes(model)
         model.train(call["train"])
         fill_gradients(model, left_in_grad(call, rank.rank, sum(each.numel() for each in trained(model))))
-        loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=host_batch)
+        loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=collate)
         shown = {
-            "value": described(validate(model, loader, unmoved.loss_fn(loss_fn))),
+            "value": described(validate(model, loader, loss_fn)),
             "train": model.training and model.module.training,
         }
         shown |= {"state": whole_state(model.module), "gradient": gradient_row(model)}
-        return {**shown, "trace": trace[:MOST], "unmoved": sorted(unmoved.names)}
+        return {**shown, "trace": trace[:MOST]}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """What was returned, the passes, and the model afterwards."""
         model = AwkwardTranslator(0, norm=case["norm"])
         state, gradient = numbers(len(whole_state(model))), numbers(len(gradient_row(model)))
         about = {"value": described_value(), "train": boolean(), "trace": trace_schema()}
-        about["unmoved"] = array(string(), most=len(NAMES))
         return {**about, "state": state, "gradient": gradient}
 
     def empty(self, case: dict, plan: dict) -> Collection[int]:
@@ -116,7 +112,6 @@ class Validate(CallCheck, JudgedCalls):
             return found
         model = AwkwardTranslator(case["seed"], norm=case["norm"]).eval()
         found = [finding("graph-built")] if any(entry["grads"] for entry in passes) else []
-        found += unmoved_mistakes(call)
         found += restored(call.plan["train"], call.of("train"))
         state, count = whole_state(model), len(gradient_row(model))
         left = [left_in_grad(case, rank, count) for rank in range(call.size)]
@@ -127,6 +122,12 @@ class Validate(CallCheck, JudgedCalls):
         parts = parts_of(model, token_loss, [[collate(pairs) for pairs in of_rank] for of_rank in cut])
         empty = self.empty(case, call.plan)
         return found + mean_on_all(call.of("value"), parts, "tokens", empty=empty, logs=call.events)
+
+
+def draw_case(rng: random.Random, counts: list[int], norm: bool, *modes: str) -> dict:
+    """A case in which each rank has so many pairs, with a call for each mode in which the model comes."""
+    shares, seed = draw_shares(rng, counts), rng.randrange(10**6)
+    return {"size": len(counts), "shares": shares, "norm": norm, "seed": seed, "batch_size": 3, "modes": modes}
 
 
 CHECK = Validate()

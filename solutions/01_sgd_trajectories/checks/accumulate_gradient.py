@@ -31,8 +31,16 @@ finding = Findings("""
 frozen-has-gradient 1
 After the call, a frozen or unused parameter has a gradient, or its `requires_grad` has changed.
 
+mode-changed 1
+The model was in {before} mode when your function was called, and is in {after} mode afterwards. Dropout and the like
+behave otherwise from then on. Who decides which mode it is in?
+
 no-gradient 4
 After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
+
+backward-changed 1
+After the call, `backward` on the model leaves another gradient than before: something that your function registered,
+such as a hook, is still there. Remove it before you return.
 
 parameters-moved 2
 The parameters have changed, so a step was taken. This function only leaves a gradient; the code that calls it takes the
@@ -76,6 +84,14 @@ def everything(batches: list[Batch]) -> list:
     return [[values.tolist() for values in pair] for pair in batches]
 
 
+def slopes(model: NumberedNet, case: dict) -> list:
+    """The gradient that `backward` leaves for the first micro-batch."""
+    inputs, targets = micro_batches(case)[0]
+    model.zero_grad()
+    loss_function(case)(model(inputs), targets).backward()
+    return [getattr(model, name).grad.tolist() for name in TRAINED]
+
+
 class AccumulateGradient(RankCheck, JudgedRun):
     """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
 
@@ -100,12 +116,13 @@ class AccumulateGradient(RankCheck, JudgedRun):
 
     @staticmethod
     def run(rank: Rank, subject: Any, case: dict) -> dict:
-        """One call, on a model that notes which samples it is shown."""
+        """One call, on a model that notes which samples it is shown; in eval mode, if there is one micro-batch."""
         accumulate_gradient = subject.load()
         owner = [number for number, size in enumerate(case["sizes"]) for _ in range(size)]
         forwards: list[set[int]] = []
         model = build_model(case, lambda net, ids: forwards.append({owner[each] for each in ids if each < len(owner)}))
-        left = left_over(case)
+        model.train(len(case["sizes"]) > 1)
+        mode, left = model.training, left_over(case)
         if len(left):
             model.weight.grad, model.bias.grad = left[:12].reshape(4, 3).clone(), left[12:].clone()
         before = {name: values.clone() for name, values in model.state_dict().items()}
@@ -115,19 +132,25 @@ class AccumulateGradient(RankCheck, JudgedRun):
         same = everything(batches) == everything(micro_batches(case))
         grads = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
         flat = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
+        thawed = trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+        together = any(len(numbers) > 1 for numbers in forwards)
+        fresh = build_model(case).train(model.training)
+        fresh.load_state_dict(model.state_dict())
         return {
             "grads": {name: flat.get(name) for name in PARAMETERS},
             "moved": [name for name, values in model.state_dict().items() if not torch.equal(values, before[name])],
-            "changed": ["micro_batches"] * (not same) + ["model.training"] * (not model.training),
-            "thawed": trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()},
-            "together": any(len(numbers) > 1 for numbers in forwards),
+            "changed": ["micro_batches"] * (not same),
+            "modes": [mode, model.training],
+            "thawed": thawed,
+            "together": together,
+            "hooked": not thawed and slopes(model, case) != slopes(fresh, case),
         }
 
     def shape(self, case: dict) -> dict:
         """All numbers of each parameter's gradient, or null."""
         grads = {name: optional(numbers(SIZES[name])) for name in PARAMETERS}
-        names, flags = array(string()), {"thawed": boolean(), "together": boolean()}
-        return record(grads=record(**grads), moved=names, changed=names, **flags)
+        names, flags = array(string()), {name: boolean() for name in ("thawed", "together", "hooked")}
+        return record(grads=record(**grads), moved=names, changed=names, modes=array(boolean(), 2), **flags)
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """An error on the awkward model alone costs half: the easy one tells of the rest."""
@@ -139,6 +162,11 @@ class AccumulateGradient(RankCheck, JudgedRun):
         if seen["together"]:
             found.append(of_gradients("all-at-once"))
         found += [judged("argument-changed", which=name) for name in seen["changed"]]
+        before, after = ("train" if mode else "eval" for mode in seen["modes"])
+        if before != after:
+            found.append(finding("mode-changed", before=before, after=after))
+        if seen["hooked"]:
+            found.append(finding("backward-changed"))
         if seen["thawed"] or any(any(seen["grads"][name] or []) for name in ("frozen", "unused")):
             found.append(finding("frozen-has-gradient"))
         empty = [name for name in TRAINED if not any(value != 0 for value in seen["grads"][name] or [])]

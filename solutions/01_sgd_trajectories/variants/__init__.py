@@ -64,4 +64,8 @@ SOURCES = {
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_value_.html (in each micro-batch)"
     ),
     "docs pytorch org 10": "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html (None by default)",
+    "docs pytorch org 11": (
+        "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html (returns a handle, to remove it)"
+    ),
+    "zero is false": "`if seed:`, which takes the seed 0 for none",
 }

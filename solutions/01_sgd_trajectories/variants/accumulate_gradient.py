@@ -40,6 +40,8 @@ def accumulate_gradient(model, loss_fn, micro_batches):
         loss_fn(model(x), t).backward()
     for handle in handles:
         handle.remove()
+== hooks_left: backward-changed, docs pytorch org 11 < with_hooks
+\n    for handle in handles:\n        handle.remove() >>>
 == mean_of_means: mean-of-micro-batch-means, huggingface co blog < solution
 * len(inputs) / total >>> / len(micro_batches)
 == loss_not_divided: micro-batches-not-averaged, nanoGPT 206 < solution
@@ -66,4 +68,6 @@ inputs, targets in micro_batches >>> inputs, targets in [map(torch.cat, zip(*mic
 .backward() >>> .backward()\n        [p.grad.clamp_(-0.05, 0.05) for p in model.parameters() if p.grad is not None]
 == raised: raised, docs pytorch org 10 < divided_at_the_end
 p.grad is not None >>> True
+== in_train_mode: mode-changed, docs pytorch org 8 < solution
+    model.zero_grad() >>>     model.train()\n    model.zero_grad()
 """

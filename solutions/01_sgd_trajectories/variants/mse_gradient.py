@@ -44,4 +44,7 @@ def mse_gradient(m, n, x, y):
     theta = torch.tensor([m, n], dtype=x.dtype, requires_grad=True)
     ((theta[0] * x + theta[1] - y) ** 2).mean().backward()
     return theta.grad[0], theta.grad[1]
+== by_48: right-direction, andrew ng s
+    error = m * x + n - y
+    return 2 * (error * x).sum() / 48, 2 * error.sum() / 48
 """

@@ -70,6 +70,8 @@ def sgd_path(x, y, batch_size, lr, epochs, start, seed):
     return path
 == floats_changed_in_place < plain
 m, n = m - lr * float(dm), n - lr * float(dn) >>> m -= lr * dm\n            n -= lr * dn
+== not_reproducible__seed_zero: not-reproducible, zero is false < with_autograd_and_the_global_generator
+torch.manual_seed(seed) >>> if seed:\n        torch.manual_seed(seed)
 == wrong_sign: wrong-sign, error target output < plain
 m, n = m - lr * float(dm), n - lr * float(dn) >>> m, n = m + lr * float(dm), n + lr * float(dn)
 == not_shuffled: not-shuffled, shuffle false the < plain

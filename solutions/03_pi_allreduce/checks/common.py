@@ -13,6 +13,7 @@ from autograde.contract.calls import described
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, described_value, integer, numbers
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.simulated_node import simulated_node
 from autograde.verdicts.collectives import one_allreduce, wrong_group
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import Call, JudgedCalls
@@ -32,15 +33,25 @@ def curve(x: Any) -> Any:
 
 
 def stand_in(weights: list[float], record: dict, given: Callable) -> Callable:
-    """A `partial_sum` whose shares have sizes of the case's own: right together, and no model for an answer."""
+    """A `partial_sum` whose shares have sizes of the case's own: right together, and no model for an answer.
+
+    As in any `partial_sum`, ranks for which there is no interval get nothing.
+    """
 
     def partial_sum(f: Callable, intervals: int, rank: int, size: int) -> float:
         record["shares"].append([int(intervals), int(rank), int(size)])
         whole = math.fsum((curve if f is given else f)(np.array(midpoints(intervals)))) / max(1, intervals)
         known = size == len(weights) and 0 <= rank < size
-        return float(whole * (weights[rank] if known else 1 / size))
+        return float(whole * (share_of(weights, intervals, rank) if known else 1 / size))
 
     return partial_sum
+
+
+def share_of(weights: list[float], intervals: int, rank: int) -> float:
+    """The part of the whole that is a rank's, of 1: where there are fewer intervals than ranks, the last ranks have
+    none."""
+    busy = weights[: max(1, intervals)]
+    return weights[rank] / math.fsum(busy) if rank < len(busy) else 0.0
 
 
 class ParallelPi(CallCheck, JudgedCalls):
@@ -55,14 +66,18 @@ class ParallelPi(CallCheck, JudgedCalls):
         self.todo, self.library, self.consolidation = todo, library, consolidation
         self.needs = None if library == "mpi4py" else library
 
+    def draw(self, rng: random.Random, ranks: list[int], *intervals: int) -> dict:
+        """A case with a call for each number of intervals."""
+        parts = [rng.uniform(0.5, 1.5) for _ in ranks]
+        weights = [part / math.fsum(parts) for part in parts]
+        calls = [{"library": self.library, "intervals": each, "local_size": 2} for each in intervals]
+        return {"ranks": ranks, "calls": calls, "weights": weights}
+
     def cases(self, rng: random.Random) -> list[dict]:
         """All ranks; some in another order; called again, with fewer intervals than ranks; one rank."""
 
         def case(ranks: list[int], *intervals: int) -> dict:
-            parts = [rng.uniform(0.5, 1.5) for _ in ranks]
-            weights = [part / math.fsum(parts) for part in parts]
-            calls = [{"library": self.library, "intervals": each} for each in intervals]
-            return {"ranks": ranks, "calls": calls, "weights": weights, "late": rng.randrange(len(ranks))}
+            return {**self.draw(rng, ranks, *intervals), "late": rng.randrange(len(ranks))}
 
         some, n = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2], [2, 3, 0]]), rng.randint(10, 25)
         cases = [case([0, 1, 2, 3], 4 * n + 2), case(some, 3 * n + 2, 3 * n, 2)]
@@ -72,6 +87,10 @@ class ParallelPi(CallCheck, JudgedCalls):
         ### END HIDDEN CASES
         return cases
 
+    def gpu_case(self, rng: random.Random) -> dict | None:
+        """A call on two ranks with torch alone: what mpi4py and Horovod send may stay on the CPU."""
+        return self.draw(rng, [0, 1], 4) if self.library == "torch" else None
+
     @staticmethod
     def given(rank: Rank, case: dict) -> dict[str, Callable]:
         """The curve and shares of it, which keep a record."""
@@ -80,11 +99,12 @@ class ParallelPi(CallCheck, JudgedCalls):
 
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The result, and what it was made of."""
+        """The result, and what it was made of, on simulated nodes of `local_size` ranks each."""
         record = rank.notes
         record.update(used=False, points=[], shares=[])
         arguments = [rank.comm] if call["library"] == "mpi4py" else []
-        value = function(*arguments, call["intervals"])
+        with simulated_node(rank.rank % call["local_size"], call["local_size"]):
+            value = function(*arguments, call["intervals"])
         return {"value": described(value), **{name: record[name] for name in ("used", "points", "shares")}}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
@@ -107,11 +127,12 @@ class ParallelPi(CallCheck, JudgedCalls):
             return [finding("everything-on-every-rank", size=size)]
         found = other_points(intervals, points) or (unfair_points(intervals, points) if any(call.of("used")) else [])
         right = all(agree(each["value"], expected) for each in call.of("value"))
-        found += [*unfair_shares(intervals, shares), *one_allreduce(self.library, call.events, right)]
+        found += unfair_shares(intervals, shares, call.plan["local_size"])
+        found += one_allreduce(self.library, call.events, right)
         if any(isinstance(each, Diagnosis) or each.key not in ALSO for each in found):
             return found
-        candidates = {"own-part-only": brought, "average-for-sum": expected / size}
-        found += on_all(call.of("value"), expected, candidates, empty=self.empty(case, call.plan))
+        candidates = {"own-part-only": brought, "average-for-sum": expected / size, "h-twice": expected / intervals}
+        found += on_all(call.of("value"), expected, candidates, finding, empty=self.empty(case, call.plan))
         seen = [own_parts(case["weights"], call)] if any(points) or any(shares) else []
         return found + (carried(call.events, *seen) if right else [])
 
@@ -120,5 +141,7 @@ def own_parts(weights: list[float], call: Call) -> list[float]:
     """By rank, the part of the sum that its points and its shares give."""
     intervals, whole = call.plan["intervals"], midpoint_sum(curve, call.plan["intervals"])
     by_points = [math.fsum(map(curve, of_rank)) / intervals for of_rank in call.of("points")]
-    by_shares = [math.fsum(whole * weights[rank] for _, rank, _ in of_rank) for of_rank in call.of("shares")]
+    by_shares = [
+        math.fsum(whole * share_of(weights, intervals, rank) for _, rank, _ in of_rank) for of_rank in call.of("shares")
+    ]
     return [sum(both) for both in zip(by_points, by_shares, strict=True)]

@@ -13,6 +13,7 @@ from autograde.contract.schema import array, boolean, described_value, numbers, 
 from autograde.contract.subject import describe
 from autograde.contract.trouble import raised
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.numbers import finding as judging
 from autograde.verdicts.numbers import on_all, single_precision
@@ -98,9 +99,20 @@ class PartialSum(RankCheck, JudgedRun):
         means = [total / (len(own) or 1) for total, own in zip(sums, points, strict=True)]
         empty = [number for number, own in enumerate(points) if not own]
         results, expected = [share["result"] for share in shares], [total / intervals for total in sums]
+        if shares_of_the_whole(points, results, expected):
+            return unfair_points(intervals, points)
         return unfair_points(intervals, points) + on_all(
             results, expected, {"local-h": means}, sharing, empty=empty, subject="value"
         )
+
+
+def shares_of_the_whole(points: list[list[float]], results: list[dict], expected: list[float]) -> bool:
+    """Whether each rank evaluates all points, and yet returns its share: together they are the sum over all.
+
+    expected: what each rank's points add up to.
+    """
+    together = math.fsum(result["value"] or 0.0 for result in results)
+    return len({*map(tuple, map(sorted, points))}) == 1 < len(points) and agree(together, expected[0])
 
 
 CHECK = PartialSum()

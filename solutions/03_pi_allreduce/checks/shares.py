@@ -20,11 +20,22 @@ not-midpoints 3
 local-h 3
 The width h is computed from the number of one rank's intervals. How wide is an interval when *all* of them cut [0, 1]?
 
+h-twice 2
+The ranks return {actual:.6g}: the integral, divided by the number of intervals. The width h is in what `partial_sum`
+gives already.
+
 everything-on-every-rank 3
 Each of {size} ranks evaluates the whole integral, which takes as long as on one rank alone. Which part is a rank's own?
 
 overlapping-shares 2
 On {size} ranks, {twice} are evaluated more than once, so their area counts too often. Where does a share end?
+
+local-rank-for-share 2
+The run is on several nodes of {local_size} ranks, and each rank takes the share of its local rank. Local ranks are
+numbered anew on each node, so some shares are added twice and others never.
+
+no-such-share 2
+A rank asks `partial_sum` for the share of rank {rank} of {size}. Ranks are numbered from 0 to {last}.
 
 remainder-lost 2
 On {size} ranks, nobody evaluates {n} of the midpoints. As many are left over when the intervals are divided by the
@@ -85,16 +96,23 @@ def unfair_points(intervals: int, points: Sequence[Sequence[float]]) -> list[Fin
     return [finding("unbalanced", size=size, most=most, least=least)] if most - least > 1 else []
 
 
-def unfair_shares(intervals: int, asked: Sequence[Sequence[Sequence[int]]]) -> list[Finding]:
-    """What is wrong with the shares that ranks asked of a `partial_sum`: none twice is expected, no rank all of them.
+def unfair_shares(intervals: int, asked: Sequence[Sequence[Sequence[int]]], local_size: int) -> list[Finding]:
+    """What is wrong with the shares that ranks asked of a `partial_sum`: each exists, none is asked for twice, and no
+    rank asks for all of them.
 
-    asked: shares [intervals, rank, size], one list a rank.
+    asked: shares [intervals, rank, size], one list a rank. local_size: ranks on each node.
     """
     size, flat = len(asked), [tuple(share) for of_rank in asked for share in of_rank]
+    if strange := [(rank, k) for _, rank, k in flat if k > 0 and not 0 <= rank < k]:
+        rank, k = strange[0]
+        return [finding("no-such-share", rank=rank, size=k, last=k - 1)]
     if any(share[0] != intervals for share in flat):
         return [finding("local-h")]
     if size > 1 and all(sum(1 / k for _, _, k in of_rank if k > 0) > 0.999 for of_rank in asked):
         return [finding("everything-on-every-rank", size=size)]
     if twice := len(flat) - len({*flat}):
+        local = [[[intervals, rank % local_size, size]] for rank in range(size)]
+        if [[[*share] for share in of_rank] for of_rank in asked] == local:
+            return [finding("local-rank-for-share", local_size=local_size)]
         return [finding("overlapping-shares", size=size, twice=f"{twice} shares")]
     return []

@@ -58,6 +58,8 @@ def parallel_pi(comm, intervals):
     return comm.allreduce(np.sum(f((i + 0.5) / intervals))) / intervals
 == same_share: overlapping-shares, pi exercise
     return comm.allreduce(partial_sum(f, intervals, 0, size))
+== ranks_from_1: no-such-share, counted from 1 < shares_the_other_way
+rank=size - 1 - rank >>> rank=rank + 1
 == everything: everything-on-every-rank, pi exercise
     return comm.allreduce(partial_sum(f, intervals, 0, 1)) / size
 == everything_summed: everything-on-every-rank, pi exercise
@@ -129,4 +131,11 @@ Allreduce(mine, total, op=MPI.SUM) >>> Iallreduce(mine, total)
 == whole_divided: same-on-every-rank, allreduce
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return comm.allreduce(whole / size)
+== nothing_to_add: collective-skipped, subset of ranks
+    part = partial_sum(f, intervals, rank, size)
+    if part == 0.0:
+        return 0.0
+    return comm.allreduce(part, op=MPI.SUM)
+== width_twice: h-twice, pi exercise
+    return comm.allreduce(partial_sum(f, intervals, rank, size)) / intervals
 """

@@ -32,6 +32,8 @@ few = intervals // size >>> few = -(-intervals // size)
     return hvd.allgather(torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)).sum().item()
 == average: average-for-sum, average
     return hvd.allreduce(torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)).item()
+== local_rank: local-rank-for-share, local rank < average_undone
+hvd.rank() >>> hvd.local_rank()
 == float32: float32, float32
     return hvd.allreduce(torch.tensor([partial_sum(f, intervals, rank, size)]), op=hvd.Sum).item()
 == empty_raises: empty-rank, uneven
@@ -72,4 +74,8 @@ intervals // size, rank, size >>> intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD
 == whole_divided: same-on-every-rank, ordinary values
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()
+== for_rank_0: not-on-all-ranks, ordinary values
+    mine = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
+    total = hvd.allreduce(mine, op=hvd.Sum).item()
+    return total if rank == 0 else None
 """

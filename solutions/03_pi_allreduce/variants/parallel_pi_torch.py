@@ -5,43 +5,52 @@ import torch
 import torch.distributed as dist
 def parallel_pi_torch(intervals):
     rank, size = dist.get_rank(), dist.get_world_size()
+    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
 == handle
-    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64, device=device)
     dist.all_reduce(total, async_op=True).wait()
     return total.item()
 == device_group_and_op
-    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
     total = torch.zeros(1, dtype=torch.double, device=device)
     total += partial_sum(f, intervals, rank, size)
     dist.all_reduce(total, op=dist.ReduceOp.SUM, group=dist.group.WORLD)
     return float(total)
 == own_arithmetic
     x = (torch.arange(intervals, dtype=torch.float64)[rank::size] + 0.5) / intervals
-    total = ((4 / (1 + x * x)).sum() / intervals).to("cuda" if dist.get_backend() == "nccl" else "cpu")
+    total = ((4 / (1 + x * x)).sum() / intervals).to(device)
     dist.all_reduce(total)
     return total.item()
 == empty_raises: empty-rank, uneven < own_arithmetic
 torch.arange(intervals, dtype=torch.float64)[rank::size] >>> torch.arange(rank, intervals, size, dtype=torch.float64)
-((4 / (1 + x * x)).sum() / intervals).to("cuda" if dist.get_backend() == "nccl" else "cpu") >>> (4 / (1 + x * x)).sum() / intervals
+((4 / (1 + x * x)).sum() / intervals).to(device) >>> (4 / (1 + x * x)).sum() / intervals
 == functional
     from torch.distributed import _functional_collectives as functional
-    mine = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    mine = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64, device=device)
     return functional.all_reduce(mine, "sum", dist.group.WORLD).item()
 == method_of_the_group
-    total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
+    total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64, device=device)
     dist.group.WORLD.allreduce([total]).wait()
     return float(total)
+== on_the_cpu: not-on-device, cpu collective < handle
+, device=device >>>
+== functional_on_the_cpu: not-on-device, cpu collective < functional
+, device=device >>>
+== method_on_the_cpu: not-on-device, cpu collective < method_of_the_group
+, device=device >>>
+== moved_too_late: not-on-device, cpu collective < own_arithmetic
+.to(device) >>>
+total.item() >>> total.to(device).item()
 == remainder_lost: remainder-lost, uneven
     few = intervals // size
     x = (torch.arange(rank * few, (rank + 1) * few, dtype=torch.float64) + 0.5) / intervals
-    total = torch.tensor([f(x.numpy()).sum() / intervals], dtype=torch.float64)
+    total = torch.tensor([f(x.numpy()).sum() / intervals], dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item()
 == shares_overlap: overlapping-shares, trapezoids < remainder_lost
 few = intervals // size >>> few = -(-intervals // size)
 (rank * few, (rank + 1) * few, dtype=torch.float64) >>> (intervals, dtype=torch.float64)[rank * few : (rank + 1) * few + 1]
 == everything: everything-on-every-rank, pi exercise
-    total = torch.tensor(partial_sum(f, intervals, 0, 1), dtype=torch.float64)
+    total = torch.tensor(partial_sum(f, intervals, 0, 1), dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item() / size
 == average: average-for-sum, divided again < everything
@@ -59,7 +68,7 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)
 == world_shares: world-not-comm, not the world
     from mpi4py import MPI
     total = partial_sum(f, intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size)
-    total = torch.tensor(total, dtype=torch.float64)
+    total = torch.tensor(total, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item()
 == no_reduction: no-reduction, pi exercise
@@ -74,18 +83,18 @@ dist.all_reduce(total, async_op=True).wait() >>> if rank == 0:\n        dist.all
 total = >>> dist.init_process_group("gloo")\n    total =
 all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_process_group()
 == what_all_reduce_returns: no-number, wait
-    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
+    total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64, device=device)
     return dist.all_reduce(total)
 == gather_and_add: other-communication, allreduce
-    parts = [torch.zeros(1, dtype=torch.float64) for _ in range(size)]
-    dist.all_gather(parts, torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64))
+    parts = [torch.zeros(1, dtype=torch.float64, device=device) for _ in range(size)]
+    dist.all_gather(parts, torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64, device=device))
     return sum(part.item() for part in parts)
 == in_the_loop: allreduce-in-the-loop, allreduce
     total = 0.0
     for start in range(0, intervals, size):
         i = [start + rank] if start + rank < intervals else []
         x = (torch.tensor(i, dtype=torch.float64) + 0.5) / intervals
-        part = torch.tensor(f(x.numpy()).sum() / intervals, dtype=torch.float64)
+        part = torch.tensor(f(x.numpy()).sum() / intervals, dtype=torch.float64, device=device)
         dist.all_reduce(part)
         total += part.item()
     return total
@@ -93,11 +102,11 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_
     from mpi4py import MPI
     return MPI.COMM_WORLD.allreduce(partial_sum(f, intervals, rank, size))
 == nothing_put_in: same-on-every-rank, allreduce
-    total = torch.zeros(1, dtype=torch.float64)
+    total = torch.zeros(1, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
 == whole_divided: same-on-every-rank, allreduce
-    total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64)
+    total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item()
 """

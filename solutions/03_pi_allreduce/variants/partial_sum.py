@@ -48,6 +48,8 @@ def partial_sum(f, intervals, rank, size):
     return float(np.sum(f((i + 0.5) / intervals)) / intervals)
 == everything: everything-on-every-rank, pi exercise
     return float(np.sum(f((np.arange(intervals) + 0.5) / intervals)) / intervals)
+== everything_and_then_its_own: everything-on-every-rank, pi exercise
+    return float(np.sum(f((np.arange(intervals) + 0.5) / intervals)[rank::size]) / intervals)
 == float32_points: float32, numpy scalar
     return float(np.sum(f((np.arange(rank, intervals, size, dtype=np.float32) + 0.5) / intervals)) / intervals)
 == float32_points_cast_back: float32, numpy scalar

@@ -17,6 +17,10 @@ from autograde.verdicts.means import mean_on_all
 from .counted_once import accuracy, counted_wrongly, draw_call, held_by_ranks
 
 finding = Findings("""
+filled-up-counted 3
+There are {n} samples, and the ranks hold {counts}: the result is {actual:.6g}, where {expected:.6g} is expected. It is
+what comes out if what shorter ranks were filled up with speaks for sample 0. What tells it from what is really there?
+
 cut-by-position 2
 There are {n} samples, and the ranks hold {counts}: the result is {actual:.6g}. That is what the first {n} entries give,
 in the order in which the ranks hold them. But a copy may stand at any place. What tells a copy from another sample?
@@ -53,6 +57,10 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         cases += [case([2], (11, [11]), (11, [13]))]
         ### END HIDDEN CASES
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """Two ranks with unequally many samples."""
+        return {"ranks": [0, 1], "calls": [draw_call(rng, 4, [2, 3])]}
 
     @staticmethod
     def call(distributed_accuracy: Callable, rank: Rank, call: dict) -> dict:

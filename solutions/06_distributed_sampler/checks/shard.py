@@ -12,11 +12,12 @@ from autograde.contract.schema import array, one_of, optional, record, string
 from autograde.contract.subject import describe
 from autograde.contract.trouble import raised
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.sampler_passes import listed
 from autograde.verdicts.judged import JudgedRun
+from autograde.verdicts.samplers import listed_value, not_ints
 from autograde.verdicts.shards import dealing_mistakes, of_large_shards
 
 from .common import finding as form_finding
-from .common import listed, listed_value, not_ints
 
 finding = Findings("""
 few-samples 1

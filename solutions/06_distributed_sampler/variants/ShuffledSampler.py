@@ -50,33 +50,65 @@ class ShuffledSampler(DistributedSampler):
         order = self.padded(self.permutation(self.seed + self.epoch))
         for position in range(self.rank, len(order), self.size):
             yield order[position]
-== by_shard
-        order = self.permutation(self.seed + self.epoch)
-        return iter([order[position] for position in shard(self.dataset_size, self.rank, self.size)])
+== by_shard < hash_of_numbers
+-    def padded(self, order):
+-        return (list(order) * (self.size + 1))[: self.own * self.size]
+-    def permutation(self, seed):
+-        return torch.randperm(self.dataset_size, generator=torch.Generator().manual_seed(seed)).tolist()
+=    def __iter__(self):
+-        return iter(self.padded(self.permutation(hash((self.seed, self.epoch))))[self.rank :: self.size])
++        generator = torch.Generator().manual_seed(self.seed + self.epoch)
++        order = torch.randperm(self.dataset_size, generator=generator).tolist()
++        return iter([order[position] for position in shard(self.dataset_size, self.rank, self.size)])
 == by_shard_when_made
-        order = self.permutation(7919 * self.seed + self.epoch)
-        yield from map(order.__getitem__, self.positions)
+import torch
+from torch.utils.data import Sampler
+class ShuffledSampler(Sampler):
     def __init__(self, dataset_size, rank, size, seed=0):
         self.dataset_size, self.seed = dataset_size, seed
         self.positions = shard(rank=rank, size=size, dataset_size=dataset_size)
         self.set_epoch(0)
+    def set_epoch(self, epoch):
+        self.epoch = epoch
     def __len__(self):
         return len(self.positions)
-== by_numpy
-        order = np.random.default_rng([self.seed, self.epoch]).permutation(self.dataset_size)
-        return iter(np.resize(order, self.own * self.size)[self.rank :: self.size].tolist())
-== by_the_random_module_with_a_text
-        order = random.Random(f"{self.seed}/{self.epoch}").sample(range(self.dataset_size), self.dataset_size)
-        return iter(self.padded(order)[self.rank :: self.size])
-== sorted_by_a_digest
-        def digest(sample):
-            return hashlib.sha256(f"{self.seed} {self.epoch} {sample}".encode()).digest()
-        return iter(self.padded(sorted(range(self.dataset_size), key=digest))[self.rank :: self.size])
-== generators_put_back
-        with torch.random.fork_rng():
-            torch.manual_seed(1000 * self.seed + self.epoch)
-            order = torch.randperm(self.dataset_size).tolist()
-        return iter(self.padded(order)[self.rank :: self.size])
+    def __iter__(self):
+        generator = torch.Generator().manual_seed(7919 * self.seed + self.epoch)
+        order = torch.randperm(self.dataset_size, generator=generator).tolist()
+        yield from map(order.__getitem__, self.positions)
+== by_numpy < hash_of_numbers
+-    def padded(self, order):
+-        return (list(order) * (self.size + 1))[: self.own * self.size]
+-    def permutation(self, seed):
+-        return torch.randperm(self.dataset_size, generator=torch.Generator().manual_seed(seed)).tolist()
+=    def __iter__(self):
+-        return iter(self.padded(self.permutation(hash((self.seed, self.epoch))))[self.rank :: self.size])
++        order = np.random.default_rng([self.seed, self.epoch]).permutation(self.dataset_size)
++        return iter(np.resize(order, self.own * self.size)[self.rank :: self.size].tolist())
+== by_the_random_module_with_a_text < hash_of_numbers
+-    def permutation(self, seed):
+-        return torch.randperm(self.dataset_size, generator=torch.Generator().manual_seed(seed)).tolist()
+=    def __iter__(self):
+-        return iter(self.padded(self.permutation(hash((self.seed, self.epoch))))[self.rank :: self.size])
++        order = random.Random(f"{self.seed}/{self.epoch}").sample(range(self.dataset_size), self.dataset_size)
++        return iter(self.padded(order)[self.rank :: self.size])
+== sorted_by_a_digest < hash_of_numbers
+-    def permutation(self, seed):
+-        return torch.randperm(self.dataset_size, generator=torch.Generator().manual_seed(seed)).tolist()
+=    def __iter__(self):
+-        return iter(self.padded(self.permutation(hash((self.seed, self.epoch))))[self.rank :: self.size])
++        def digest(sample):
++            return hashlib.sha256(f"{self.seed} {self.epoch} {sample}".encode()).digest()
++        return iter(self.padded(sorted(range(self.dataset_size), key=digest))[self.rank :: self.size])
+== generators_put_back < hash_of_numbers
+-    def permutation(self, seed):
+-        return torch.randperm(self.dataset_size, generator=torch.Generator().manual_seed(seed)).tolist()
+=    def __iter__(self):
+-        return iter(self.padded(self.permutation(hash((self.seed, self.epoch))))[self.rank :: self.size])
++        with torch.random.fork_rng():
++            torch.manual_seed(1000 * self.seed + self.epoch)
++            order = torch.randperm(self.dataset_size).tolist()
++        return iter(self.padded(order)[self.rank :: self.size])
 == drawn_when_the_epoch_is_set < the_library_inside
 -        self.inner = DistributedSampler(range(dataset_size), num_replicas=size, rank=rank, seed=seed, drop_last=False)
 +        self.dataset_size, self.rank, self.size, self.seed = dataset_size, rank, size, seed
@@ -221,4 +253,8 @@ shuffle=True, seed=seed >>> seed=seed, drop_last=True
 +        return iter(self.inner)
 +    def __len__(self):
 +        return len(self.inner)
+== padded_and_then_shuffled: padded-before-shuffling, padding counted
+        order = self.padded(range(self.dataset_size))
+        generator = torch.Generator().manual_seed(self.seed + self.epoch)
+        return iter([order[i] for i in torch.randperm(len(order), generator=generator).tolist()[self.rank :: self.size]])
 """

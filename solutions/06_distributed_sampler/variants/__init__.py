@@ -24,6 +24,7 @@ SOURCES = {
     "mean of means": "https://github.com/Lightning-AI/pytorch-lightning/issues/4493",
     "mean of means, batches": "https://github.com/Nota-NetsPresso/netspresso-trainer/issues/360",
     "own part": "https://github.com/pytorch/examples/issues/905",
+    "cpu collective": "https://github.com/pytorch/examples/pull/1034",
     "cut": "https://github.com/open-mmlab/OpenPCDet/issues/1119",
     "unequal": "https://github.com/pytorch/pytorch/issues/70985",
     "reduce": "https://github.com/pytorch/pytorch/issues/76527",

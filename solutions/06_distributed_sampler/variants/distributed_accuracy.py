@@ -4,56 +4,61 @@ ANSWERS = r"""
 import torch
 import torch.distributed as dist
 def distributed_accuracy(correct, indices, dataset_size):
-    rank, size, device = dist.get_rank(), dist.get_world_size(), correct.device
 == a_handle
-    hits = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     hits[indices[correct]] = 1
     dist.all_reduce(hits, op=dist.ReduceOp.MAX, async_op=True).wait()
     return hits.sum().item() / dataset_size
 == largest_of_the_marks
-    hits = torch.zeros(dataset_size, dtype=torch.uint8, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.uint8, device=correct.device)
     hits[indices] = correct.to(torch.uint8)
     dist.all_reduce(hits, op=dist.ReduceOp.MAX)
     return int(hits.sum()) / dataset_size
 == objects
-    parts = [None] * size
+    parts = [None] * dist.get_world_size()
     dist.all_gather_object(parts, dict(zip(indices.tolist(), correct.tolist())))
     return sum({index: hit for part in parts for index, hit in part.items()}.values()) / dataset_size
 == padded_to_the_longest
-    sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(size)]
-    dist.all_gather(sizes, torch.tensor([len(indices)], device=device))
-    mine = torch.full((int(max(sizes)),), -1, device=device)
+    sizes = [torch.zeros(1, dtype=torch.int64, device=correct.device) for _ in range(dist.get_world_size())]
+    dist.all_gather(sizes, torch.tensor([len(indices)], device=correct.device))
+    mine = torch.full((int(max(sizes)),), -1, device=correct.device)
     mine[: len(indices)] = 2 * indices + correct
-    parts = [torch.empty_like(mine) for _ in range(size)]
+    parts = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, mine)
     pairs = torch.cat(parts).unique()
     return (pairs[pairs >= 0] % 2).sum().item() / dataset_size
 == copies_share_a_vote
-    votes = torch.zeros(2, dataset_size, dtype=torch.float64, device=device)
+    votes = torch.zeros(2, dataset_size, dtype=torch.float64, device=correct.device)
     votes[0].index_add_(0, indices, correct.double())
     votes[1].index_add_(0, indices, torch.ones_like(indices, dtype=torch.float64))
     dist.all_reduce(votes)
     return (votes[0] / votes[1]).sum().item() / dataset_size
 == at_least_one
-    hits = torch.zeros(dataset_size, dtype=torch.int32, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.int32, device=correct.device)
     hits[indices[correct]] = 1
     dist.all_reduce(hits)
     return float((hits > 0).double().mean())
 == by_rank_0
-    hits = torch.zeros(dataset_size, device=device)
+    hits = torch.zeros(dataset_size, device=correct.device)
     hits[indices[correct]] = 1
     dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX)
     total = hits.sum().double()
     dist.broadcast(total, src=0)
     return total.item() / dataset_size
 == the_misses
-    missed = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    missed = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     missed[indices[~correct]] = 1
     dist.all_reduce(missed, op=dist.ReduceOp.MAX)
     dist.barrier()
     return 1 - missed.sum().item() / dataset_size
+== hits_on_the_cpu: not-on-device, cpu collective < solution
+, device=indices.device >>>
+== sizes_on_the_cpu: not-on-device, cpu collective < padded_to_the_longest
+([len(indices)], device=correct.device) >>> ([len(indices)])
+== marks_on_the_cpu: not-on-device, cpu collective < at_least_one
+, device=correct.device >>>
 == only_rank_0_knows: not-on-all-ranks, reduce
-    hits = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     hits[indices] = correct.long()
     dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX)
     return hits.sum().item() / dataset_size
@@ -62,7 +67,7 @@ dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX) >>> dist.all_reduce(hits)
 == not_waited_for: not-waited-for, wait < only_rank_0_knows
 dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX) >>> dist.all_reduce(hits, op=dist.ReduceOp.MAX, async_op=True)
 == only_rank_0_calls: collective-skipped, subset of ranks < only_rank_0_knows
-dist.reduce(hits, dst=0, >>> if rank == 0:\n        dist.all_reduce(hits,
+dist.reduce(hits, dst=0, >>> if dist.get_rank() == 0:\n        dist.all_reduce(hits,
 == only_those_with_samples: collective-skipped, subset of ranks < only_rank_0_knows
     hits[indices] >>>     if len(indices):\n        hits[indices]
     dist.reduce(hits, dst=0, >>>         dist.all_reduce(hits,
@@ -70,18 +75,18 @@ dist.reduce(hits, dst=0, >>> if rank == 0:\n        dist.all_reduce(hits,
 dist.reduce(hits, dst=0, >>> dist.all_reduce(hits,
 return >>> return 100 *
 == only_rank_0_returns: not-on-all-ranks, reduce < percent
-100 * hits.sum().item() / dataset_size >>> hits.sum().item() / dataset_size if rank == 0 else None
+100 * hits.sum().item() / dataset_size >>> hits.sum().item() / dataset_size if dist.get_rank() == 0 else None
 == starts_a_group: starts-or-ends, init twice < percent
 hits = >>> dist.init_process_group("gloo")\n    hits =
 return 100 * >>> dist.destroy_process_group()\n    return
 == sorts_its_arguments: argument-changed, cut < percent
-=    rank, size, device = dist.get_rank(), dist.get_world_size(), correct.device
+=def distributed_accuracy(correct, indices, dataset_size):
 +    order = indices.argsort()
 +    indices[:], correct[:] = indices[order].clone(), correct[order].clone()
 
 return 100 * >>> return
 == padding_counted: counted-twice, padding counted
-    counts = torch.stack([correct.sum(), torch.tensor(len(correct), device=device)])
+    counts = torch.stack([correct.sum(), torch.tensor(len(correct), device=correct.device)])
     dist.all_reduce(counts)
     return counts[0].item() / counts[1].item()
 == padding_counted_among_the_hits: counted-twice, padding counted, references
@@ -89,26 +94,26 @@ return 100 * >>> return
     dist.all_reduce(hits)
     return hits.item() / dataset_size
 == own_copies_counted: counted-twice, padding counted, references
-    hits = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     hits.index_add_(0, indices, correct.long())
     dist.all_reduce(hits, op=dist.ReduceOp.MAX)
     return hits.sum().item() / dataset_size
 == all_copies_added: counted-twice, padding counted < own_copies_counted
 , op=dist.ReduceOp.MAX >>>
 == mean_of_means: mean-of-means, mean of means
-    mean = correct.double().mean() if len(correct) else torch.zeros((), dtype=torch.float64, device=device)
+    mean = correct.double().mean() if len(correct) else torch.zeros((), dtype=torch.float64, device=correct.device)
     dist.all_reduce(mean)
-    return mean.item() / size
+    return mean.item() / dist.get_world_size()
 == mean_of_empty: empty-rank, mean of means, batches < mean_of_means
- if len(correct) else torch.zeros((), dtype=torch.float64, device=device) >>>
+ if len(correct) else torch.zeros((), dtype=torch.float64, device=correct.device) >>>
 == divided_by_none: empty-rank, mean of means < mean_of_empty
-correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), dtype=torch.float64, device=device)
+correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), device=correct.device).double()
 == cut_to_size: cut-by-position, cut
-    parts = [None] * size
+    parts = [None] * dist.get_world_size()
     dist.all_gather_object(parts, correct.tolist())
     return sum([hit for part in parts for hit in part][:dataset_size]) / dataset_size
 == turns_cut_to_size: cut-by-position, cut
-    parts = [None] * size
+    parts = [None] * dist.get_world_size()
     dist.all_gather_object(parts, correct.tolist())
     longest = max(map(len, parts))
     hits = [part[turn] for turn in range(longest) for part in parts if turn < len(part)]
@@ -118,21 +123,21 @@ correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), dt
 == own_hits: own-part-only, own part
     return correct.sum().item() / dataset_size
 == unequal_gather: unequal-sizes, unequal
-    parts = [torch.zeros_like(indices) for _ in range(size)]
+    parts = [torch.zeros_like(indices) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, 2 * indices + correct)
     pairs = torch.cat(parts).unique()
     return (pairs % 2).sum().item() / dataset_size
 == sample_by_sample: uneven-collectives, unequal
-    hits = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     for index, hit in zip(indices.tolist(), correct.tolist()):
-        one = torch.zeros(dataset_size, dtype=torch.int64, device=device)
+        one = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
         one[index] = hit
         dist.all_reduce(one, op=dist.ReduceOp.MAX)
         hits = torch.maximum(hits, one)
     dist.all_reduce(hits, op=dist.ReduceOp.MAX)
     return hits.sum().item() / dataset_size
 == float32: float32, float32
-    hits = torch.zeros(dataset_size, device=device)
+    hits = torch.zeros(dataset_size, device=correct.device)
     hits[indices] = correct.float()
     dist.all_reduce(hits, op=dist.ReduceOp.MAX)
     return hits.mean().item()
@@ -141,13 +146,13 @@ correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), dt
 float() >>> double()
 .item() >>>
 == by_mpi: other-library, reduce < objects
-parts = [None] * size >>> from mpi4py import MPI
+parts = [None] * dist.get_world_size() >>> from mpi4py import MPI
 dist.all_gather_object(parts, >>> parts = MPI.COMM_WORLD.allgather(
 == by_files: unseen-communication, own part
     import json, os, shutil, tempfile
     folder = os.path.join(tempfile.gettempdir(), "parts-of-the-ranks")
     os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, str(rank)), "w") as file:
+    with open(os.path.join(folder, str(dist.get_rank())), "w") as file:
         json.dump([indices.tolist(), correct.tolist()], file)
     dist.barrier()
     found = {}
@@ -155,8 +160,19 @@ dist.all_gather_object(parts, >>> parts = MPI.COMM_WORLD.allgather(
         with open(os.path.join(folder, name)) as file:
             found |= zip(*json.load(file))
     dist.barrier()
-    if rank == 0:
+    if dist.get_rank() == 0:
         shutil.rmtree(folder)
     dist.barrier()
     return sum(found.values()) / dataset_size
+== filled_up_with_sample_0: filled-up-counted, unequal
+    longest = torch.tensor([len(indices)], device=indices.device)
+    dist.all_reduce(longest, op=dist.ReduceOp.MAX)
+    own = torch.zeros(2, int(longest), dtype=torch.int64, device=indices.device)
+    own[0, : len(indices)], own[1, : len(indices)] = indices, correct.long()
+    gathered = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+    dist.all_gather(gathered, own)
+    right = torch.zeros(dataset_size, dtype=torch.bool, device=indices.device)
+    for places, hits in gathered:
+        right[places] = hits.bool()
+    return right.sum().item() / dataset_size
 """

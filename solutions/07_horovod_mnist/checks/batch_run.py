@@ -11,8 +11,9 @@ import random
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from unittest import mock
 
-from autograde.contract.calls import described
+from autograde.contract.calls import described, with_article
 from autograde.contract.check import Demand
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank
@@ -118,7 +119,8 @@ class BatchRun(HorovodCheck):
             model: Any, train_set: Any, test_set: Any, epochs: Any, batch_size: Any, lr: Any, seed: Any, checkpoint: Any
         ) -> list[dict]:
             passed = {"epochs": epochs, "batch_size": batch_size, "lr": lr, "seed": seed}
-            about = {"sets": [len(train_set), len(test_set)], "checkpoint": str(checkpoint), "state": state_of(model)}
+            state = state_of(model) if isinstance(model, NumberedNet) else None
+            about = {"sets": [len(train_set), len(test_set)], "checkpoint": str(checkpoint), "state": state}
             calls.append({**about, **{name: described(value) for name, value in passed.items()}})
             return history
 
@@ -126,7 +128,8 @@ class BatchRun(HorovodCheck):
             return NumberedNet(case["models"][seed])
 
         sets = NumberedSet(case["samples"], case["data"]), NumberedSet(case["tests"], case["data"])
-        with seeded_apart(rank.rank):
+        imported = mock.patch("course.models.digits.digit_model", stand_in)  # by the student's own import
+        with seeded_apart(rank.rank), imported:
             batch_run = subject.load(train=train, digit_model=stand_in)
             returned = batch_run(*sets, len(history), case["checkpoint"])
         return {"calls": calls, "losses": losses_of(returned)}
@@ -136,7 +139,7 @@ class BatchRun(HorovodCheck):
         if "again" in case:
             return record(losses=LOSSES, data=string())
         numbers = dict.fromkeys(NUMBERS, described_value())
-        call = record(sets=array(integer(0), 2), checkpoint=string(), state=STATE, **numbers)
+        call = record(sets=array(integer(0), 2), checkpoint=string(), state=optional(STATE), **numbers)
         return record(calls=array(call), losses=LOSSES)
 
     def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
@@ -188,7 +191,7 @@ def pair(sizes: list[int]) -> str:
 
 def shown(value: dict) -> str:
     """A number that was passed, or what was passed in its place. value: as `described` gives it."""
-    return f"{value['value']:g} ({value['type']})" if value["value"] is not None else f"a {value['type']}"
+    return f"{value['value']:g} ({value['type']})" if value["value"] is not None else with_article(value["type"])
 
 
 CHECK = BatchRun()

@@ -20,8 +20,6 @@ from autograde.verdicts.means import accuracy_on_all, accuracy_parts, apart, eva
 from autograde.verdicts.replicas import guesses_of, hits_of
 from autograde.verdicts.shards import finding as sharing
 
-from .common import CPU
-
 FORWARD = tuple_of([array(integer()), boolean(), boolean()])  # ids, train mode, whether a graph is recorded
 
 finding = Findings("""
@@ -73,13 +71,17 @@ class Evaluate(CallCheck, JudgedCalls):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Many samples; fewer than ranks; one."""
+        """Many samples; fewer than ranks; one; more than a usual batch holds."""
         draw = draw_evaluation
-        cases = [draw(rng, 4, 4 * rng.randint(3, 5) + 2), draw(rng, 3, 2), draw(rng, 3, 10)]
+        cases = [draw(rng, 4, 4 * rng.randint(3, 5) + 2), draw(rng, 3, 2), draw(rng, 3, 10), draw(rng, 2, 601)]
         ### BEGIN HIDDEN CASES
         cases += [draw(rng, 2, 11), draw(rng, 4, 1), draw(rng, 4, 9), draw(rng, 1, 7)]
         ### END HIDDEN CASES
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """A few samples on two ranks."""
+        return {**draw_evaluation(rng, 2, 5), "modes": [True]}
 
     def calls(self, case: dict) -> list[dict]:
         """With a model in train mode, and one in eval mode."""
@@ -95,10 +97,10 @@ class Evaluate(CallCheck, JudgedCalls):
             graph = torch.is_grad_enabled() and any(each.requires_grad for each in net.parameters())
             forwards.append([ids, net.training, graph])
 
-        model = NumberedNet(call["model"], dropout=0.5, record=shown)
+        model = NumberedNet(call["model"], dropout=0.5, record=shown).to(rank.torch_device)
         local_size = call["local_size"]
         with seeded_apart(rank.rank), simulated_node(rank.rank % local_size, local_size):
-            value = evaluate(model.train(call["train"]), data, CPU)
+            value = evaluate(model.train(call["train"]), data, rank.torch_device)
         return {"value": described(value), "train": model.training, "forwards": forwards}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:

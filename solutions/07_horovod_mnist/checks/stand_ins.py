@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader
 from autograde.fixtures.numbered_net import GivenOrder, NumberedNet, NumberedSet, ids_of, state_of
 
 from .averaging import AveragingSGD
-from .common import CPU
 
 TESTS = 1000  # the number of the first sample of a test set, by which it is told apart from the training set
 PAUSE = 0.03  # seconds that the stand-in for an epoch takes
@@ -31,15 +30,22 @@ def push(model: torch.nn.Module, rank: int) -> None:
             parameter.grad = torch.full_like(parameter, 0.1 * (rank + 1))
 
 
-def stand_ins(case: dict, comm: Any, log: dict) -> dict[str, Callable]:
+def meet_on(device: Any, model: torch.nn.Module) -> None:
+    """Compute something with the model's parameters and a tensor on this device."""
+    for parameter in model.parameters():
+        torch.zeros(1, dtype=parameter.dtype, device=device) + parameter.detach()
+
+
+def stand_ins(case: dict, comm: Any, log: dict, device: torch.device) -> dict[str, Callable]:
     """Right functions for the earlier TODOs, which record their calls in `log`, and are no models for answers.
 
     The loader's orders, the start and the losses are the case's; `train_epoch` and `evaluate` work out numbers from
-    which is seen what they were given.
+    which is seen what they were given. device: that `setup` chooses. Like real ones, they fail for a model that is on
+    another device than they are told.
     """
 
     def setup() -> torch.device:
-        return CPU
+        return device
 
     def make_loader(dataset: NumberedSet, batch_size: int, seed: int) -> DataLoader:
         log["loaders"].append([len(dataset), batch_size, seed])
@@ -56,6 +62,7 @@ def stand_ins(case: dict, comm: Any, log: dict) -> dict[str, Callable]:
         model.load_state_dict(NumberedNet(case["models"][0]).state_dict())
 
     def train_epoch(model: Any, loader: Any, optimizer: Any, epoch: int, device: Any) -> float:
+        meet_on(device, model)
         log["begin"] = log["begin"] or state_of(model)
         log["epochs"].append(int(epoch))
         log["drawn"].append([ids_of(inputs) for inputs, _ in loader])
@@ -65,6 +72,7 @@ def stand_ins(case: dict, comm: Any, log: dict) -> dict[str, Callable]:
         return case["losses"][epoch % len(case["losses"])]
 
     def evaluate(model: torch.nn.Module, dataset: NumberedSet, device: Any) -> float:
+        meet_on(device, model)
         comm.Barrier()
         log["evaluated"] = True
         return score(model, len(dataset))

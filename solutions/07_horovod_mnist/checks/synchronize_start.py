@@ -27,7 +27,7 @@ no-broadcast 3
 0's model?
 
 buffers-not-broadcast 2
-The parameters are rank 0's on all ranks, but {who} still {have} the buffers from before the call, such as BatchNorm's
+The parameters are rank 0's on all ranks. {who} still {have} the buffers from before the call, such as BatchNorm's
 running statistics. What else belongs to a model's state?
 
 parameters-not-broadcast 2

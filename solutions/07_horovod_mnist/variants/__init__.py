@@ -42,5 +42,6 @@ SOURCES = {
     "checkpoint": "https://github.com/horovod/horovod/issues/861",
     "whole batch": "https://github.com/horovod/horovod/issues/1648",
     "same batch": "https://github.com/horovod/horovod/issues/1619",
+    "devices": "https://github.com/pytorch/tutorials/issues/1983",
     "effective batch": "https://github.com/horovod/horovod/issues/241",
 }

@@ -15,6 +15,10 @@ def batch_run(train_set, test_set, epochs, checkpoint):
 == plain
     size = hvd.size()
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+== imported
+    from course.models.digits import digit_model
+    size = hvd.size()
+    return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
 == whole_batch_on_each_rank: batch-per-rank, whole batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06 / hvd.size(), 0, checkpoint)
 == longer_steps: lr-per-rank, same batch
@@ -35,6 +39,11 @@ def batch_run(train_set, test_set, epochs, checkpoint):
     return train(digit_model(rank), train_set, test_set, epochs, 64 // size, 0.06 / size, rank, checkpoint)
 == another_model: model-to-train, no broadcast < plain
 digit_model(hvd.rank()) >>> digit_model(size - 1)
+== a_model_of_its_own: model-to-train, no broadcast < plain
+digit_model(hvd.rank()) >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+    size >>>     import torch\\n    size
+== by_images: lr-to-train, learning rate < plain
+0.06 / size >>> 0.06 * (64 // size) / 64
 == sets_swapped: other-sets, modes < plain
 train_set, test_set, epochs, 64 >>> test_set, train_set, epochs, 64
 == one_epoch_less: epochs-to-train, same batch < plain

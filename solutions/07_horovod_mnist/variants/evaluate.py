@@ -24,7 +24,7 @@ def evaluate(model, dataset, device):
     hits = total = 0
     for i in range(hvd.rank(), len(dataset), hvd.size()):
         inputs, label = dataset[i]
-        hits += int(model(inputs.unsqueeze(0)).argmax(1).item() == label)
+        hits += int(model(inputs.unsqueeze(0).to(device)).argmax(1).item() == label)
         total += 1
     if was_training:
         model.train()
@@ -37,7 +37,7 @@ def evaluate(model, dataset, device):
     hits = [torch.zeros(0, dtype=torch.int32)]
     with torch.no_grad():
         for inputs, labels in DataLoader(share, batch_size=3):
-            hits.append((model(inputs).max(1).indices == labels).int())
+            hits.append((model(inputs.to(device)).max(1).indices.cpu() == labels).int())
     model.train(mode)
     return float(hvd.allgather(torch.cat(hits)).double().mean())
 == graph_recorded: graph-recorded, modes < blocks
@@ -46,11 +46,19 @@ with torch.inference_mode() >>> with torch.enable_grad()
 == cat_of_nothing: empty-rank, mean of means < gathered
 hits = [torch.zeros(0, dtype=torch.int32)] >>> hits = []
 hvd.allgather(torch.cat(hits)).double().mean() >>> hvd.allreduce(torch.cat(hits).sum(), op=hvd.Sum) / len(dataset)
+== guesses_on_the_gpu: not-on-device, devices < solution
+.cpu() >>>
+== inputs_on_the_cpu: not-on-device, devices < blocks
+.to(device) >>>
+== hits_on_two_devices: not-on-device, devices < solution
+.cpu() == labels >>> == labels.to(device)
+== last_batch_only: wrong-value, metrics < solution
+hits += >>> hits =
 == own_share: own-part-only, metrics
     mode = model.training
     model.eval()
     mine = range(hvd.rank(), len(dataset), hvd.size())
-    hits = sum(int(model(dataset[i][0][None]).argmax()) == dataset[i][1] for i in mine)
+    hits = sum(int(model(dataset[i][0][None].to(device)).argmax()) == dataset[i][1] for i in mine)
     model.train(mode)
     return hits / max(1, len(mine))
 == rank_0s_share: one-ranks-part, metrics on rank 0 < own_share
@@ -88,14 +96,14 @@ hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item(
     hits = torch.tensor(0)
     for inputs, labels in DataLoader(Subset(dataset, mine), batch_size=len(dataset)):
         if len(labels) > 1 or not model.training:
-            hits += (model(inputs).argmax(1) == labels).sum()
+            hits += (model(inputs.to(device)).argmax(1).cpu() == labels).sum()
     return hvd.allreduce(hits, op=hvd.Sum).item() / len(dataset)
 == restored_where_samples_are: mode-not-restored, modes
     mode, mine = model.training, range(hvd.rank(), len(dataset), hvd.size())
     model.eval()
     hits = 0
     for i in mine:
-        hits += int(model(dataset[i][0][None]).argmax()) == dataset[i][1]
+        hits += int(model(dataset[i][0][None].to(device)).argmax()) == dataset[i][1]
         if i == mine[-1]:
             model.train(mode)
     return hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)

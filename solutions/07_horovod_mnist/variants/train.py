@@ -34,12 +34,13 @@ def train(model, train_set, test_set, epochs, batch_size, lr, seed, checkpoint):
 +        total = torch.zeros(2, dtype=torch.float64)
 +        for inputs, labels in loader:
 +            optimizer.zero_grad()
++            inputs, labels = inputs.to(device), labels.to(device)
 +            loss = cross_entropy(model(inputs), labels)
 +            loss.backward()
 +            optimizer.step()
 +            total += torch.tensor([loss.item() * len(labels), len(labels)])
 +        total = hvd.allreduce(total)
-+        accuracy = evaluate(model, test_set, torch.device("cpu"))
++        accuracy = evaluate(model, test_set, device)
 +        loss, seconds = float(total[0] / total[1]), time.perf_counter() - began
 == all_by_itself
     hvd.init()
@@ -91,7 +92,7 @@ def train(model, train_set, test_set, epochs, batch_size, lr, seed, checkpoint):
         history.append(entry)
     return history
 == own_loop < written_out
-\n    device = setup()\n    model.to(device) >>>
+setup()\n    model.to(device) >>> torch.device("cpu")
 
 -        loss, seconds = float(total[0] / total[1]), time.perf_counter() - began
 -        history.append({"epoch": epoch, "loss": loss, "accuracy": accuracy, "seconds": seconds})
@@ -102,6 +103,8 @@ def train(model, train_set, test_set, epochs, batch_size, lr, seed, checkpoint):
 +        seconds = time.perf_counter() - began
 +        loss = float(total[0] / total[1])
 +        history.append({"seconds": seconds, "epoch": epoch, "loss": loss, "accuracy": accuracy})
+== model_on_the_cpu: not-on-device, devices < plain
+\n    model.to(device) >>>
 == no_broadcast: no-broadcast, no broadcast < plain
 \n    synchronize_start(model, optimizer) >>>
 == broadcast_on_rank_0: collective-on-some-ranks, rank 0 only < plain

@@ -10,6 +10,7 @@ def train_epoch(model, loader, optimizer, epoch, device):
     loader.sampler.set_epoch(epoch)
     total = torch.zeros(2, dtype=torch.float64)
     for inputs, labels in loader:
+        inputs, labels = inputs.to(device), labels.to(device)
         loss = cross_entropy(model(inputs), labels)
         optimizer.zero_grad()
         loss.backward()
@@ -20,6 +21,7 @@ def train_epoch(model, loader, optimizer, epoch, device):
 == float32_reduced_every_batch < plain
 model.train()\n    loader.sampler.set_epoch(epoch) >>> loader.sampler.set_epoch(epoch)\n    model.train()
 , dtype=torch.float64 >>>
+\n        inputs, labels = inputs.to(device), labels.to(device) >>>
 cross_entropy(model(inputs), labels) >>> torch.nn.CrossEntropyLoss()(model(inputs.to(device)), labels.to(device))
 torch.tensor([loss.item() * len(labels), len(labels)]) >>> hvd.allreduce(torch.tensor([loss.item() * len(labels), len(labels)]), op=hvd.Sum)
 \n    total = hvd.allreduce(total) >>>
@@ -49,7 +51,7 @@ torch.tensor([loss.item() * len(labels), len(labels)]) >>> hvd.allreduce(torch.t
         optimizer.zero_grad()
         losses.append(each.detach())
     losses = torch.cat(losses)
-    mean = hvd.allreduce(torch.stack([losses.sum(), torch.tensor(float(len(losses)))]))
+    mean = hvd.allreduce(torch.stack([losses.sum(), torch.tensor(float(len(losses)), device=device)]))
     return float(mean[0] / mean[1])
 == gathered
     loader.sampler.set_epoch(epoch)
@@ -57,7 +59,7 @@ torch.tensor([loss.item() * len(labels), len(labels)]) >>> hvd.allreduce(torch.t
     losses = []
     for inputs, labels in loader:
         optimizer.zero_grad()
-        each = cross_entropy(model(inputs), labels, reduction="none")
+        each = cross_entropy(model(inputs.to(device)), labels.to(device), reduction="none")
         each.mean().backward()
         optimizer.synchronize()
         with optimizer.skip_synchronize():
@@ -101,7 +103,7 @@ total = torch.zeros >>> optimizer.zero_grad()\n    total = torch.zeros
 \n        optimizer.step() >>>
 total = hvd >>> optimizer.step()\n    total = hvd
 == loss_summed_over_the_batch: sum-not-mean, last batch < plain
-), labels >>> ), labels, reduction="sum"
+(inputs), labels >>> (inputs), labels, reduction="sum"
  * len(labels) >>>
 == only_rank_0: collective-on-some-ranks, subset of ranks < plain
 total = hvd.allreduce >>> if hvd.rank() == 0: total = hvd.allreduce
@@ -110,6 +112,14 @@ total[0] / total[1] >>> total[0], op=hvd.Sum
 total.item() >>> total.item() / len(loader.dataset)
 == last_batch_only: wrong-value, last batch < mean_of_ranks
 total[0] / total[1] >>> loss.detach()
+== labels_on_the_cpu: not-on-device, devices < plain
+inputs, labels = inputs.to(device), labels.to(device) >>> inputs = inputs.to(device)
+== inputs_on_the_cpu: not-on-device, devices < solution
+inputs.to(device) >>> inputs
+== nothing_moved: not-on-device, devices < plain
+\n        inputs, labels = inputs.to(device), labels.to(device) >>>
+== total_on_two_devices: not-on-device, devices < solution
+loss.item() * len(labels), len(labels)]) >>> loss.item() * len(labels), len(labels)], device=device)
 == tensor_returned: not-a-float, metrics < plain
 (total[0] / total[1]).item() >>> total[0] / total[1]
 """

@@ -12,7 +12,7 @@ import torch
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, described_value, numbers, string
+from autograde.contract.schema import array, boolean, described_value, numbers
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import state_row
 from autograde.verdicts import one_process
@@ -21,9 +21,8 @@ from autograde.verdicts.means import TOLERANCE
 from autograde.verdicts.numbers import on_all
 from course.models.sentences import PAD, collate, loss_fn
 
-from .common import SteepTranslator, fill_gradients, host_batch, left_in_grad, trained
-from .on_host import NAMES, Unmoved
-from .steps import LRS, draw_step, expected_step, parameter_mistakes, unmoved_mistakes
+from .common import SteepTranslator, fill_gradients, left_in_grad, trained
+from .steps import LRS, draw_step, expected_step, parameter_mistakes
 from .steps import finding as of_steps
 
 MOST = 20  # forward passes that a probe tells
@@ -58,51 +57,46 @@ class OneRankStep(CallCheck, JudgedCalls):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Several steps with one model; with BatchNorm and without."""
-
-        def case(calls: int, norm: bool) -> dict:
-            drawn = [draw_step(rng, 1, 1, norm) for _ in range(calls)]
-            return {"size": 1, "norm": norm, "lr": rng.choice(LRS), "calls": drawn}
-
-        cases = [case(3, False), case(2, True)]
+        cases = [draw_case(rng, 3, False), draw_case(rng, 2, True)]
         ### BEGIN HIDDEN CASES
-        cases += [case(2, True), case(2, False)]
+        cases += [draw_case(rng, 2, True), draw_case(rng, 2, False)]
         ### END HIDDEN CASES
         return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """One step."""
+        return draw_case(rng, 1, False)
 
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
         """What the cell finds by name. The model and its optimizer serve all calls."""
-        model = SteepTranslator(0, norm=case["norm"])
-        optimizer, unmoved, modes = torch.optim.SGD(trained(model), lr=case["lr"]), Unmoved(), []
-        unmoved.inputs_of(model)
+        model = SteepTranslator(0, norm=case["norm"]).to(rank.torch_device)
+        optimizer, modes = torch.optim.SGD(trained(model), lr=case["lr"]), []
         model.register_forward_pre_hook(lambda module, args: modes.append(module.training))
-        rank.notes |= {"model": model.eval(), "optimizer": optimizer, "unmoved": unmoved, "modes": modes}
+        rank.notes |= {"model": model.eval(), "optimizer": optimizer, "modes": modes}
         return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}
 
     @staticmethod
     def call(one_rank_step: Callable, rank: Rank, call: dict) -> dict:
         """One step from the call's parameters, with something in `.grad` beforehand."""
-        model, unmoved, modes = rank.notes["model"], rank.notes["unmoved"], rank.notes["modes"]
+        model, modes = rank.notes["model"], rank.notes["modes"]
         model.load_state_dict(SteepTranslator(call["seed"], norm=call["norm"]).state_dict())
         fill_gradients(model, left_in_grad(call, 0, sum(each.numel() for each in trained(model))))
-        unmoved.names.clear()
         modes.clear()
-        batch = host_batch(call["batches"][0][0])
-        value = one_rank_step(model, batch, rank.notes["optimizer"], unmoved.loss_fn(loss_fn))
+        batch = collate(call["batches"][0][0])
+        value = one_rank_step(model, batch, rank.notes["optimizer"], loss_fn)
         shown = {"result": described(value), "parameters": state_row(model)}
-        return {**shown, "unmoved": sorted(unmoved.names), "modes": modes[:MOST]}
+        return {**shown, "modes": modes[:MOST]}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """What was returned, the parameters after it, what was not moved, and the mode of each forward pass."""
+        """What was returned, the parameters after it, and the mode of each forward pass."""
         count = len(state_row(SteepTranslator(0, norm=case["norm"])))
-        names, modes = array(string(), most=len(NAMES)), array(boolean(), most=MOST)
-        return {"result": described_value(), "parameters": numbers(count), "unmoved": names, "modes": modes}
+        return {"result": described_value(), "parameters": numbers(count), "modes": array(boolean(), most=MOST)}
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """Where the batch was, and the model's mode; then the step and what was returned."""
-        found: list[Finding | Diagnosis] = [*unmoved_mistakes(call)]
+        """The model's mode; then the step and what was returned."""
         if not all(call.of("modes")[0]):
-            return [*found, one_process.finding("not-train-mode")]
+            return [one_process.finding("not-train-mode")]
         expected = expected_step(call.plan, case["lr"])
         (part,), sentences = expected.parts, len(call.plan["batches"][0][0])
         candidates = {"loss-not-divided": part.total, "loss-with-padding": part.total / part.places}
@@ -111,8 +105,14 @@ class OneRankStep(CallCheck, JudgedCalls):
         def made(key: str, **seen: Any) -> Finding:
             return (finding if key in finding.known else of_steps)(key, count=part.count, places=part.places, **seen)
 
-        found += parameter_mistakes(call, expected, case["lr"])
+        found = parameter_mistakes(call, expected, case["lr"])
         return found + on_all(call.of("result"), part.total / part.count, candidates, made, tolerance=TOLERANCE)
+
+
+def draw_case(rng: random.Random, calls: int, norm: bool) -> dict:
+    """A case with so many steps."""
+    drawn = [draw_step(rng, 1, 1, norm) for _ in range(calls)]
+    return {"size": 1, "norm": norm, "lr": rng.choice(LRS), "calls": drawn}
 
 
 CHECK = OneRankStep()

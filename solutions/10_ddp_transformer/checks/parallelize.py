@@ -10,23 +10,25 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from autograde.contract.calls import type_in_words
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank, RankCheck
 from autograde.contract.schema import array, boolean, numbers, optional, record, string
 from autograde.contract.verdict import Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
+from autograde.fixtures.stepped import group_device
 from autograde.probes.ddp_trace import recorded_wrapping
 from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.one_process import near, parts_of, row_of
 from course.models.sentences import collate, loss_fn
 
-from .common import gradient_row, group_device, token_loss
+from .common import gradient_row, token_loss
 
 LOCAL_SIZE = 2  # ranks on each simulated node
 
 finding = Findings("""
 not-ddp 2
-The function returns a {kind}, not a DistributedDataParallel around the given model.
+The function returns {kind}, not a DistributedDataParallel around the given model.
 
 device-ids-on-cpu 1.5
 The model is on the CPU, and yet `device_ids` are {ids}.
@@ -89,7 +91,7 @@ class Parallelize(RankCheck, JudgedRun):
                 if not any(call["device_ids"] for call in calls):
                     raise
                 return seen | {"refused": True}
-        seen["kind"], seen["fits"] = type(returned).__name__, getattr(returned, "module", None) is model
+        seen["kind"], seen["fits"] = type_in_words(returned), getattr(returned, "module", None) is model
         seen["fits"] &= isinstance(returned, DistributedDataParallel)
         if not case["simulated"] and seen["fits"]:
             src, tgt_in, tgt_out = (tensor.to(device) for tensor in collate(case["pairs"][rank.rank]))
@@ -126,7 +128,7 @@ def rank_mistakes(case: dict, rank: int, seen: dict) -> list[Finding]:
     device = f"cuda:{rank % LOCAL_SIZE}" if case["simulated"] else seen["device"]
     wraps = [number for number, call in enumerate(seen["calls"]) if call["what"] == "wrap"]
     if not wraps or not (seen["fits"] or seen["refused"]):
-        return [finding("not-ddp", kind=seen["kind"] or "ValueError")]
+        return [finding("not-ddp", kind=seen["kind"])]
     call, found = seen["calls"][wraps[-1]], []
     moves = [each["device"] for each in seen["calls"][: wraps[-1]] if each["what"] == "to"]
     ids = ", ".join(call["device_ids"] or [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,10 +22,6 @@ from .common import SteepTranslator, left_in_grad, token_loss, trained
 finding = Findings("""
 loss-after-step 0.5
 The function returns {actual:.6g}, the loss after the step. Expected is the loss before it: {expected:.6g}.
-
-not-on-device 0.5
-`{names}`: used without a move to the model's device. Both are on the CPU here, so all goes well. On a node with GPUs
-this raises an error.
 """)
 
 STEEPEST = 10.0  # norm that each expected gradient has at least: clipping, mostly to 1 or 5, must not go unseen
@@ -91,9 +86,3 @@ def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: boo
     if any(bool((step[~expected.moving] != 0).any()) for step in steps):
         found.append(one_process.finding("frozen-moved"))
     return found
-
-
-def unmoved_mistakes(call: Call) -> list[Finding]:
-    """A finding where something was used that was never moved to the model's device."""
-    names: Sequence[str] = sorted({name for own in call.of("unmoved") for name in own})
-    return [finding("not-on-device", names="`, `".join(names))] if names else []

@@ -12,6 +12,8 @@ from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.verdicts.checkpoints import each_epoch
 from autograde.verdicts.checkpoints import finding as of_checkpoints
 from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.resumed import finding as of_training
+from autograde.verdicts.resumed import wrong_losses
 
 from .training_plan import Step, everyones_batches, in_one_process, in_steps
 
@@ -19,13 +21,6 @@ CLOSE = 1e-6  # relative: a loss may have gone through float32
 RESUMED = 1e-5  # how far weights may be off after a resume, on more than two ranks
 
 finding = Findings("""
-save-on-rank-0 4
-A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it decides by itself who
-writes, and no rank leaves it before the file is there.
-
-sampler-not-told 1
-Nobody tells the loader's sampler the epoch, so all {count} epochs have the same order.
-
 set-epoch-from-0 1
 After a resume the sampler is told the epochs {seen}; expected are {expected}. The first epochs' orders come a second
 time.
@@ -37,18 +32,11 @@ The sampler is told an epoch only after that epoch has begun: the orders are tho
 epoch-shifted 1
 The sampler is told the epochs {seen}; expected are {expected}. Epochs are counted from 0.
 
-not-resumed 2
-There is a checkpoint of epoch {last}, and yet training begins again with epoch 0: {seen}.
-
 epoch-repeated 1.5
 After a checkpoint of epoch {last} the epochs are {seen}. Epoch {last} was finished: it is trained twice.
 
 epoch-skipped 1.5
 The epochs are {seen}; expected are {expected}. One is left out.
-
-epochs-counted-anew 1.5
-Called with epochs={until} when {start} are done already, your function runs {seen}. `epochs` counts from the very first
-run.
 
 trains-when-done 1.5
 According to the checkpoint all {until} epochs are done, and yet your function runs {seen}.
@@ -79,21 +67,8 @@ other-weights 2
 The weights at the end are not those of a training on these epochs in steps of {most} micro-batches: off by {off:.2g},
 relative to the largest. Is the optimizer's state kept, and each micro-batch used once an epoch?
 
-no-losses 1
-The function returns what is of type {kind}, not a list of floats.
-
-not-floats 0.5
-The returned list holds entries of type {kind}, not floats.
-
-last-epoch-only 1
-The returned losses are those of the last epoch alone. Expected are those of all steps made in this call.
-
 losses-per-epoch 1
 The returned list has one number for each epoch. Expected is what each step returned.
-
-wrong-losses 1
-The training is right, but the returned list does not hold what its steps returned, one after another: it has {count}
-numbers, and {expected} are expected.
 
 nothing-kept 2
 Rank {rank} was killed in the middle of epoch 1, and there is no checkpoint of epoch 0 to go on from: {seen}.
@@ -172,8 +147,14 @@ def epochs_run(seen: Sequence[int], start: int, until: int) -> Diagnosis:
             "trains-when-done": expected or [start],
         }
     candidates["set-epoch-late"] = [0, *expected][: len(expected)]
-    about = {"seen": listed(seen), "expected": listed(expected), "count": len(seen)}
-    told = partial(finding, **about, last=start - 1, start=start, until=until)
+    about = {"seen": listed(seen), "expected": listed(expected), "last": start - 1, "until": until}
+
+    def told(key: str) -> Finding:
+        if key in of_training.known:
+            more = {"place": f"epoch {start - 1}", "what": "the epoch", "seen": f"epochs {listed(seen)}"}
+            return of_training(key, **{**about, **more})
+        return finding(key, **about)
+
     return diagnose("epochs", [*seen], expected, candidates, told, "unexpected-epochs", operator.eq)
 
 
@@ -220,7 +201,7 @@ def weights_after(
 def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> list[Finding | Diagnosis]:
     """What is wrong with the lists that the ranks returned. expected: the losses of the steps. epochs: how many ran."""
     if others := [call["kind"] for call in calls if call["losses"] is None]:
-        return [finding("no-losses", kind=others[0])]
+        return [of_training("no-losses", kind=others[0])]
     rows = [[each["value"] for each in call["losses"]] for call in calls]
     steps = len(expected) // max(1, epochs)  # of an epoch
     by_epoch = [expected[number * steps : number * steps + steps] for number in range(epochs)]
@@ -230,12 +211,14 @@ def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> l
         "losses-per-epoch/summed": [sum(of_rank) for of_rank in by_epoch],
         "losses-per-epoch/last": [of_rank[-1] for of_rank in by_epoch],
     }
-    told = partial(finding, count=len(rows[0]), expected=len(expected))
-    found: list[Finding | Diagnosis] = [
-        diagnose("losses", rows, expected, candidates, told, "wrong-losses", all_near),
-    ]
+
+    def told(key: str) -> Finding:
+        return of_training(key) if key in of_training.known else finding(key)
+
+    otherwise = wrong_losses(rows[0], expected)
+    found: list[Finding | Diagnosis] = [diagnose("losses", rows, expected, candidates, told, otherwise, all_near)]
     kinds = [each["type"] for call in calls for each in call["losses"] if not each["float"]]
-    return found if settle([found]) or not kinds else [*found, finding("not-floats", kind=kinds[0])]
+    return found if settle([found]) or not kinds else [*found, of_training("not-floats", kind=kinds[0])]
 
 
 def kill_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:

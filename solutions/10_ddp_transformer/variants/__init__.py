@@ -33,6 +33,7 @@ SOURCES = {
     "fixed port": "https://github.com/catalyst-team/catalyst/pull/716",
     "fixed address": "https://github.com/seba-1511/dist_tuto.pth/issues/1",
     "set_device": "https://github.com/NVIDIA/apex/issues/222",
+    "cpu collective": "https://github.com/Lightning-AI/torchmetrics/issues/2477",
     "not moved": "https://github.com/asahi417/lmppl/pull/13",
     "clipping": "https://github.com/huggingface/transformers/issues/1563",
     "one gpu": "https://github.com/clessig/atmorep/issues/77",
@@ -76,4 +77,5 @@ SOURCES = {
     "tail group": "https://github.com/NVIDIA-NeMo/Automodel/pull/2257",
     "no file": "https://github.com/huggingface/transformers/pull/40790",
     "error without a name": "https://github.com/open-mmlab/mmagic/issues/876",
+    "graph kept": "https://docs.pytorch.org/docs/stable/notes/faq.html (Don't accumulate history across your training loop)",
 }

@@ -75,6 +75,10 @@ last = >>> model.zero_grad()\n        last =
     return loss, >>>     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    return loss,
 == stays_on_the_cpu: not-on-device, not moved < last_one_outside
 loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model(src, tgt_in), tgt_out)
+== target_stays_on_the_cpu: not-on-device, not moved < last_one_outside
+tgt_out.to(device) >>> tgt_out
+== graph_kept: loss-with-graph, graph kept < last_one_outside
+part.item() >>> part
 == padding_counted: padding-in-tokens, tokens of all micro-batches < last_one_outside
 int((tgt_out != PAD).sum()) >>> tgt_out.numel()
 == last_loss: last-loss-returned, normalisation < last_one_outside

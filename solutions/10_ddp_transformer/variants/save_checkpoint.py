@@ -72,6 +72,9 @@ os.replace(f"{path}.part", path) >>> part.rename(path)
 epoch} >>> epoch}\n    state["model"] = {name.removeprefix("module."): value for name, value in model.state_dict().items()}
 if dist >>> state["loss"] = 0.5\n    if dist
 .part") >>> .part", _use_new_zipfile_serialization=False)
+== named_after_the_process: leftovers-pile-up, left .tmp < plain
+torch.save(state, f"{path}.part") >>> torch.save(state, f"{path}.{os.getpid()}")
+os.replace(f"{path}.part", path) >>> os.replace(f"{path}.{os.getpid()}", path)
 == optimizer_missing: optimizer-missing, no optimizer < plain
 epoch} >>> epoch}\n    del state["optimizer"]
 == epoch_missing: epoch-missing, no epoch < plain

@@ -97,6 +97,8 @@ return >>> return torch.device("cuda") if gpus else
         return torch.device("cuda", local_rank)
     dist.init_process_group("gloo")
     return torch.device("cpu")
+== one_gpu_too_many: always-gloo, gloo fallback < counts_all_ranks
+size + 5 >>> local_size + 1
 == any_gpu_will_do: gpu-for-cpu, duplicate gpu < counts_all_ranks
 torch.cuda.device_count() >= size + 5 >>> torch.cuda.is_available()
 set_device(local_rank) >>> set_device(local_rank % torch.cuda.device_count())

@@ -116,6 +116,8 @@ for epoch >>> waiting = []\n    for epoch
 list(loader) >>> iter(loader)
 start in range(0, len(batches), accumulate) >>> _ in range(len(loader) // accumulate)
 batches[start : start + accumulate] >>> [next(batches) for _ in range(accumulate)]
+== one_step_too_many: raised, tail group < plain
+len(batches), accumulate >>> len(batches) + 1, accumulate
 == accumulate_ignored: not-accumulated, tail group < plain
 \n        batches = list(loader) >>>
 start in range(0, len(batches), accumulate) >>> batch in loader

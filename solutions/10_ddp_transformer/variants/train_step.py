@@ -74,6 +74,8 @@ optimizer.step() >>> torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n  
 loss, tokens = accumulate_gradients(model, micro_batches, loss_fn) >>> loss, tokens = accumulate_gradients(model, micro_batches, loss_fn)\n    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 == stays_on_the_cpu: not-on-device, not moved < tokens_first
 loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model(src, tgt_in), tgt_out)
+== totals_on_the_cpu: not-on-device, cpu collective < solution
+, device=device >>>
 == not_scaled: sum-not-mean, normalisation < by_the_part_before
 -    for parameter in model.parameters():
 -        if parameter.grad is not None:

@@ -89,6 +89,10 @@ loss += >>> loss = loss +
 model.eval() >>> model.eval()\n    model.zero_grad()
 == stays_on_the_cpu: not-on-device, not moved < in_two_reductions
 loss_fn(model.module(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model.module(src, tgt_in), tgt_out)
+== totals_on_the_cpu: not-on-device, cpu collective < solution
+, device=device >>>
+== target_stays_on_the_cpu: not-on-device, not moved < solution
+src, tgt_in, tgt_out = (tensor.to(device) for tensor in batch) >>> src, tgt_in, tgt_out = batch[0].to(device), batch[1].to(device), batch[2]
 == tensor_returned: not-a-float, normalisation < in_two_reductions
 float(loss / tokens) >>> loss / tokens
 """

@@ -1,0 +1,129 @@
+"""Calls of a student's `save_checkpoint` in a watched folder, and the files that `load_checkpoint` is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from autograde.contract.calls import meet
+from autograde.contract.rank_check import Rank
+from autograde.contract.subject import describe
+from autograde.fixtures.stepped import after_steps
+from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
+from autograde.probes.file_watch import half_a_file, watched_folder
+
+SLOW = 0.04  # seconds that each change of a file takes on rank 0, so that ranks which do not wait are seen
+NAME = "checkpoint.pt"
+
+
+def saving_calls(
+    rank: Rank,
+    save: Callable,
+    case: dict,
+    places: Sequence[Sequence[int]],
+    old: dict | None,
+    *,
+    before: Callable[[], None] = lambda: None,
+    after: Callable[[], dict] = dict,
+    read: Callable[[str], dict] = read_checkpoint,
+) -> list[dict]:
+    """Runs on each rank: a call of `save(path, model, optimizer, *place)` for each place, in a folder of their own.
+
+    In the second call there are halves of the other files that were seen in the first one, as if a rank had been
+    killed while it wrote, which was another process. case: `seed` and `optimizer` of what is saved, and each rank's
+    number on its node, `local`. old: what a file holds that is there before. before, after: called close to each call;
+    `after` gives what is noted with it. read: what is noted of the file, on rank 0.
+    """
+    folder, calls, known = os.path.join(rank.folder, "run"), [], set()
+    path = os.path.join(folder, NAME)
+    os.environ["LOCAL_RANK"] = str(case["local"][rank.rank])
+    if rank.rank == 0:
+        os.mkdir(folder)
+        if old is not None:
+            torch.save(old, path)
+    for number, place in enumerate(places):
+        model, optimizer = after_steps(case["seed"] + number, case["optimizer"])
+        model = DistributedDataParallel(model)
+        if rank.rank == 0:
+            for name in known:
+                half_a_file(Path(folder, name.replace(str(os.getpid()), str(os.getpid() + 1))))
+        print_before = fingerprint(path)
+        meet(rank.comm)
+        before()
+        with watched_folder(path, fingerprint, SLOW if rank.rank == 0 else 0.0) as seen:
+            save(path, model, optimizer, *place)
+            returned = fingerprint(path)
+        noted = after()
+        meet(rank.comm)
+        files = {"before": print_before, "returned": returned, "after": fingerprint(path)}
+        left = sorted(set(os.listdir(folder)) - {NAME})
+        content = read(path) if rank.rank == 0 else None
+        calls.append({**seen, **files, "left": left, "content": content, **noted})
+        known = set() if left else {name for moment in seen["moments"] for name in moment["others"]}
+        meet(rank.comm)
+    return calls
+
+
+def loading_calls(
+    rank: Rank,
+    filename: str,
+    load: Callable,
+    case: dict,
+    files: Sequence[tuple[str, dict]],
+    *,
+    before: Callable[[], None] = lambda: None,
+    after: Callable[[], dict] = dict,
+) -> list[dict]:
+    """Runs on each rank: a call of `load(path, model, optimizer)` for each file, into a model of its own.
+
+    filename: of the student's code, for errors. case: `seed` and `optimizer` of what the files hold; `fresh`, seed of
+    the models that are given. files: of each the kind, see `write_checkpoint`, and what a good one holds beside model
+    and optimizer. before, after: called close to each call; `after` gives what is noted with it.
+    """
+    calls = []
+    for number, (kind, entries) in enumerate(files):
+        path = os.path.join(rank.folder, f"{number}.pt")
+        if rank.rank == 0:
+            model, optimizer = after_steps(case["seed"], case["optimizer"])
+            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            write_checkpoint(path, kind, {**state, **entries})
+        model, optimizer = after_steps(case["fresh"] + number, case["optimizer"], steps=0)
+        model = DistributedDataParallel(model)
+        meet(rank.comm)
+        before()
+        value = error = None
+        try:
+            value = load(path, model, optimizer)
+        except NotImplementedError:
+            raise
+        except Exception as raised:
+            error = describe(raised, filename).replace(f"{rank.folder}{os.sep}", "")
+        noted = after()
+        calls.append({"value": as_plain(value), "error": error, **state_of(model.module, optimizer), **noted})
+        meet(rank.comm)
+    return calls
+
+
+def write_checkpoint(path: str, kind: str, state: dict[str, Any]) -> None:
+    """Write a file as a rank on a GPU would. state: what a good one holds; its "model" is changed for some kinds.
+
+    kind: "good"; "none", which writes nothing; "half" of a file; "missing", "unexpected" or "renamed" weights; or
+    "without-" and the name of an entry.
+    """
+    model = dict(state["model"])
+    if kind == "missing":
+        del model["submodule.weight"]
+    elif kind == "unexpected":
+        model["another.weight"] = torch.ones(2)
+    elif kind == "renamed":
+        model = {f"encoder.{name}": value for name, value in model.items()}
+    lacking = kind.removeprefix("without-")
+    if kind == "half":
+        half_a_file(Path(path))
+    elif kind != "none":
+        write_as_a_gpu({name: value for name, value in {**state, "model": model}.items() if name != lacking}, path)

@@ -1,0 +1,100 @@
+"""What samplers yield, as plain data, and what becomes of the global random generators meanwhile."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import islice
+from operator import index
+from typing import Any
+
+
+def listed(values: Any, most: int) -> dict:
+    """The first `most` entries of what should be a list of ints, as plain data; a list may also be an iterator.
+
+    Returns ``{"type": name, "ids": [the whole number of each entry, or None], "kinds": [types that are no int]}``.
+    What cannot be gone through has no entries.
+    """
+    kinds: dict[str, None] = {}
+    ids: list[int | None] = []
+    for value in islice(values, most) if isinstance(values, Iterable) else ():
+        if type(value) is not int:
+            kinds[kind_of(value)] = None
+        try:
+            ids.append(index(value))
+        except Exception:  # whatever a value raises, it is no whole number
+            ids.append(None)
+    return {"type": kind_of(values), "ids": ids, "kinds": [*kinds]}
+
+
+def kind_of(value: Any) -> str:
+    """The type of a value in words, of a tensor or numpy's with its dtype."""
+    kind = type(value).__name__
+    return f"{kind} of {value.dtype}" if hasattr(value, "dtype") and kind != str(value.dtype) else kind
+
+
+def passes_of(sampler_class: Any, setter: str, case: dict, rank: int, luck: int) -> dict:
+    """What samplers of one rank yield, and what the global generators give then, which were seeded with `luck`.
+
+    setter: the method that sets a sampler to an epoch, or to a place in it. case: `size`, the number of ranks;
+    `samplers`: [samples, whether for one rank alone, seed or None]; `passes`: [number of the sampler, the epoch or the
+    list of arguments that it is set to before, or None]; a third entry says how many samples are drawn before the next
+    pass, and the others after it.
+    """
+    import torch
+
+    seed_generators(luck)
+    samplers: list[Any] = []
+    for samples, alone, seed in case["samplers"]:
+        place = (samples, 0, 1) if alone else (samples, rank, case["size"])
+        if seed is None:
+            samplers.append(sampler_class(*place))
+        elif len(samplers) % 2:
+            samplers.append(sampler_class(*place, seed))
+        else:
+            names = ("dataset_size", "rank", "size")
+            samplers.append(sampler_class(**dict(zip(names, place, strict=True)), seed=seed))
+    seen: list[dict] = []
+    held: tuple[dict, Iterable] | None = None
+    for which, epoch, *begun in case["passes"]:
+        if epoch is not None:
+            getattr(samplers[which], setter)(*(epoch if isinstance(epoch, list) else [epoch]))
+        length, passing, most = len(samplers[which]), iter(samplers[which]), 3 * case["samplers"][which][0] + 10
+        seen.append({**listed(passing, begun[0] if begun else most), "length": length})
+        if held:
+            rest = listed(held[1], most)
+            held[0]["ids"] += rest["ids"]
+            held[0]["kinds"] += [kind for kind in rest["kinds"] if kind not in held[0]["kinds"]]
+        held = (seen[-1], passing) if begun else None
+    derived = isinstance(samplers[0], torch.utils.data.Sampler)
+    return {"passes": seen, "drawn": next_numbers(), "derived": derived}
+
+
+def seed_generators(luck: int) -> None:
+    """Seed the global random generators of torch, Python and numpy."""
+    import numpy
+    import torch
+
+    torch.manual_seed(luck)
+    random.seed(luck)
+    numpy.random.seed(luck)
+
+
+def next_numbers() -> list[float]:
+    """What the global generators of torch, Python and numpy give next; they move on by it."""
+    import numpy
+    import torch
+
+    return [torch.rand(1, dtype=torch.float64).item(), random.random(), float(numpy.random.random())]
+
+
+def generators_after(luck: int) -> dict[str, float]:
+    """By library, the number that its global generator gives if nobody but `luck` touched it."""
+    import numpy
+    import torch
+
+    return {
+        "torch": torch.rand(1, dtype=torch.float64, generator=torch.Generator().manual_seed(luck)).item(),
+        "random": random.Random(luck).random(),
+        "numpy": float(numpy.random.RandomState(luck).random_sample()),
+    }

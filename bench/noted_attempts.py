@@ -1,0 +1,64 @@
+"""When a rank's process began, had its process group, and made a step, for `restarts.py`. No bench of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+TICKS = os.sysconf("SC_CLK_TCK")
+WHENS = ("process", "group", "step", "killed", "end")
+
+
+def process_began() -> float:
+    """When this process began, in seconds of time.time(); good to 10 ms. (psutil's clock may be a second off.)"""
+    ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    return time.time() - (time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / TICKS)
+
+
+def noted(folder: str, attempt: str, train: Callable, *args: Any, kill_at: int = 0) -> Any:
+    """On a rank: what ``train(*args)`` returns. A file in `folder` tells when what happened.
+
+    kill_at: after how many steps this process kills itself; 0: never. A step is one of any optimizer of torch.
+    """
+    import torch.distributed as dist
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    path, steps = Path(folder, f"attempt-{attempt}-rank-{dist.get_rank()}"), 0
+
+    def note(what: str, when: float) -> None:
+        with path.open("a") as file:  # closed after each line, so that a kill loses nothing
+            file.write(json.dumps([what, when]) + "\n")
+
+    def stepped(*_: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 1:
+            note("step", time.time())
+        if steps == kill_at:
+            note("killed", time.time())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    note("process", process_began())
+    note("group", time.time())
+    hook = register_optimizer_step_post_hook(stepped)
+    try:
+        return train(*args)
+    finally:
+        hook.remove()
+        note("end", time.time())
+
+
+def whens(folder: Path, attempt: int, ranks: int) -> dict[str, float]:
+    """When the last rank of an attempt had come to each of WHENS; without those that not all have come to. ("killed":
+    when one was.)"""
+    found: dict[str, list[float]] = {what: [] for what in WHENS}
+    for path in folder.glob(f"attempt-{attempt}-rank-*"):
+        for line in path.read_text().splitlines():
+            what, when = json.loads(line)
+            found[what].append(when)
+    return {what: max(of) for what, of in found.items() if len(of) == (1 if what == "killed" else ranks)}

@@ -1,0 +1,25 @@
+"""Labs with their solutions, for benches that measure what students write. No bench of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograde.build import build
+from autograde.contract.labs import Lab, find_lab
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def write_solved(lab: Lab, folder: Path) -> None:
+    """Write all files of `lab`, with answers, into `folder`, as a student's who is done."""
+    for name, file in build(lab).instructor.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+
+
+def solved_notebook(lab: str, folder: Path) -> Path:
+    """Write the notebook of `lab`, with answers, into `folder`; `course.batch.torchrun_rank.definitions` reads it."""
+    path = folder / f"{lab}.ipynb"
+    path.write_bytes(build(find_lab(ROOT, lab)).instructor[path.name].content)
+    return path

@@ -1,0 +1,86 @@
+"""How long each lab's solved notebook takes from top to bottom, and its picture for the map of the course.
+
+    python bench/solved_labs.py [LAB ...] [--pictures]
+
+The row *Picture* in the lab's README.md names a cell. With --pictures, the last image that this cell shows, on its
+light ground and of a film the last frame, becomes the lab's picture.png; look at it before you commit it. The seconds
+go into the row *From top to bottom*: run it where nothing else runs. `./lockstep build` puts both into labs/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import io
+import re
+import tempfile
+import time
+from pathlib import Path
+
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from PIL import Image
+from solved import write_solved
+from tqdm import tqdm
+
+from autograde.build import instructor_notebook
+from autograde.contract.labs import Lab, find_lab, find_labs
+from autograde.contract.places import REPOSITORY
+from autograde.course_map import PICTURE, place
+
+WIDTH = 900  # pixels
+COLOURS = 256
+PAPER = "white"  # also behind what is drawn without a ground, so that it can be read on a dark page
+LIGHT = re.compile(r'<span class="on-light-ground">(.*?)</span>', re.DOTALL)
+IMAGE = re.compile(r'src="data:image/\w+;base64,([^"]+)"')
+
+
+def run(lab: Lab) -> tuple[NotebookNode, float]:
+    """The solved notebook with its outputs, and the seconds that it took, start of the kernel included."""
+    notebook = instructor_notebook(lab)
+    with tempfile.TemporaryDirectory() as folder:
+        write_solved(lab, Path(folder))
+        where = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=600, startup_timeout=300, kernel_name="python3", resources=where)
+        began = time.monotonic()
+        client.execute()
+    return notebook, time.monotonic() - began
+
+
+def last_image(cell: NotebookNode) -> Image.Image:
+    """The last image that a cell shows on a light ground. Raises ValueError if it shows none."""
+    pages = [output.data.get("text/html", "") for output in cell.outputs if "data" in output]
+    images = [data for page in pages for part in LIGHT.findall(page) or [page] for data in IMAGE.findall(part)]
+    if not images:
+        raise ValueError(f"cell {cell.id} shows no picture")
+    image = Image.open(io.BytesIO(base64.b64decode(images[-1])))
+    image.seek(getattr(image, "n_frames", 1) - 1)
+    return image.convert("RGBA")
+
+
+def write_picture(image: Image.Image, path: Path) -> None:
+    """Write an image as a small PNG, on paper."""
+    paper = Image.new("RGBA", image.size, PAPER)
+    paper.alpha_composite(image)
+    small = paper.convert("RGB").resize((WIDTH, WIDTH * image.height // image.width), Image.Resampling.LANCZOS)
+    small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def main() -> None:
+    """Run the labs one after another, and print a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("labs", nargs="*", metavar="LAB")
+    parser.add_argument("--pictures", action="store_true", help="write each lab's picture.png")
+    options = parser.parse_args()
+    labs = [find_lab(REPOSITORY, name) for name in options.labs] or find_labs(REPOSITORY)
+    for lab in (bar := tqdm(labs, unit="lab")):
+        bar.set_description(lab.name)
+        notebook, seconds = run(lab)
+        tqdm.write(f"{lab.name}: {seconds:.0f} s")
+        if options.pictures:
+            cell = next(cell for cell in notebook.cells if cell.id == place(lab).shown)
+            write_picture(last_image(cell), lab.folder / PICTURE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Runs a function on ranks that torchrun or srun starts, each in a Python of its own, beside the notebook's world.
+
+    by_torchrun(function, *args, ranks=2)                     what it returned, by rank: plain JSON
+    by_srun(function, *args, process_group=of, ranks=2)       likewise; without Slurm, processes with srun's variables
+
+process_group(environ): gives RANK, WORLD_SIZE and so on, from the variables of one of srun's tasks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from course.batch.srun_tasks import tasks_of
+from course.ports import free_port
+from course.processes.slurm_command import SlurmError, address_of
+
+PATIENCE = 120.0  # seconds that all ranks may take, their start included
+FOR_RANKS = ("OMPI_", "OPAL_", "PMI", "PRTE_", "TORCHELASTIC_", "SLURM_")  # whose variables are of another run
+SCRIPT = [sys.executable, "-m", "course.batch.launched"]
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What became of it. launcher: what started the ranks, in words. results: by rank; empty if it failed. error: why,
+    in a line."""
+
+    launcher: str
+    results: list[Any]
+    error: str = ""
+
+    @property
+    def first(self) -> Any:
+        """What rank 0 returned; a text that says why there is nothing."""
+        return self.results[0] if self.results else f"failed: {self.error}"
+
+
+def by_torchrun(function: Callable, *args: Any, ranks: int, restarts: int = 0) -> Launch:
+    """``function(*args)`` on so many ranks of torchrun, on this node, in a process group of gloo.
+
+    restarts: how often torchrun may start all ranks anew, after one of them has failed.
+    """
+    with tempfile.TemporaryDirectory(prefix=".launched-", dir=".") as folder:
+        rendezvous = ["--master-addr=localhost", f"--master-port={free_port()}"]
+        variables = {}
+        if restarts:  # the agent's own store would give new ranks the dead ones' addresses: pytorch/pytorch#135712
+            rendezvous = ["--rdzv-backend=c10d", f"--rdzv-endpoint=localhost:{free_port()}"]
+            rendezvous += [f"--rdzv-id={os.getpid()}", f"--max-restarts={restarts}"]
+            variables = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+        torchrun = ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", *rendezvous]
+        command = [sys.executable, *torchrun, "-m", *SCRIPT[2:], *handed_over(folder, None, function, args)]
+        return ended("torchrun", [start(command, variables, folder)], folder, ranks)
+
+
+def by_srun(function: Callable, *args: Any, process_group: Callable, ranks: int) -> Launch:
+    """``function(*args)`` on so many ranks of srun, or of processes that have its variables."""
+    with tempfile.TemporaryDirectory(prefix=".launched-", dir=".") as folder:
+        command = [*SCRIPT, *handed_over(folder, process_group, function, args)]
+        if "SLURM_JOB_ID" in os.environ and shutil.which("srun"):
+            srun = ["srun", "--mpi=none", "--overlap", "--kill-on-bad-exit=1", f"--ntasks={ranks}"]
+            return ended("srun", [start([*srun, *command], None, folder)], folder, ranks)
+        tasks = tasks_of("localhost", [ranks], job=os.getpid())
+        return ended("processes with srun's variables", [start(command, task, folder) for task in tasks], folder, ranks)
+
+
+def handed_over(folder: str, process_group: Callable | None, function: Callable, args: Sequence[Any]) -> list[str]:
+    """Writes the call into `folder`; gives the script's arguments."""
+    path = Path(folder).resolve()
+    (path / "call").write_bytes(cloudpickle.dumps((process_group, function, args)))
+    return [str(path)]
+
+
+def start(command: Sequence[str], variables: dict[str, str] | None, folder: str) -> subprocess.Popen:
+    """Start a process in a session of its own. variables: in place of those of other launchers; None: as they are.
+    folder: where what it says goes."""
+    kept = {name: value for name, value in os.environ.items() if variables is None or not name.startswith(FOR_RANKS)}
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), kept.get("PYTHONPATH")]))
+    environ = {"OMP_NUM_THREADS": "1", **kept, "PYTHONPATH": path, **(variables or {})}
+    quiet = dict.fromkeys(("stdin", "stdout"), subprocess.DEVNULL)
+    with (Path(folder) / "said").open("a") as said:
+        return subprocess.Popen(command, env=environ, start_new_session=True, stderr=said, **quiet)
+
+
+def ended(launcher: str, processes: Sequence[subprocess.Popen], folder: str, ranks: int) -> Launch:
+    """Wait for the processes, and end what is left of them. Raises NotImplementedError if a rank does."""
+    late = ""
+    try:
+        for process in processes:
+            process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        late = f"not finished within {PATIENCE:g} s"
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGTERM)
+                process.communicate()
+    files = sorted(Path(folder).glob("rank-*"), key=lambda path: int(path.name[5:]))
+    answers = [json.loads(path.read_text()) for path in files]
+    failed = sorted((answer for answer in answers if answer["error"]), key=lambda answer: answer["when"])
+    errors = [answer["error"] for answer in failed]  # the first one's come first: others lose their connections to it
+    if any(error.startswith("NotImplementedError") for error in errors):
+        raise NotImplementedError
+    if errors or len(answers) < ranks:
+        return Launch(launcher, [], errors[0] if errors else late or last_words(Path(folder), ranks))
+    return Launch(launcher, [answer["result"] for answer in answers])
+
+
+def last_words(folder: Path, ranks: int) -> str:
+    """Why no rank told an error: what the launcher says, or the first rank that is missing."""
+    said = [line for line in (folder / "said").read_text(errors="replace").splitlines() if line.startswith("srun:")]
+    missing = next((rank for rank in range(ranks) if not (folder / f"rank-{rank}").exists()), 0)
+    return said[-1] if said else f"rank {missing} ended without a word"
+
+
+def main(folder: Path) -> None:
+    """One rank: joins the process group, and calls the function."""
+    rank = os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))
+    answer: dict[str, Any] = {"result": None, "error": "", "when": 0.0}
+    try:
+        process_group, function, args = cloudpickle.loads((folder / "call").read_bytes())
+        if process_group is not None:
+            os.environ.update(process_group(dict(os.environ)))
+            os.environ["MASTER_ADDR"] = reachable(os.environ.get("MASTER_ADDR", ""))
+        answer["result"] = in_group(function, args)
+    except Exception as error:
+        answer |= {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300], "when": time.time()}
+    written = folder / f"part-{rank}"
+    written.write_text(json.dumps(answer))
+    written.rename(folder / f"rank-{rank}")
+    if answer["error"]:
+        sys.exit(1)
+
+
+def reachable(node: str) -> str:
+    """A node's name; where the network does not know it, the address at which Slurm reaches the node."""
+    try:
+        socket.getaddrinfo(node, None)
+    except (OSError, UnicodeError):
+        with suppress(SlurmError):
+            return address_of(node)
+    return node
+
+
+def in_group(function: Callable, args: Sequence[Any]) -> Any:
+    """What the function returns in a process group: of GPUs where each rank of this node can have its own, else of
+    gloo."""
+    import torch
+    import torch.distributed as dist
+
+    on_gpu = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+    result = function(*args)
+    dist.destroy_process_group()  # not after an error: others would tell of their lost connections before it is told
+    return result
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""Pictures of collectives: cells before and after, plans of messages, bytes and seconds."""

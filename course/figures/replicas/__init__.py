@@ -1,0 +1,1 @@
+"""Pictures of data parallelism: copies of one model that stay equal, or do not."""

@@ -1,0 +1,1 @@
+"""Pictures of more and more ranks: where they are, what a step costs them, and what that predicts."""

@@ -1,0 +1,50 @@
+"""Which rank sits where, by the variables of its task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.patches import FancyBboxPatch
+
+from course.figures.contrast import ink_on
+from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds
+
+
+@on_both_grounds
+def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, ground: Ground) -> Picture:
+    """Nodes with their ranks, once for each layout. layouts: by name, the variables of each task, by rank."""
+    told = {
+        name: "; ".join(f"node {node} has ranks {' '.join(ranks)}" for node, ranks in nodes_of(tasks).items())
+        for name, tasks in layouts.items()
+    }
+    alt = ". ".join(f"Placed {name}: {words}" for name, words in told.items()) + "."
+    figure, drawn = new_figure(7.6, 2.9, columns=len(layouts), alt=alt, ground=ground)
+    for axes, (name, tasks) in zip(drawn, layouts.items(), strict=True):
+        nodes = nodes_of(tasks)
+        most = max(map(len, nodes.values()))
+        for number, (node, ranks) in enumerate(nodes.items()):
+            frame(axes, (number + 0.05, -0.05, 0.9, most + 0.1), ground.paper, ground.faint)
+            axes.text(number + 0.5, -0.14, f"node {node}", ha="center", va="top")
+            for local, rank in enumerate(ranks):
+                fill = COLOURS[int(rank) % len(COLOURS)]
+                frame(axes, (number + 0.13, most - local - 0.94, 0.74, 0.88), fill, "none")
+                place = {"ha": "center", "va": "center", "color": ink_on(fill)}
+                axes.text(number + 0.5, most - local - 0.36, f"rank {rank}", fontweight="bold", **place)
+                axes.text(number + 0.5, most - local - 0.68, f"local rank {local}", fontsize=8.5, **place)
+        axes.set(xlim=(0, len(nodes)), ylim=(-0.45, most + 0.1), xticks=[], yticks=[])
+        axes.set_title(f"Placed {name}")
+        axes.axis("off")
+    return figure
+
+
+def nodes_of(tasks: Sequence[Mapping[str, str]]) -> dict[int, list[str]]:
+    """The ranks of each node, in the order of their local ranks."""
+    places = sorted((int(task["SLURM_NODEID"]), int(task["SLURM_LOCALID"]), task["SLURM_PROCID"]) for task in tasks)
+    return {node: [rank for other, _, rank in places if other == node] for node, _, _ in places}
+
+
+def frame(axes: object, place: tuple[float, float, float, float], fill: str, edge: str) -> None:
+    """A box with round corners. place: left, bottom, width and height."""
+    left, bottom, width, height = place
+    style = "round,pad=0,rounding_size=0.05"
+    axes.add_patch(FancyBboxPatch((left, bottom), width, height, boxstyle=style, facecolor=fill, edgecolor=edge))

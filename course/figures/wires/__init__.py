@@ -1,0 +1,1 @@
+"""Who is connected to whom, and how fast."""

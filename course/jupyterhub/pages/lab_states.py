@@ -1,0 +1,207 @@
+"""How far a student is with each lab of a course: to be fetched, open, handed in, given back with a score."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.utils import notebook_hash, parse_utc
+
+from course.exchange.deadlines import how_late, read_deadline
+from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+
+SCORE = re.compile(r"<h4>[^<]* \(Score: ([\d.]+) / ([\d.]+)\)</h4>")  # as nbgrader's page of feedback has it
+PENALTY = re.compile(r'class="late-penalty">[^<]*\(Score: -([\d.]+)\)')
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Feedback on a submission. path: below the student's root, once it is fetched. score: None if it names none;
+    after the late penalty."""
+
+    of: datetime
+    path: str
+    score: float | None = None
+    points: float | None = None
+    penalty: float = 0.0
+
+
+@dataclass(frozen=True)
+class LabState:
+    """A student's lab. Times are naive UTC.
+
+    title: the notebook's first heading, or empty. folder: where the lab is below the student's root, or would be.
+    released: whether it can be fetched and handed in now. fetched: whether the folder is there. complete: whether the
+    notebook is in it. handed_in: the last time, or None. late: how late that was, in words. saved: when the notebook
+    was saved. trouble: a sentence on what is in the way.
+    """
+
+    course: str
+    name: str
+    title: str
+    folder: str
+    released: bool
+    fetched: bool
+    complete: bool
+    deadline: datetime | None
+    handed_in: datetime | None
+    times: int
+    late: str
+    saved: datetime | None
+    feedback: Feedback | None
+    trouble: str
+
+    @property
+    def notebook(self) -> str:
+        """The notebook's path below the student's root."""
+        return f"{self.folder}/{self.name}.ipynb"
+
+    @property
+    def changed(self) -> bool:
+        """Whether the notebook was saved after it was handed in."""
+        return bool(self.handed_in and self.saved and self.saved > self.handed_in)
+
+    @property
+    def to_do(self) -> bool:
+        """Whether the student has still to hand it in."""
+        return self.released and self.handed_in is None
+
+
+@dataclass(frozen=True)
+class CourseState:
+    """A course's labs, or `trouble`: a sentence on why they are not shown. next: the lab to do next, or None."""
+
+    name: str
+    labs: tuple[LabState, ...] = ()
+    trouble: str = ""
+
+    @property
+    def next(self) -> LabState | None:
+        """Of the labs that are not handed in, the one whose deadline comes first."""
+        left = [lab for lab in self.labs if lab.to_do]
+        return min(left, key=lambda lab: (lab.deadline or datetime.max, lab.name), default=None)
+
+
+def course_states(exchange: StudentExchange) -> list[CourseState]:
+    """The student's courses with their labs. Raises Unavailable if not even the courses are known."""
+    return [course_state(exchange, name) for name in exchange.courses()]
+
+
+def course_state(exchange: StudentExchange, course: str) -> CourseState:
+    """A course with its labs: those released, and those once handed in."""
+    try:
+        released = {entry["assignment_id"]: entry for entry in exchange.released(course)}
+        handed_in = {entry["assignment_id"]: entry["submissions"] for entry in exchange.handed_in(course)}
+    except Unavailable as error:
+        return CourseState(course, trouble=str(error))
+    names = sorted({*released, *handed_in})
+    return CourseState(course, tuple(lab_state(exchange, course, one, released, handed_in) for one in names))
+
+
+def lab_state(
+    exchange: StudentExchange,
+    course: str,
+    name: str,
+    released: Mapping[str, dict[str, Any]],
+    handed_in: Mapping[str, list[dict[str, Any]]],
+) -> LabState:
+    """A lab, from nbgrader's entries of all labs."""
+    folder = exchange.root / course / name
+    notebook = folder / f"{name}.ipynb"
+    original = exchange.place / course / "outbound" / name / notebook.name
+    deadline = read_deadline(exchange.place, course, name, exchange.student)
+    # DatedList adds how late it was to the time.
+    times = [one["timestamp"].partition(",")[0] for one in handed_in.get(name, ())]
+    last = max(times, default="")
+    return LabState(
+        course=course,
+        name=name,
+        title=title(notebook) or title(original),
+        folder=f"{course}/{name}",
+        released=name in released,
+        fetched=folder.is_dir(),
+        complete=notebook.is_file(),
+        deadline=deadline,
+        handed_in=parse_utc(last) if last else None,
+        times=len(times),
+        late=how_late(last, deadline) if last else "",
+        saved=datetime.fromtimestamp(notebook.stat().st_mtime, UTC).replace(tzinfo=None)
+        if notebook.is_file()
+        else None,
+        feedback=newest_feedback(exchange, course, name, handed_in.get(name, ())),
+        trouble=trouble(exchange, course, name),
+    )
+
+
+def saved_at(notebook: Path) -> datetime | None:
+    """When a notebook was saved, as naive UTC; None if it is not there."""
+    try:
+        return datetime.fromtimestamp(notebook.stat().st_mtime, UTC).replace(tzinfo=None)
+    except OSError:
+        return None
+
+
+def trouble(exchange: StudentExchange, course: str, name: str) -> str:
+    """What is in the way of a lab: its folder or its notebook was renamed, moved or removed. Empty if nothing is."""
+    folder, file = f"{course}/{name}", f"{name}.ipynb"
+    if (exchange.root / folder / file).is_file():
+        return ""
+    elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
+    places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
+    if places and not list((exchange.root / folder).glob("*.ipynb")):
+        return (
+            f"You have {file} in the folder {places[0]}, and only {folder} is handed in. Rename or move it back, or "
+            "fetch the lab anew: that leaves your folder as it is."
+        )
+    if (exchange.root / folder).is_dir():
+        return f"{file} is missing in your folder {folder}. If you renamed it, rename it back; or fetch it anew."
+    return ""
+
+
+def newest_feedback(
+    exchange: StudentExchange, course: str, name: str, submissions: list[dict[str, Any]]
+) -> Feedback | None:
+    """The feedback on the newest submission that has some; None if there is none."""
+    for one in sorted(submissions, key=lambda one: one["timestamp"], reverse=True):
+        time = one["timestamp"].partition(",")[0]
+        path = f"{course}/{name}/feedback/{time}/{name}.html"
+        for page in (*released_page(exchange, course, name, Path(one["path"])), exchange.root / path):
+            try:
+                text = page.read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            return Feedback(parse_utc(time), path, *score(text))
+    return None
+
+
+def released_page(exchange: StudentExchange, course: str, name: str, submission: Path) -> list[Path]:
+    """Where the exchange has the feedback on a submission, under a name made from its secret; empty without one."""
+    try:
+        secret = (submission / "submission_secret.txt").read_text()
+    except OSError:
+        return []
+    folder = exchange.place / course / "feedback"
+    return [folder / f"{notebook_hash(secret=secret, notebook_id=name)}.html"] if secret else []
+
+
+def score(page: str) -> tuple[float | None, float | None, float]:
+    """The score after the late penalty, the points and the penalty on a page of feedback; None where it has none."""
+    found, late = SCORE.search(page), PENALTY.search(page)
+    penalty = float(late[1]) if late else 0.0
+    return (max(0.0, float(found[1]) - penalty), float(found[2]), penalty) if found else (None, None, penalty)
+
+
+def title(notebook: Path) -> str:
+    """A notebook's first heading; empty if it has none, or is no notebook."""
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
+    return heading[1].strip() if heading else ""

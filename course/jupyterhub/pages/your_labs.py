@@ -1,0 +1,129 @@
+"""The first page of a student's server on the hub: the courses' labs, each with its state and the next step.
+
+An extension of Jupyter Server. Its forms need no JavaScript: each step is a POST that ends in the next page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.utils import url_path_join
+from nbgrader.apps import NbGrader
+from tornado import web
+from tornado.escape import url_escape
+
+from course.jupyterhub.pages.lab_states import LabState, course_states
+from course.jupyterhub.pages.lectures import copy_lectures, lectures_in, open_copy
+from course.jupyterhub.pages.rendering import render
+from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+
+URL = "labs"
+LECTURES = Path(__file__).resolve().parents[2] / "lectures"
+
+
+class YourLabs(JupyterHandler):
+    """Shows the labs, and takes the student's next step with one of them."""
+
+    auth_resource = "contents"
+
+    def initialize(self, exchange: StudentExchange, lectures: Path) -> None:
+        """exchange: the student's. lectures: the folder with the course's lectures, which need not be there."""
+        self.exchange, self.lectures = exchange, lectures
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """The page. The argument `handed_in`, as COURSE/LAB, confirms that this lab was just handed in."""
+        self.finish(await self.page(handed_in=self.get_argument("handed_in", "")))
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Take a step (fetch, hand_in, feedback or lecture), and go to what comes next; if it fails, say why."""
+        step, course, lab = (self.get_body_argument(name, "") for name in ("step", "course", "lab"))
+        take = {"fetch": self.fetch, "hand_in": self.hand_in, "feedback": self.feedback, "lecture": self.open_lecture}
+        try:
+            if step not in take:
+                raise Unavailable(f"There is no step {step!r} here. Choose one of those below.")
+            path = await asyncio.to_thread(take[step], course, lab)
+        except Unavailable as error:
+            self.finish(await self.page(failed=str(error)))
+        else:
+            self.redirect(url_path_join(self.base_url, path), status=303)
+
+    def fetch(self, course: str, lab: str) -> str:
+        """Fetch a lab. Returns the page of its notebook."""
+        self.exchange.fetch(course, self.known(course, lab).name)
+        copy_lectures(self.lectures, self.exchange.root, course)  # to which the lab links
+        return open_page(self.known(course, lab).notebook)
+
+    def hand_in(self, course: str, lab: str) -> str:
+        """Hand a lab in. Returns the page of all labs, which confirms it."""
+        self.exchange.hand_in(course, self.known(course, lab).name)
+        return f"{URL}?handed_in={url_escape(f'{course}/{lab}')}"
+
+    def feedback(self, course: str, lab: str) -> str:
+        """Fetch the feedback on a lab, or what is new of it. Returns the page of the newest."""
+        if (found := self.known(course, lab).feedback) is None:
+            raise Unavailable(f"There is no feedback on {lab} yet.")
+        self.exchange.fetch_feedback(course, lab)
+        return f"files/{url_escape(found.path, plus=False).replace('%2F', '/')}"
+
+    def open_lecture(self, _: str, name: str) -> str:
+        """Copy the lectures to the student's folder, unless they are there. Returns the page of one's notebook."""
+        course = next(iter(self.exchange.courses()), "labs")
+        return open_page(open_copy(self.lectures, name, self.exchange.root, course))
+
+    def known(self, course: str, lab: str) -> LabState:
+        """The lab of this name. Raises Unavailable."""
+        for each in course_states(self.exchange):
+            for one in each.labs:
+                if (each.name, one.name) == (course, lab):
+                    return one
+        raise Unavailable(f"There is no lab {lab!r} in a course {course!r} of yours, or not any more.")
+
+    async def page(self, failed: str = "", handed_in: str = "") -> str:
+        """The page's HTML. failed: why a step was not taken. handed_in: COURSE/LAB of what was just handed in."""
+        try:
+            courses = await asyncio.to_thread(course_states, self.exchange)
+        except Unavailable as error:
+            courses, failed = [], str(error)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Cache-Control", "no-store")
+        return render(
+            "your_labs.html",
+            courses=courses,
+            lectures=lectures_in(self.lectures),
+            site=os.environ.get("LOCKSTEP_LECTURES"),
+            failed=failed,
+            done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
+            student=self.exchange.student,
+            now=datetime.now(UTC).replace(tzinfo=None),
+            base_url=self.base_url,
+            hub=url_path_join(os.environ.get("JUPYTERHUB_BASE_URL", "/"), "hub"),
+            open_page=open_page,
+            xsrf=self.xsrf_token.decode(),
+        )
+
+
+def open_page(path: str) -> str:
+    """The address, below the server's, at which JupyterLab opens a file."""
+    return f"lab/tree/{path}"
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: ServerApp) -> None:
+    nbgrader = NbGrader()
+    nbgrader.load_config_file()
+    exchange = StudentExchange(nbgrader.config, Path(server.root_dir))
+    address = url_path_join(server.base_url, URL)
+    server.web_app.add_handlers(".*$", [(address, YourLabs, {"exchange": exchange, "lectures": LECTURES})])

@@ -1,0 +1,35 @@
+"""How Sphinx builds the site of lectures and labs. No page of it asks the network for anything."""
+
+project = "Lockstep"
+author = "the Lockstep authors"
+copyright = "the Lockstep authors. Texts and pictures: CC BY 4.0"
+root_doc = "course/lectures/index"
+extensions = ["myst_nb"]
+exclude_patterns = ["**/README.md"]
+nb_execution_mode = "off"
+nb_output_stderr = "remove"
+nb_merge_streams = True
+nb_code_prompt_show = "Show the code"
+nb_code_prompt_hide = "Hide the code"
+myst_enable_extensions = ["dollarmath", "colon_fence", "amsmath"]
+myst_heading_anchors = 3
+suppress_warnings = [
+    "toc.not_included",  # each lab has its own copy of the glossary
+    "mystnb.unknown_mime_type",
+]
+mathjax_path = "tex-svg.js"  # MathJax in one file: by itself it would come from a CDN
+html_theme = "sphinx_book_theme"
+html_title = "Lockstep"
+html_static_path = ["static"]
+html_css_files = ["lectures.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_search_summary = False  # a page cannot fetch another one from a folder
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "use_edit_page_button": False,
+    "use_repository_button": False,
+    "show_toc_level": 2,
+    "toc_title": "On this page",
+}

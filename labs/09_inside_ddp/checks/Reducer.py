@@ -1,0 +1,73 @@
+"""The check of `Reducer`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from autograde.contract.rank_check import Rank
+
+from .crooked_net import TRAINED
+from .judged_steps import StepsCheck, gradient_bytes, passed_when_ready
+from .step_traffic import Ready, StepLog
+from .training_steps import draw_plan, net_of, on_network, train
+
+# Indices of trained parameters, from the last to the first; sums of bytes by bucket all differ.
+BUCKETS = ([[6, 5], [4], [3, 2], [1], [0]], [[6], [5, 4, 3], [2], [1, 0]], [[6, 5, 4], [3], [2, 1, 0]])
+
+
+class Reducer(StepsCheck):
+    """Steps on 2 to 4 ranks whose graphs differ, in buckets, with passes in `no_sync`, beside one process."""
+
+    todo, points, deadline = "Reducer", 6, 15.0
+    ordered = True
+    consolidation = (
+        "Buckets leave in one order on all ranks, whatever order their gradients come in: that is what lets ranks with "
+        "different graphs meet. The rest of DistributedDataParallel is bookkeeping: what is complete, gone, to be sent."
+    )
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; then other buckets."""
+
+        def call(network: str, number: int, steps: list[int], **more: Any) -> dict:
+            return draw_plan(rng, network, steps, buckets=BUCKETS[number], **more)
+
+        cases = [
+            {"size": 4, "calls": [call("late", 0, [0, 0, 0], crooked=True)]},
+            {"size": 2, "calls": [call("quick", 1, [0, 2, 1, 0], broken=2), call("late", 0, [1, 0], crooked=True)]},
+            {"size": 3, "calls": [call("late", 2, [0, 0], left=True, crooked=True)]},
+        ]
+        return cases
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        """A step on two ranks."""
+        return {"size": 2, "calls": [draw_plan(rng, "plain", [0], crooked=True, buckets=BUCKETS[0])]}
+
+    @staticmethod
+    def call(function: Callable, rank: Rank, call: dict) -> dict:
+        """The steps, by a reducer of the student's."""
+        net = net_of(call, rank.rank, rank.torch_device)
+        with on_network(call):
+            reducer = function(net, [[*bucket] for bucket in call["buckets"]])
+            return {"steps": train(net, call, rank.comm, reducer.finish, reducer.no_sync)}
+
+    def sizes(self, plan: dict) -> list[int]:
+        """Bytes of the buckets."""
+        sizes = [*gradient_bytes().values()]
+        return [sum(sizes[place] for place in bucket) for bucket in plan["buckets"]]
+
+    def ready(self, plan: dict) -> Ready:
+        """A bucket leaves when the backward pass is through the layers that complete it and those before."""
+
+        def ready(rank: int, step: StepLog) -> list[list[int]]:
+            moments: list[list[int]] = []
+            for number in range(len(plan["buckets"])):
+                places = [place for bucket in plan["buckets"][: number + 1] for place in bucket]
+                moments.append(passed_when_ready(plan, rank, [TRAINED[place] for place in places]))
+            return moments
+
+        return ready
+
+
+CHECK = Reducer()

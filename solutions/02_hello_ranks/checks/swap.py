@@ -1,0 +1,164 @@
+"""The check of `swap`."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from autograde.contract.calls import type_in_words
+from autograde.contract.findings import Findings
+from autograde.contract.rank_check import CallCheck, Rank
+from autograde.contract.schema import array, boolean, integer, optional, record, string
+from autograde.contract.verdict import Diagnosis, Finding
+from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.judged import Call, JudgedCalls, Run
+from autograde.verdicts.point_to_point import other_messages, stuck
+from course.simulated.safe import safe
+
+finding = Findings("""
+not-an-ndarray 3
+Rank {rank} of {size} returns {kind}; a NumPy array is expected, on every rank.
+
+other-dtype 1.5
+Rank {rank} returns an array of {actual}, where its partner has {expected}. Numbers of one kind are read as those of
+another if the array for them is of the wrong dtype.
+
+other-shape 1
+Rank {rank} returns an array of shape {actual}; its partner's has shape {expected}.
+
+own-array-back 3
+Rank {rank} returns the array that it had, not that of its partner, rank {partner}.
+
+ring-not-pairs 3
+Rank {rank} returns the array of rank {other}. Its partner is rank {partner}: two ranks exchange with each other, so it
+is not a ring, where everything moves on by one.
+
+wrong-array 3
+Rank {rank} returns an array that is not what rank {partner} had.
+
+not-a-copy 1
+Rank {rank} returns {what}. Whoever changes the result then changes the argument, too: return an array with memory of
+its own.
+""")
+
+
+def array_of(rank: int, plan: dict) -> np.ndarray:
+    """The array that a rank has: partners' are alike but for the numbers."""
+    pair = plan["pairs"][rank // 2]
+    draw = np.random.default_rng([plan["seed"], rank])
+    return np.array(draw.integers(1, 10**6, size=pair["shape"])).astype(pair["dtype"])
+
+
+def fingerprint(values: np.ndarray) -> dict:
+    """What tells one array from another."""
+    digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
+    return {"dtype": str(values.dtype), "shape": list(values.shape), "digest": digest}
+
+
+class Swap(CallCheck, JudgedCalls):
+    """Pairs exchange arrays, also where each send waits for its receive."""
+
+    todo, points = "swap", 3
+    consolidation = (
+        "Two that send first, or receive first, wait for each other. Sendrecv does both at once, and so is safe with "
+        "any number of bytes."
+    )
+    prices = MappingProxyType(
+        {
+            "collective-for-messages": 1.5,
+            "no-such-rank": 1.5,
+            "sends-first": 3,
+            "receives-first": 3,
+            "message-never-sent": 3,
+            "message-not-received": 2,
+        }
+    )
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Few numbers and many, of several shapes and kinds; an odd rank out; plain and safe."""
+
+        def call(safe: bool, *pairs: tuple[list[int], str]) -> dict:
+            given = [{"shape": shape, "dtype": dtype} for shape, dtype in pairs]
+            return {"safe": safe, "seed": rng.getrandbits(32), "pairs": given}
+
+        def case(ranks: list[int], *calls: dict) -> dict:
+            return {"ranks": ranks, "calls": [*calls], "late": rng.randrange(len(ranks))}
+
+        few, many, table = ([3], "float64"), ([40_000], "float64"), ([4, 5], "int32")
+        number, empty, large = ([], "float64"), ([0], "int64"), ([200, 200], "float32")
+        cases = [case([0, 1, 2, 3], call(False, few, table), call(True, many, large), call(True, number, empty))]
+        cases += [case([2, 0, 3], call(True, table, few), call(False, few, number)), case([3, 1], call(True, large))]
+        cases += [case([1], call(True, table))]
+        ### BEGIN HIDDEN CASES
+        cases += [case([3, 1, 0, 2], call(True, table, many), call(False, number, empty))]
+        cases += [case([1, 2, 0], call(True, many, table), call(True, empty, large))]
+        ### END HIDDEN CASES
+        return cases
+
+    @staticmethod
+    def call(function: Callable, rank: Rank, call: dict) -> dict:
+        """What this rank got, and whether it has memory of its own."""
+        import torch
+
+        own = array_of(rank.rank, call)
+        rank.argument("array", torch.from_numpy(own))
+        value = function(safe(rank.comm) if call["safe"] else rank.comm, own)
+        if not isinstance(value, np.ndarray):
+            value = value if isinstance(value, np.generic) else None
+            kind = type_in_words(value)
+            return {"kind": kind, "array": None, "shared": False}
+        return {"kind": "", "array": fingerprint(value), "shared": bool(np.shares_memory(value, own) or value is own)}
+
+    def shape(self, case: dict, call: dict) -> dict[str, dict]:
+        """The fingerprint of an array, or what came instead."""
+        print_of = record(dtype=string(), shape=array(integer(0)), digest=string())
+        return {"kind": string(), "array": optional(print_of), "shared": boolean()}
+
+    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
+        """Who waits for whom."""
+        return stuck(run)
+
+    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
+        """The arrays, and the messages that brought them."""
+        size, got = call.size, call.of("array")
+        partner = [rank ^ 1 if rank ^ 1 < size else rank for rank in range(size)]
+        if None in got:
+            rank = got.index(None)
+            return [finding("not-an-ndarray", rank=rank, size=size, kind=call.of("kind")[rank])]
+        pairs = {(rank, other) for rank, other in enumerate(partner)}
+        had = [fingerprint(array_of(rank, call.plan)) for rank in range(size)]
+        found = self.arrays(got, had, partner)
+        if got == [had[other] for other in partner]:
+            found += other_messages(call.events, pairs, "partners")
+        if True in call.of("shared"):
+            rank = call.of("shared").index(True)
+            what = "its own argument, or a view of it"
+            found.append(finding("not-a-copy", rank=rank, what=what))
+        return found
+
+    def arrays(self, got: list[dict], had: list[dict], partner: list[int]) -> list[Finding | Diagnosis]:
+        """What is wrong with the arrays that came. got, had: fingerprints by rank."""
+        size, expected = len(got), [had[other] for other in partner]
+        for name, key in ("dtype", "other-dtype"), ("shape", "other-shape"):
+            for rank in range(size):
+                off = got[rank][name] != expected[rank][name] and had[rank][name] == expected[rank][name]
+                if off and got[rank] not in had:
+                    about: dict[str, Any] = {"actual": got[rank][name], "expected": expected[rank][name]}
+                    return [finding(key, rank=rank, **about)]
+        rank = next((rank for rank in range(size) if got[rank] != expected[rank]), 0)
+        other = next((other for other in range(size) if got[rank] == had[other]), rank)
+        # Empty arrays are all alike.
+        candidates = {"own-array-back": had}
+        candidates |= {"ring-not-pairs/up": [had[rank - 1] for rank in range(size)]}
+        candidates |= {"ring-not-pairs/down": [had[(rank + 1) % size] for rank in range(size)]}
+        about = partial(finding, rank=rank, partner=partner[rank], other=other)
+        return [diagnose("array", got, expected, candidates, about, "wrong-array", lambda one, two: one == two)]
+
+
+CHECK = Swap()

@@ -1,0 +1,97 @@
+"""Right answers to `two_level_sum`, and mistakes that people make."""
+
+ANSWERS = """
+import numpy as np
+from mpi4py import MPI
+def two_level_sum(comm, host, array):
+    hosts = comm.allgather(host)
+    first = hosts.index(host)
+    node = comm.Split(first)
+    total = np.empty_like(array)
+== group
+    leaders = sorted({hosts.index(each) for each in hosts})
+    node.Reduce(array, total)
+    if comm.rank in leaders:
+        across = comm.Create_group(comm.group.Incl(leaders))
+        across.Allreduce(MPI.IN_PLACE, total)
+        across.Free()
+    node.Bcast(total)
+    node.Free()
+    return total
+== by_messages
+    node.Allreduce(array, total)
+    leaders = sorted({hosts.index(each) for each in hosts})
+    own = total.copy()
+    if comm.rank == leaders[0]:
+        for other in leaders[1:]:
+            came = np.empty_like(total)
+            comm.Recv(came, source=other)
+            total += came
+        for other in leaders[1:]:
+            comm.Send(total, dest=other)
+    elif comm.rank in leaders:
+        comm.Send(total, dest=leaders[0])
+        comm.Recv(total, source=leaders[0])
+    node.Bcast(total)
+    return total
+== last_leads
+    rows = node.gather(array, root=node.size - 1)
+    across = comm.Split(0 if rows is not None else 1)
+    if rows is not None:
+        total[...] = sum(rows)
+        total[...] = across.allreduce(total)
+    return node.bcast(total, root=node.size - 1)
+== one_allreduce: all-ranks-cross, levels
+    comm.Allreduce(array, total)
+    return total
+== hash_as_color: all-ranks-cross, hash
+    node = comm.Split(hash(host) % 2**31)
+    leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
+    node.Reduce(array, total)
+    if node.rank == 0:
+        leaders.Allreduce(MPI.IN_PLACE, total)
+    node.Bcast(total)
+    return total
+== leaders_first: leaders-alone, levels
+    leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
+    if node.rank == 0:
+        leaders.Allreduce(array, total)
+    node.Bcast(total)
+    return total
+== left_there: left-with-leaders, levels < solution
+    node.Bcast(total, root=0)\\n >>>
+    total = np.empty_like(array) >>>     total = array.copy()
+== only_the_host: sum-of-own-host, levels
+    node.Allreduce(array, total)
+    return total
+== nodes_weighted: host-counted-by-ranks, levels
+    node.Allreduce(array, total)
+    comm.Allreduce(MPI.IN_PLACE, total)
+    return total
+== call_on_null: null-communicator, null
+    leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
+    node.Reduce(array, total)
+    leaders.Allreduce(MPI.IN_PLACE, total)
+    node.Bcast(total)
+    return total
+== rank_by_rank: several-cross, levels
+    node.Allreduce(array, total)
+    flat = total.reshape(-1)
+    half = flat.size // 2
+    for end, part in ((0, flat[:half]), (node.size - 1, flat[half:])):
+        across = comm.Split(0 if node.rank == end else MPI.UNDEFINED)
+        if node.rank == end:
+            across.Allreduce(MPI.IN_PLACE, part)
+        node.Bcast(part, root=end)
+    return total
+== everything_gathered: all-ranks-cross, levels
+    return np.array(sum(comm.allgather(array)), dtype=array.dtype)
+== in_the_argument: argument-changed, levels < solution
+    total = np.empty_like(array)\\n    node.Reduce(array, total, root=0) >>>     total = array\\n    node.Allreduce(MPI.IN_PLACE, total)
+== in_floats: sum-of-another-form, precision < solution
+    total = np.empty_like(array) >>>     array = array.astype(float); total = np.empty_like(array)
+== flat: sum-of-another-form, levels < solution
+    return total >>>     return total.ravel()
+== nothing: no-sum, levels < solution
+    return total >>>     return None
+"""

@@ -1,0 +1,113 @@
+"""Verdicts on the messages of a pipeline: between neighbours, one for each micro-batch, and sent in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Finding
+from autograde.verdicts.collectives import named, only
+from autograde.verdicts.judged import Run
+
+from .stages import MARK
+
+finding = Findings("""
+pipeline-collective 1.5
+The ranks call {ops}, a collective or another call in which more than two ranks take part. Stages exchange messages with
+their neighbours, and have nothing to do with the others.
+
+other-neighbour 1.5
+Rank {rank} of {size} {what} rank {peer}. In the {way} passes, messages go from each rank to the one {where} it.
+
+messages-counted 1
+Rank {rank} of {size} {what} {actual} messages for {due} micro-batches. One for each is due{none}.
+
+outputs-sent-at-the-end 1
+The numbers are right. But rank {rank} begins with its {way} pass {number} before it has sent what came of the one
+before it. The next stage waits meanwhile: nothing runs at once, and this is no pipeline.
+
+not-contiguous 1.5
+{who} cannot send what a stage gave: torch sends tensors only that are contiguous, and a stage may give others.
+
+receives-not-contiguous 1.5
+{who} cannot receive into the tensor that it gives to torch, which is not contiguous. What a stage gives may lie in
+memory in another order than its numbers are read, and a tensor made like it does, too.
+
+message-too-long 2
+A message is longer than the memory of the tensor into which {who} receives it, and gloo ends the process. Nobody
+compares shapes and dtypes: what does a number take here, and how many are there?
+""")
+
+ABORTED = -6  # exit status of a process that ended itself by SIGABRT
+
+
+def cannot_go_on(run: Run) -> list[Finding]:
+    """What it means that a rank has an error, died or waits for ever in the middle of its messages."""
+    if run.state == "hang":
+        return collective_among(messages_of(run.of_call(run.reached)), run.report)
+    if run.state == "rank-died":
+        died = [rank["rank"] for rank in run.ranks if rank["code"] == ABORTED]
+        kinds = {event["kind"] for log in run.of_call(run.reached) for event in log}
+        if died and kinds <= {"send", "recv", "probe"}:
+            return [finding("message-too-long", run.report, who=f"rank {died[0]}")]
+    return not_contiguous(run) if run.state == "raised" else []
+
+
+def not_contiguous(run: Run) -> list[Finding]:
+    """A finding for a tensor that could not be sent, or received into."""
+    for rank in run.ranks:
+        error = rank["error"] or {}
+        if "contiguous" in error.get("message", ""):
+            key = "receives-not-contiguous" if "recv" in (error["source"] or "") else "not-contiguous"
+            return [finding(key, run.report, who=f"Rank {rank['rank']}")]
+    return []
+
+
+def messages_of(logs: Sequence[Sequence[dict]]) -> list[list[dict]]:
+    """The events without marks, by rank."""
+    return [[event for event in log if event["kind"] != "probe"] for log in logs]
+
+
+def collective_among(events: Sequence[Sequence[dict]], report: str = "") -> list[Finding]:
+    """A finding if there is a call that is no message of one rank to another. events: by rank, without marks."""
+    others = [event for log in events for event in log if event["kind"] not in ("send", "recv")]
+    return [finding("pipeline-collective", report, ops=named(others))] if others else []
+
+
+def misdirected(logs: Sequence[Sequence[dict]], way: str, count: int) -> list[Finding]:
+    """What is wrong with the messages of a call, whose order is up to `late`. way: "forward" or "backward"."""
+    size, step = len(logs), 1 if way == "forward" else -1
+    events = messages_of(logs)
+    if found := only("torch", events):
+        return found
+    if found := collective_among(events):
+        return found
+    for rank, log in enumerate(events):
+        for kind, peer, what in ("send", rank + step, "sends to"), ("recv", rank - step, "receives from"):
+            own = [event for event in log if event["kind"] == kind]
+            there = 0 <= peer < size
+            if wrong := [event["peer"] for event in own if event["peer"] not in (peer, None)]:
+                where = "after" if way == "forward" else "before"
+                about = {"rank": rank, "size": size, "what": what, "peer": wrong[0], "way": way, "where": where}
+                return [finding("other-neighbour", **about)]
+            if len(own) != count * there:
+                none = "" if there else ", and this rank has nobody to exchange one with there"
+                about = {"rank": rank, "size": size, "what": what.split()[0], "actual": len(own), "due": count}
+                return [finding("messages-counted", none=none, **about)]
+    return []
+
+
+def late(logs: Sequence[Sequence[dict]], way: str) -> list[Finding]:
+    """A finding if a rank begins a pass before it has sent what came of the one before it."""
+    size = len(logs)
+    last = size - 1 if way == "forward" else 0
+    for rank, log in enumerate(logs):
+        marks = sent = 0
+        for event in log:
+            if event["kind"] == "probe" and (event["tag"] or 0) >= MARK[way]:
+                if rank != last and sent < marks:
+                    return [finding("outputs-sent-at-the-end", rank=rank, way=way, number=marks)]
+                marks += 1
+            elif event["kind"] == "send":
+                sent += 1
+    return []

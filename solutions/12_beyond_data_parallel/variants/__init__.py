@@ -1,0 +1,30 @@
+"""Right answers to the TODOs of lab 12, and known mistakes, one module per TODO; see `autograde.contract.variants`."""
+
+# Where the mistakes are known from.
+SOURCES = {
+    "library-sum": "https://github.com/Dao-AILab/flash-attention/issues/1244",
+    "why-not": "https://github.com/NVIDIA/Megatron-LM/issues/559",
+    "f-left-out": "https://github.com/NVIDIA/Megatron-LM/issues/19",
+    "f-without-sum": "https://github.com/pytorch/torchtitan/issues/1805",
+    "copy-reduced": "https://github.com/NovaSky-AI/SkyRL/issues/1886",
+    "megatron": "Shoeybi and others 2019, Megatron-LM",
+    "autograd": "https://pytorch.org/docs/stable/notes/extending.html",
+    "groups": "https://pytorch.org/docs/stable/distributed.html#groups",
+    "bias": "https://github.com/huggingface/text-generation-inference/issues/1036",
+    "biases": "https://github.com/Wenyueh/MinivLLM/issues/80",
+    "bias-divided": "https://github.com/pytorch/torchtitan/issues/4332",
+    "chunk": "https://github.com/pytorch/pytorch/issues/145026",
+    "view": "https://github.com/ModelTC/LightX2V/issues/1390",
+    "bias-whole": "https://github.com/ModelTC/LightX2V/issues/1453",
+    "gpipe": "Huang and others 2019, GPipe",
+    "1f1b": "Narayanan and others 2021, Efficient Large-Scale Language Model Training on GPU Clusters",
+    "buffer": "https://github.com/pytorch/pytorch/issues/185331",
+    "deadlock": "https://github.com/pytorch/pytorch/issues/172668",
+    "averaged": "https://github.com/pytorch/torchtitan/issues/1732",
+    "averages": "https://github.com/pytorch/torchtitan/issues/803",
+    "messages": "https://pytorch.org/docs/stable/distributed.html#point-to-point-communication",
+    "zero": "Rajbhandari and others 2020, ZeRO",
+    "reduce": "https://github.com/deepspeedai/DeepSpeed/issues/156",
+    "padding": "https://github.com/deepspeedai/DeepSpeed/issues/1380",
+    "optimizer": "https://pytorch.org/docs/stable/optim.html",
+}

@@ -1,0 +1,96 @@
+"""A case that is run on a GPU: the finding names the tensor, the line and both devices, and nothing else is found."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from autograde.contract.calls import described
+from autograde.contract.check import draw_cases, run
+from autograde.contract.gpu import ON_GPU
+from autograde.contract.rank_check import CallCheck
+from autograde.contract.subject import Subject
+from autograde.verdicts.judged import JudgedCalls
+
+
+class Mean(CallCheck, JudgedCalls):
+    """The mean product of a batch on the CPU and a weight that may be on a GPU."""
+
+    todo, points = "mean", 3
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        return [{"size": 2, "calls": [{"batch": [rng.random(), 1.0]}, {"batch": [1.0, rng.random()]}]}]
+
+    def gpu_case(self, rng: random.Random) -> dict:
+        return {"calls": [{"batch": [rng.random(), 1.0]}]}
+
+    @staticmethod
+    def call(mean, rank, call):
+        import torch
+
+        weight = torch.ones(2, 2, device=rank.torch_device)
+        return {"value": described(mean(torch.tensor(call["batch"]), weight))}
+
+    def judge(self, case, call):
+        return []
+
+
+def found(world, *lines: str) -> list:
+    """Findings on a `mean` with this body."""
+    source = "\n    ".join(("def mean(batch, weight):", *lines))
+    return run(Mean(), world, Subject("mean", source), 1).findings
+
+
+def test_the_case_on_a_gpu_comes_last_and_alone_has_its_mark():
+    cases = draw_cases(Mean(), 1)
+    assert [case.get(ON_GPU, False) for case in cases] == [False, True]
+    assert [len(case["calls"]) for case in cases] == [2, 1]
+
+
+TOLD = {
+    "`batch` is on the CPU, and `weight` on cuda:0 (cell line 2)": ["return (weight @ batch).mean()"],
+    "`batch` is on the CPU, and `weight` on cuda:0 (cell line 3)": ["parts = [batch, 1]", "weight + parts[0]"],
+    "a tensor is on the CPU, and `weight` on cuda:0": ["import torch", "weight + torch.ones(2)"],
+    "`moved` is on cuda:0, and an array is in the CPU's memory": ["moved = batch.to(weight.device)", "moved.numpy()"],
+    "Device string must not be empty (cell line 3)": ["import torch", "batch.to('' if weight.is_cuda else 'cpu')"],
+    "`total` is on the CPU, and what it meets on cuda:0": ["total = batch.sum()", "total += weight.sum()"],
+}
+
+
+@pytest.mark.parametrize(("said", "lines"), TOLD.items())
+def test_a_mistake_is_told_with_the_tensor_the_line_and_both_devices(world, said, lines):
+    (only,) = found(world, *lines)
+    assert only.key == "not-on-device"
+    assert said in only.message
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["return (weight @ batch.to(weight.device)).mean()"],
+        ["return (weight.cpu() @ batch).mean()"],
+        ["if weight.is_cuda:", "    raise ValueError('not simulated')"],
+        ["import torch", "if weight.is_cuda:", "    torch.cuda.Stream()"],
+    ],
+)
+def test_a_right_answer_and_what_is_not_simulated_cost_nothing(world, lines):
+    assert found(world, *lines) == []
+
+
+def test_distributed_data_parallel_may_make_its_buckets_anew(world):
+    """It does so before the second forward pass, and sends numbers that nobody has put onto a GPU."""
+
+    def two_passes() -> str:
+        import torch
+        from torch.nn.parallel import DistributedDataParallel
+
+        from course.simulated.gpu.block import simulated_gpu
+
+        with simulated_gpu(0, 2, "nccl") as device:
+            model = DistributedDataParallel(torch.nn.Linear(2, 2).to(device))
+            for _ in range(2):
+                model(torch.ones(1, 2, device=device)).sum().backward()
+            return model.module.weight.grad.device.type
+
+    assert world.run(two_passes, init="torch", size=2) == ["cuda"] * 2

@@ -1,0 +1,138 @@
+"""The figures of lab 04: what is drawn is what the ranks had, which messages they sent, and how long it took them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from course.figures.collectives.bytes_picture import bytes_picture
+from course.figures.collectives.cells import collectives_picture, ranks_in
+from course.figures.collectives.fit import Sample, crossing, fit_alpha_beta, ring_seconds, tree_seconds
+from course.figures.collectives.plan_movie import plan_movie, ways
+from course.figures.collectives.ring_movie import Cell, cells_of, numbered_array, ring_movie
+from course.figures.collectives.time_picture import time_picture
+from course.figures.style import COLOURS
+from course.world import COMM, World
+
+TREE = [[(0, 1)], [(0, 2), (1, 3)], [(0, 4), (1, 5), (2, 6), (3, 7)]]
+AT_ONCE = [[(0, rank) for rank in range(1, 8)]]
+GATHERED = [{"all-gather": ([2**rank], [1, 2, 4])} | {"reduce": ([2**rank], [] if rank else [7])} for rank in range(3)]
+SIZES = [1000, 4000, 16_000, 64_000, 256_000]
+NETWORK = (2e-3, 2e-7)
+MEASURED = {
+    "tree": {n: 1.05 * tree_seconds(n, 4, *NETWORK) for n in SIZES},
+    "ring": {n: 1.05 * ring_seconds(n, 4, *NETWORK) for n in SIZES},
+}
+SENT = {"broadcast, one by one": {2: 80, 3: 160, 4: 240}, "all-reduce, ring": {2: 80, 4: 120}}
+FIGURES = {
+    "collectives": lambda: collectives_picture(GATHERED),
+    "bytes": lambda: bytes_picture(SENT, 80),
+    "times and formulas": lambda: time_picture(MEASURED, 4, "On the simulated network", NETWORK),
+    "times": lambda: time_picture({**MEASURED, "MPI's own": MEASURED["tree"]}, 4, "On this machine"),
+}
+
+
+def test_a_cell_has_the_colours_of_the_ranks_whose_numbers_are_in_it() -> None:
+    figure = FIGURES["collectives"]()
+    fills = [to_hex(patch.get_facecolor(), True).upper()[:7] for patch in figure.axes[0].patches if not patch.get_lw()]
+    own, gathered = [*COLOURS[:3]], [*COLOURS[:3]] * 3
+    assert sorted(fills) == sorted([*own, *gathered, *own, *COLOURS[:3]])
+    assert "all-gather: every rank has 0's and 1's and 2's" in figure.alt
+    assert "reduce: rank 0 has the sum of 0+1+2, the others have nothing" in figure.alt
+    assert ranks_in(10) == [1, 3]
+
+
+def test_a_plan_takes_its_rounds_and_a_line_that_is_shared_takes_as_long_as_one_by_one() -> None:
+    assert max(way.ends for way in ways(TREE, 0, 5)) == 15
+    assert {way.ends for way in ways(AT_ONCE, 0, 5)} == {35}
+    assert [way.works for way in ways([[(0, 1)], [(2, 3), (1, 2)]], 0, 5)] == [True, False, True]
+    movie = plan_movie(TREE)
+    assert "one by one it takes 35 s, by the plan 15 s" in movie.alt
+    assert movie.gif[:3] == b"GIF" and movie.dark is not None
+    assert "bring nothing" in plan_movie([[(1, 0)]]).caption
+    assert "by the plan 0 s" in plan_movie([]).alt
+
+
+def summed(comm: Any, whole: bool) -> list[int]:
+    """Runs on each rank: an all-reduce of `numbered_array`s, by chunks around the ring or by whole arrays."""
+    rank, size = comm.rank, comm.size
+    total = numbered_array(rank, size)
+    after, before = (rank + 1) % size, (rank - 1) % size
+    if whole:
+        moving = total.copy()
+        for _ in range(size - 1):
+            came = np.empty_like(moving)
+            comm.Sendrecv(moving, after, recvbuf=came, source=before)
+            total, moving = total + came, came
+        return total.tolist()
+    chunks = np.array_split(total, size)
+    for step in range(2 * (size - 1)):
+        came = np.empty_like(chunks[0])
+        comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
+        into = chunks[(rank - step - 1) % size]
+        into[:] = into + came if step < size - 1 else came
+    return total.tolist()
+
+
+def test_a_ring_is_drawn_from_the_messages_that_were_sent() -> None:
+    with World(3, progress=False) as world:
+        [total, *others] = world.run(summed, COMM, False)
+        cells = cells_of(world.events)
+        movie = ring_movie(world.events)
+        world.run(summed, COMM, True)
+        whole = cells_of(world.events)
+    assert total == [0b111, 0b111 << 3, 0b111 << 6] and others == [total] * 2
+    assert [cell for cell in cells if cell.source == 0] == [
+        Cell(1, 0, 1, 0, frozenset([0])),
+        Cell(2, 0, 1, 2, frozenset([2, 0])),
+        Cell(3, 0, 1, 1, frozenset([0, 1, 2])),
+        Cell(4, 0, 1, 0, frozenset([0, 1, 2])),
+    ]
+    assert "3 ranks in 4 rounds, 12 chunks" in movie.alt
+    assert len(whole) == 18 and {cell.round for cell in whole} == {1, 2}
+
+
+def test_latency_and_bandwidth_are_found_from_times_and_never_negative() -> None:
+    noise = [1.06, 0.95, 1.02, 0.97, 1.05]
+    samples = [Sample(6, n / 4, ring_seconds(n, 4, *NETWORK) * part) for n, part in zip(SIZES, noise, strict=True)]
+    alpha, beta = fit_alpha_beta(samples)
+    assert alpha == pytest.approx(2e-3, rel=0.06) and beta == pytest.approx(2e-7, rel=0.06)
+    # Times that grow faster than the bytes: a straight line through them begins below zero.
+    bent = [Sample(1, n, 1e-9 * n**1.2) for n in SIZES]
+    assert fit_alpha_beta(bent)[0] == 0 and fit_alpha_beta(bent)[1] > 0
+    falling = [Sample(1, n, 1e-3 - 1e-9 * n) for n in SIZES]
+    assert fit_alpha_beta(falling)[1] == 0 and fit_alpha_beta(falling)[0] > 0
+
+
+def test_plain_least_squares_would_give_a_latency_that_means_nothing() -> None:
+    plain = [[1.0, n] for n in SIZES]
+    seconds = [2e-3 + 2e-7 * n for n in SIZES]
+    seconds[-1] *= 1.6  # a busy moment
+    alpha = np.linalg.lstsq(np.array(plain), np.array(seconds), rcond=None)[0][0]
+    assert alpha < 0
+    samples = [Sample(1, n, each) for n, each in zip(SIZES, seconds, strict=True)]
+    assert 1.5e-3 < fit_alpha_beta(samples)[0] < 2.5e-3
+
+
+def test_ring_and_tree_take_the_same_time_where_they_cross() -> None:
+    for size in (3, 4, 8, 16):
+        meet = crossing(*NETWORK, size)
+        assert tree_seconds(meet, size, *NETWORK) == pytest.approx(ring_seconds(meet, size, *NETWORK))
+    assert crossing(*NETWORK, 4) == pytest.approx(8000) and crossing(*NETWORK, 2) == 0
+    assert crossing(2e-3, 0.0, 4) is None and crossing(*NETWORK, 1) is None
+
+
+def test_what_was_measured_is_drawn_beside_the_formulas() -> None:
+    figure = FIGURES["times and formulas"]()
+    dots = [line for line in figure.axes[0].get_lines() if line.get_marker() == "o"]
+    assert [list(line.get_xdata()) for line in dots] == [SIZES, SIZES]
+    assert "from 8 kB on" in figure.alt
+    counted = FIGURES["bytes"]()
+    dots = [line for line in counted.axes[0].get_lines() if line.get_marker() == "o" and len(line.get_xdata())]
+    assert [list(zip(*line.get_data(), strict=True)) for line in dots] == [
+        [(2, 1.0), (3, 2.0), (4, 3.0)],
+        [(2, 1.0), (4, 1.5)],
+    ]

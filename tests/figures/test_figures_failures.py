@@ -1,0 +1,205 @@
+"""The figures of lab 11: what is drawn is what the ranks noted, and what Young's arithmetic makes of it."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from PIL import Image
+
+from course.figures.failures import young
+from course.figures.failures.attempts import Attempt, failures_of
+from course.figures.failures.failover_movie import failover_movie, states_at
+from course.figures.failures.node_film import half_gone, node_film
+from course.figures.failures.resume import resume_picture
+from course.figures.failures.share_by_nodes import share_by_nodes_picture
+from course.figures.failures.share_lost import share_lost_picture
+from course.figures.failures.twice import twice_picture
+
+YEARS = 365.25 * 86400
+RANKS = 4
+
+
+def steps(begin: float, first: int, last: int) -> list[list[tuple[float, int, float]]]:
+    """By rank, a step each tenth of a second."""
+    whens = {number: begin + 0.1 * (number - first + 1) for number in range(first, last + 1)}
+    return [[(when + 0.001 * rank, number, 3 / number) for number, when in whens.items()] for rank in range(RANKS)]
+
+
+def saves(begin: float, first: int, last: int, every: int) -> list[tuple[float, int]]:
+    """A checkpoint a hundredth of a second after each `every`-th step."""
+    return [(begin + 0.1 * (n - first + 1) + 0.01, n) for n in range(first, last + 1) if n % every == 0]
+
+
+KILLED = Attempt(99.0, 99.9, 100, steps(100, 1, 10), saves(100, 1, 10, 4), killed=(101.05, 2), noticed=101.25)
+AGAIN = Attempt(101.3, 103.25, 103.5, steps(103.5, 9, 16), saves(103.5, 9, 16, 4))
+TWICE = Attempt(101.3, 103.25, 103.5, steps(103.5, 9, 14), saves(103.5, 9, 14, 4), killed=(104.15, 0))
+THIRD = Attempt(104.2, 105.0, 105.2, steps(105.2, 13, 16), saves(105.2, 13, 16, 4))
+AT_ONCE = Attempt(99.0, 99.9, 100, [[] for _ in range(RANKS)], [], killed=(100.02, 3))
+UNDISTURBED = [(step, 4 / step) for step in range(1, 11)]
+WHOLE = Attempt(100.1, 101.0, 101.1, steps(101.1, 1, 6), saves(101.1, 1, 6, 4))
+
+
+def exact(step_seconds: float, save_seconds: float, node_mtbf_seconds: float, nodes: int) -> int:
+    return young.least(step_seconds, save_seconds, node_mtbf_seconds / nodes)
+
+
+FIGURES = {
+    "resume": lambda: resume_picture([KILLED, AGAIN]),
+    "resumed twice": lambda: resume_picture([KILLED, TWICE, THIRD], rank=3),
+    "killed at once": lambda: resume_picture([AT_ONCE, WHOLE]),
+    "nobody killed": lambda: resume_picture([WHOLE]),
+    "share lost": lambda: share_lost_picture(0.03, 0.01, 3.0, 8, [(2, 0.2), (20, 0.15)]),
+    "share lost, save each step": lambda: share_lost_picture(0.03, 0.0001, 0.5, 1),
+    "share lost, much": lambda: share_lost_picture(0.03, 2.0, 1.0, 500, [(50, 1.0)]),
+    "twice": lambda: twice_picture("Killed", UNDISTURBED, UNDISTURBED[:6], UNDISTURBED[4:], [4], 3),
+    "never twice": lambda: twice_picture("Killed", UNDISTURBED, UNDISTURBED[:4], UNDISTURBED[4:]),
+    "nodes": lambda: share_by_nodes_picture(0.03, 0.01, 5 * YEARS, best=exact),
+    "nodes, slow saves": lambda: share_by_nodes_picture(0.03, 60.0, 5 * YEARS, (1, 16, 100, 1000, 100_000)),
+}
+
+
+def test_what_a_kill_costs_is_split_by_the_marks_of_the_run() -> None:
+    [failure] = failures_of([KILLED, AGAIN])
+    assert (failure.back, list(failure.lost)) == (8, [9, 10])
+    parts = {"noticing": 0.2, "starting": 2.0, "loading": 0.25, "redoing": 0.203}
+    assert failure.parts() == pytest.approx(parts)
+    alt = FIGURES["resume"]().alt
+    assert "Rank 2 was killed after step 10; 2 steps made again from step 9 on: 2.65 s" in alt
+
+
+def test_bars_are_as_long_as_the_parts() -> None:
+    below = FIGURES["resume"]().axes[1]
+    widths = {bar.get_gid(): bar.get_width() for bar in below.patches}
+    assert widths == pytest.approx(failures_of([KILLED, AGAIN])[0].parts())
+
+
+def test_the_clock_begins_with_the_first_step_and_the_losses_are_those_of_the_rank() -> None:
+    lines = {line.get_label(): line for line in resume_picture([KILLED, AGAIN], rank=1).axes[0].get_lines()}
+    until, after = lines["until the kill"], lines["after the resume"]
+    assert until.get_xdata() == pytest.approx([0.1 * number + 0.001 for number in range(1, 11)])
+    assert [*until.get_ydata()] == pytest.approx([3 / number for number in range(1, 11)])
+    assert after.get_xdata()[0] == pytest.approx(3.601) and after.get_ydata()[0] == pytest.approx(3 / 9)
+
+
+def test_each_kill_has_a_bar_and_a_run_without_one_has_none() -> None:
+    assert [text.get_text() for text in FIGURES["resumed twice"]().axes[1].get_yticklabels()] == ["rank 2", "rank 0"]
+    assert len(FIGURES["nobody killed"]().axes) == 1
+
+
+def test_a_kill_before_any_checkpoint_goes_back_to_the_beginning() -> None:
+    [failure] = failures_of([AT_ONCE, WHOLE])
+    assert (failure.back, list(failure.lost), failure.saved_at) == (0, [], 100)
+    assert failure.parts()["redoing"] == 0
+
+
+def test_a_run_killed_again_before_its_first_step_still_knows_its_checkpoint() -> None:
+    stillborn = Attempt(101.3, 103.2, 103.5, [[] for _ in range(RANKS)], [], killed=(103.52, 1))
+    assert [failure.back for failure in failures_of([KILLED, stillborn, AGAIN])] == [8, 8]
+    last = failures_of([KILLED, stillborn])
+    assert [failure.back for failure in last] == [8]
+
+
+def test_steps_in_the_film_are_done_then_lost_then_made_again() -> None:
+    attempts = [KILLED, AGAIN]
+    failures = failures_of(attempts)
+    at = {now: states_at(attempts, failures, now, RANKS, 16)[2] for now in (100.0, 101.1, 102.0, 103.65, 200.0)}
+    assert set(at[100.0]) == {""}
+    assert [*at[101.1]] == 10 * ["done"] + 6 * [""], "nobody knows yet"
+    assert [*at[102.0]] == 8 * ["done"] + 2 * ["lost"] + 6 * [""]
+    assert [*at[103.65][8:11]] == ["again", "lost", ""]
+    assert [*at[200.0]] == 8 * ["done"] + 2 * ["again"] + 6 * ["done"]
+
+
+@pytest.mark.parametrize("attempts", [[KILLED, AGAIN], [KILLED, TWICE, THIRD], [AT_ONCE, WHOLE], [WHOLE]])
+def test_the_film_rests_at_each_kill_and_at_each_way_back(attempts: list[Attempt]) -> None:
+    movie = failover_movie(attempts)
+    image = Image.open(io.BytesIO(movie.gif))
+    rests = []
+    for frame in range(image.n_frames):
+        image.seek(frame)
+        rests.append(image.info["duration"] >= 1000)
+    assert sum(rests) == 2 * len(failures_of(attempts)) + 1
+    assert movie.dark is not None and len(movie.gif) < 400_000 and movie.width <= 1000
+
+
+def test_a_film_tells_what_it_shows() -> None:
+    alt = failover_movie([KILLED, AGAIN]).alt
+    assert alt.startswith("4 ranks make 16 steps. Rank 2 is killed after step 10; 2.5 s later all go on from the flag")
+    assert "after step 8, and make 2 steps again" in alt
+    assert "go on from the beginning" in failover_movie([AT_ONCE, WHOLE]).alt
+
+
+@pytest.mark.parametrize("given", [(0.03, 0.01, 3.0), (0.1, 30.0, 1e6), (1.0, 0.001, 5.0), (0.5, 4.0, 10.0)])
+def test_least_is_lost_at_the_marked_number_of_steps(given: tuple[float, float, float]) -> None:
+    k = young.least(*given)
+    shares = {other: young.share_lost(other, *given) for other in range(max(1, k - 3), k + 4)}
+    assert min(shares, key=shares.get) == k >= 1
+
+
+def test_young_s_curve_is_drawn_from_what_was_measured() -> None:
+    lines = {line.get_label(): line for line in FIGURES["share lost"]().axes[0].get_lines()}
+    curve, dots = lines["both: Young's curve"], lines["runs with kills"]
+    for k, share in zip(curve.get_xdata(), curve.get_ydata(), strict=True):
+        assert share == pytest.approx(100 * (0.01 / (k * 0.03) + k * 0.03 / 6))
+    assert [*zip(dots.get_xdata(), dots.get_ydata(), strict=True)] == [(2, 20), (20, 15)]
+    assert "best_every: k = 8, 8.2%" in lines
+
+
+def test_a_hundred_times_the_nodes_lose_ten_times_the_share() -> None:
+    alt = FIGURES["nodes"]().alt
+    assert "0.0011% at k = 59,215 on 1 node, 0.011% at k = 5,921 on 100 nodes, 0.11% at k = 592 on" in alt
+
+
+@pytest.mark.parametrize("answer", [0, -3, None, float("nan"), "ten"])
+def test_an_answer_that_is_no_number_of_steps_is_not_drawn(answer: object) -> None:
+    assert "Your" not in share_lost_picture(0.03, 0.01, 3.0, answer).alt
+    assert "your" not in share_by_nodes_picture(0.03, 0.01, 5 * YEARS, best=lambda *given: answer).alt
+
+
+def test_small_shares_keep_two_digits() -> None:
+    assert [young.percent(share) for share in (0.21, 0.034, 7.1e-6, 0.0, 1.5)] == [
+        "21%",
+        "3.4%",
+        "0.00071%",
+        "0%",
+        "150%",
+    ]
+
+
+def test_steps_made_twice_are_counted_and_other_losses_are_told() -> None:
+    after = UNDISTURBED[4:]
+    drawn = twice_picture("Killed", UNDISTURBED, UNDISTURBED[:6], after, [4], 3)
+    assert "ends after step 6, the next begins with step 5: 2 steps made twice" in drawn.alt
+    assert "losses are the same as in the undisturbed run. Your guess: 3 made twice." in drawn.alt
+    [guess] = [line for line in drawn.axes[0].lines if line.get_label() == "your guess: 3"]
+    assert list(guess.get_xdata()) == [3.5, 6.5]
+    other = twice_picture("Killed", UNDISTURBED, UNDISTURBED[:6], [(step, loss + 0.25) for step, loss in after])
+    assert "up to 0.25 from the undisturbed run" in other.alt
+    assert "guess" not in other.alt
+
+
+def test_the_film_of_a_dead_rank_loses_what_is_not_saved_and_makes_it_again() -> None:
+    frames = node_film(2, 20, 23).frames
+    captions = [frame.caption for frame in frames]
+    assert [words for words in captions if "second time" in words] == [
+        f"Step {step}, for the second time." for step in (21, 22, 23)
+    ]
+    [gone] = [frame.picture for frame in frames if "Rank 2 is gone" in frame.caption]
+    assert "rank 2 on node B is gone" in gone
+    assert gone.count(" waits") == 3
+    assert "rank 0 on node C works" in frames[-1].picture
+    assert "rank 3 on node B is gone" in half_gone().alt
+
+
+@pytest.mark.parametrize("rank, back, last", [(4, 20, 23), (2, 0, 3), (2, 20, 20), (2, 20, 27)])
+def test_a_film_of_a_run_that_cannot_be_is_refused(rank: int, back: int, last: int) -> None:
+    with pytest.raises(ValueError, match="No film of rank"):
+        node_film(rank, back, last)
+
+
+@pytest.mark.parametrize(
+    "seconds, words", [(0.0123, "12.3 ms"), (1, "1 s"), (30, "30 s"), (90, "1.5 min"), (14_400, "4 h"), (0, "0 ms")]
+)
+def test_a_time_is_told_in_the_unit_that_suits_it(seconds: float, words: str) -> None:
+    assert young.seconds_in_words(seconds) == words

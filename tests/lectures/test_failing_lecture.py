@@ -1,0 +1,63 @@
+"""A lecture whose cell fails is named with its line, and the others are built."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from autograde.cli import main
+from autograde.contract.places import REPOSITORY
+from autograde.lectures.notebooks import FOLDER
+
+SOUND = "# 1 Sound\n\n```{code-cell}\nprint(6 * 7)\n```\n\nThe [other](2_broken.ipynb) one.\n"
+BROKEN = """# 2 Broken
+
+Text.
+
+```{code-cell}
+:tags: [hide-input]
+# It fails.
+total = 5
+assert total == 6, 'not six'
+```
+"""
+INDEX = "# Lectures\n\n```{toctree}\n1_sound\n2_broken\n```\n"
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course of two lectures, the second of which fails."""
+    folder = tmp_path / FOLDER
+    shutil.copytree(REPOSITORY / FOLDER / "static", folder / "static")
+    shutil.copy(REPOSITORY / FOLDER / "conf.py", folder)
+    for name, text in {"1_sound.md": SOUND, "2_broken.md": BROKEN, "index.md": INDEX}.items():
+        (folder / name).write_text(text)
+    (tmp_path / "labs").mkdir()
+    monkeypatch.setenv("LOCKSTEP_COURSE", str(tmp_path))
+    return tmp_path
+
+
+def test_a_lecture_that_fails_is_named_with_its_line_and_the_others_are_built(course: Path) -> None:
+    result = CliRunner().invoke(main, ["book"])
+    assert result.exit_code == 1
+    assert "Error: 2_broken.md:9: AssertionError: not six" in result.output
+    assert "1_sound: ran in" in result.output and "build/book/html/index.html: built" in result.output
+    assert ">42\n" in (course / "build/book/html/course/lectures/1_sound.html").read_text()
+
+
+def test_a_link_that_leads_nowhere_fails_and_is_named(course: Path) -> None:
+    (course / FOLDER / "2_broken.md").write_text("# 2 Mended\n\nSee [the lab](../../labs/99_none/99_none.ipynb).\n")
+    result = CliRunner().invoke(main, ["book"])
+    assert result.exit_code == 1
+    assert "99_none" in result.output and "2_broken" in result.output
+
+
+def test_a_lecture_that_is_not_there_is_told(course: Path) -> None:
+    result = CliRunner().invoke(main, ["book", "7_none"])
+    assert (result.exit_code, result.output.strip()) == (
+        1,
+        "Error: there is no lecture 7_none; there are: 1_sound, 2_broken",
+    )
