@@ -39,6 +39,7 @@ def test_a_save_that_takes_longer_than_two_failures_are_apart_is_made_once_in_th
     assert dalys(Costs(step=1.0, save=50.0, restart=0.0), 20.0) == 20
 
 
+@pytest.mark.thorough
 def test_the_bench_runs_and_draws(bench, tmp_path):
     said = bench("checkpoints.py", "--turns", "1", "--length", "1", "--pictures", str(tmp_path))
     assert said.count("in the replay") == 2

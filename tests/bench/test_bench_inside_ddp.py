@@ -36,6 +36,7 @@ def test_gradients_are_held_against_those_of_distributed_data_parallel():
         agree(models(**{NOTHING: 2.0}))
 
 
+@pytest.mark.thorough
 def test_the_bench_runs_and_draws(bench, tmp_path):
     said = bench("inside_ddp.py", "--turns", "2", "--pictures", str(tmp_path))
     for way in inside_ddp.WAYS:

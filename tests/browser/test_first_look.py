@@ -17,7 +17,7 @@ from running_hub import Hub, running_hub
 from small_clone import ROOT
 from unix_accounts import with_accounts
 
-pytestmark = with_accounts
+pytestmark = [*with_accounts, pytest.mark.thorough]
 LAB = "06_distributed_sampler"
 OTHER = "07_horovod_mnist"
 

@@ -47,6 +47,7 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert asked == []
 
 
+@pytest.mark.thorough
 def test_slides_go_on_by_key_and_a_cell_runs_on_stage(page: Page, screenshot):
     now = page.locator(".reveal section.present:not(.stack)")
     expect(now).to_contain_text("many ranks")

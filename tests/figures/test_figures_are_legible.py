@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import pytest
 import test_figures_collectives
 import test_figures_digits
@@ -47,23 +50,40 @@ MODULES = (
     test_figures_training,
     test_figures_transformer,
 )
-FIGURES = {f"{module.__name__[13:]}: {name}": draw for module in MODULES for name, draw in module.FIGURES.items()}
+
+
+class Figure(NamedTuple):
+    """How to draw a figure. name: of the module that does."""
+
+    name: str
+    draw: Callable[[], object]
+
+
+FIGURES = [
+    pytest.param(Figure(module.__name__, draw), id=f"{module.__name__[13:]}: {name}")
+    for module in MODULES
+    for name, draw in module.FIGURES.items()
+]
+of_each_module = pytest.mark.sample(1, "drawn")
 
 
 @pytest.fixture(scope="module", params=FIGURES)
 def drawn(request: pytest.FixtureRequest) -> Drawn:
     """Each figure, drawn once for all tests."""
-    return Drawn(FIGURES[request.param]())
+    return Drawn(request.param.draw())
 
 
+@of_each_module
 def test_no_word_of_a_figure_covers_another_or_is_cut_off(drawn: Drawn) -> None:
     assert_words_are_readable(drawn)
 
 
+@of_each_module
 def test_a_notebook_shows_a_figure_sharp_and_on_its_own_light_ground(drawn: Drawn) -> None:
     assert_sharp_on_light_ground(drawn)
 
 
+@of_each_module
 def test_text_stands_out_on_a_light_and_on_a_dark_ground(drawn: Drawn) -> None:
     assert_text_stands_out(drawn)
     assert_text_stands_out(drawn.dark)

@@ -13,6 +13,7 @@ from classroom import REPOSITORY
 
 from autograde.contract.labs import find_lab
 
+pytestmark = pytest.mark.thorough
 LAB = "01_sgd_trajectories"
 BENCH = REPOSITORY / "bench"
 

@@ -19,6 +19,7 @@ HELD_UP = """    from pathlib import Path
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lab", [lab for lab in LABS if lab.name == "08_ddp_cnn"], ids=lambda lab: lab.name)
 def test_a_rank_that_was_held_up_beside_its_clock_is_asked_again(worlds, lab, tmp_path):
     check = next(each for each in load_checks(lab.checks) if each.todo == "images_per_second")

@@ -111,6 +111,7 @@ def test_the_solution_earns_all_points_also_where_several_verdicts_are_given_at_
         assert result.score == result.points
 
 
+@pytest.mark.sample(1, "lab")
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
 def test_the_solution_comes_to_its_end_on_a_gpu(worlds, lab, todo):
     """No error of another kind hides there what would come after it."""

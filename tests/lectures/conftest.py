@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner
-from lecture_site import Offline, Site
+from lecture_site import CHOSEN, Offline, Site
 from playwright.sync_api import Browser
 from refused_hosts import refuse_other_hosts
 
@@ -17,15 +17,16 @@ from autograde.lectures.notebooks import FOLDER
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """The site of all lectures, run on real ranks, and of all labs."""
+def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Site:
+    """The site of all lectures, run on real ranks, and of all labs. With `--chosen` one lecture is run."""
     root = tmp_path_factory.mktemp("course")
+    lectures = [CHOSEN] if pytestconfig.getoption("chosen") else []
     shutil.copytree(REPOSITORY / FOLDER, root / FOLDER)
     shutil.copytree(REPOSITORY / "labs", root / "labs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCKSTEP_COURSE", str(root))
         patch.setenv("PYTHONPATH", str(REPOSITORY))
-        result = CliRunner().invoke(main, ["book"], catch_exceptions=False)
+        result = CliRunner().invoke(main, ["book", *lectures], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return Site(root / "build" / "book" / "html", result.output)
 

@@ -48,6 +48,7 @@ def test_a_lecture_that_fails_is_named_with_its_line_and_the_others_are_built(co
     assert ">42\n" in (course / "build/book/html/course/lectures/1_sound.html").read_text()
 
 
+@pytest.mark.thorough
 def test_a_link_that_leads_nowhere_fails_and_is_named(course: Path) -> None:
     (course / FOLDER / "2_broken.md").write_text("# 2 Mended\n\nSee [the lab](../../labs/99_none/99_none.ipynb).\n")
     result = CliRunner().invoke(main, ["book"])

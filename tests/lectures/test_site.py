@@ -37,6 +37,7 @@ OVERLAPS = """
 """
 
 
+@pytest.mark.sample(1)
 @each_lecture
 def test_a_lecture_runs_on_real_ranks_and_shows_what_they_did(site: Site, name: str) -> None:
     assert re.search(rf"^{name}: ran in \d+ s$", site.output, re.MULTILINE)
@@ -45,6 +46,7 @@ def test_a_lecture_runs_on_real_ranks_and_shows_what_they_did(site: Site, name: 
     assert "Traceback" not in page and "stderr" not in page
 
 
+@pytest.mark.sample(1)
 @each_lecture
 def test_a_page_opens_from_a_folder_and_asks_nobody(site: Site, offline: Offline, name: str) -> None:
     offline.page.goto(site.page(name))
@@ -66,6 +68,7 @@ def test_the_first_page_leads_to_lectures_labs_and_terms(site: Site, offline: Of
     assert (offline.asked, offline.failed) == ([], [])
 
 
+@pytest.mark.sample(1)
 @each_lecture
 def test_its_films_go_on_by_keys_and_buttons(site: Site, offline: Offline, name: str) -> None:
     page = offline.page
@@ -101,6 +104,7 @@ def test_its_films_go_on_by_keys_and_buttons(site: Site, offline: Offline, name:
         assert len(film.inner_html()) < LARGEST_FILM
 
 
+@pytest.mark.sample(1)
 @each_lecture
 def test_who_wants_less_motion_gets_no_button_that_plays(site: Site, offline: Offline, name: str) -> None:
     offline.page.emulate_media(reduced_motion="reduce")
@@ -109,6 +113,7 @@ def test_who_wants_less_motion_gets_no_button_that_plays(site: Site, offline: Of
     expect(offline.page.locator(".film-play").first).to_be_hidden()
 
 
+@pytest.mark.sample(1)
 @each_lecture
 def test_every_picture_says_in_words_what_it_shows(site: Site, offline: Offline, name: str) -> None:
     offline.page.goto(site.page(name))
@@ -120,6 +125,7 @@ def test_every_picture_says_in_words_what_it_shows(site: Site, offline: Offline,
     assert [words for words in told if len(words.split()) < 5 or not words.endswith(".")] == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @each_lecture
 def test_axe_finds_nothing(site: Site, offline: Offline, name: str, scheme: str) -> None:

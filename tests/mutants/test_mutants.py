@@ -60,6 +60,7 @@ def test_what_keeps_all_points_is_shown_until_it_is_listed(tmp_path):
     assert last.exit_code == 1 and "no mutant `a -> b`" in last.output
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     course = make_course(tmp_path)
     assert lockstep(course, "--todo", "total").exit_code == 0
@@ -80,6 +81,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert run.tally(course, lab, others).pending == 0
 
 
+@pytest.mark.thorough
 def test_mutants_that_hang_print_without_end_or_eat_the_memory_are_refused(tmp_path):
     course = make_course(tmp_path, lab_with(AWKWARD))
     lockstep(course, "--todo", "double")
@@ -127,6 +129,7 @@ def test_each_outcome_has_the_seed_of_its_cases(tmp_path):
     assert {json.loads(line)["seed"] for line in lines} == {5}
 
 
+@pytest.mark.thorough
 def test_what_was_too_slow_or_not_judged_beside_others_is_graded_once_more_alone(tmp_path):
     class Graded(Grader):
         """Notes what it is asked for: `x - x` is too slow beside others, `x / x` is not judged there."""

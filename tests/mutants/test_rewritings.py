@@ -120,6 +120,7 @@ def lost_points(lab: Lab, sample: list[Mutant]) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(COURSE != REPOSITORY, reason="the labs of another course: ./lockstep rewritings grades these")
 def test_a_random_sample_of_rewritings_keeps_all_points(capsys):
     everything = [(lab, one) for lab in LABS for one in rewritings(lab)]

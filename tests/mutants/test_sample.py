@@ -50,6 +50,7 @@ def kept_points(lab: Lab, sample: list[Mutant]) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(COURSE != REPOSITORY, reason="the labs of another course: ./lockstep mutants grades their mutants")
 def test_a_random_sample_of_mutants_loses_points(capsys):
     everything = [(lab, mutant) for lab in LABS for mutant in settled(lab)]

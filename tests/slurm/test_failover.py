@@ -39,6 +39,7 @@ def restarted(folder: str) -> int:
     return attempt
 
 
+@pytest.mark.thorough
 def test_torchrun_starts_all_ranks_again_after_one_was_killed(tmp_path):
     launch = by_torchrun(restarted, str(tmp_path), ranks=2, restarts=1)
     assert (launch.results, launch.error) == ([1, 1], "")
@@ -80,6 +81,7 @@ def catches(pid: int, number: int) -> bool:
     return bool(int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_a_signal_that_comes_before_the_training_begins_ends_no_rank(on_slurm, tmp_path):
     job, end, ready = sent(tmp_path, 1000, "--time=5"), time.monotonic() + PATIENCE, []
@@ -94,6 +96,7 @@ def test_a_signal_that_comes_before_the_training_begins_ends_no_rank(on_slurm, t
     assert f"queued again: job {job}" in lines
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_a_job_that_is_out_of_time_queues_itself_again_and_comes_to_its_end(on_slurm, tmp_path):
     job = sent(tmp_path, EPOCHS, "--time=1", "--signal=USR2@15")

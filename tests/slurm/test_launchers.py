@@ -63,6 +63,7 @@ def same(real: list[dict[str, str]], ours: list[dict[str, str]]) -> None:
         assert {name: there.get(name) for name in here} == here
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("on_slurm")
 @pytest.mark.parametrize("cyclic", [False, True], ids=["in blocks", "in turns"])
 def test_a_real_step_has_the_variables_that_the_lab_reads(cyclic):
@@ -75,6 +76,7 @@ def test_a_real_step_has_the_variables_that_the_lab_reads(cyclic):
     assert {translate(environ)["MASTER_ADDR"] for environ in real} == {"node1"}
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("on_slurm")
 def test_a_step_on_part_of_a_job_has_its_own_nodes_and_tasks():
     step = ("srun", "--nodes=1", "--ntasks=1", "--relative=1", "--mpi=none")
@@ -86,6 +88,7 @@ def test_a_step_on_part_of_a_job_has_its_own_nodes_and_tasks():
     assert group["MASTER_ADDR"] == "node2"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("on_slurm")
 def test_lists_of_nodes_are_read_as_scontrol_reads_them():
     draw_list = load_package(LAB.checks)["node_lists"].draw_list
@@ -96,6 +99,7 @@ def test_lists_of_nodes_are_read_as_scontrol_reads_them():
             assert translate(tasks_of(text, [1] * count)[0])["MASTER_ADDR"] == names[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("on_slurm")
 def test_srun_starts_ranks_of_a_job_on_its_nodes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

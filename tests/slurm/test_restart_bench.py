@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("slurmctld"), reason="slurmctld is not installed")
 def test_the_bench_of_restarts_tells_all_parts_of_both(on_slurm):
     command = [sys.executable, ROOT / "bench" / "restarts.py", "--times", "1"]

@@ -10,7 +10,8 @@ from playwright.sync_api import Page
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER, find_lectures
 
-LECTURES = [lecture.name for lecture in find_lectures(REPOSITORY)]
+CHOSEN = "3_collectives"  # what `./lockstep test` runs each time; `--all` runs every lecture
+LECTURES = sorted((lecture.name for lecture in find_lectures(REPOSITORY)), key=lambda name: (name != CHOSEN, name))
 
 
 @dataclass(frozen=True)
