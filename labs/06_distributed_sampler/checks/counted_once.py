@@ -24,7 +24,8 @@ def draw_call(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
     """
     for _ in range(TRIES):
         right = [rng.random() < 0.67 for _ in range(samples)]
-        dealt = rng.sample(range(samples), samples) * math.ceil(sum(held) / samples)
+        # Copies in an order of their own: in the same, a short rank may hold only samples that others have, too.
+        dealt = [i for _ in range(math.ceil(sum(held) / samples)) for i in rng.sample(range(samples), samples)]
         turn = [rank for count in range(max(held)) for rank, most in enumerate(held) if count < most]
         rows: list[list[int]] = [[] for _ in held]
         for rank, sample in zip(turn, dealt[: len(turn)], strict=True):
