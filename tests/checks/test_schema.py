@@ -103,6 +103,7 @@ def misfits(check: Check, cases: list[dict], evidence: list) -> list[str]:
     return [text for text in found if text]
 
 
+@pytest.mark.sample(1, "lab")
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, check):
     """That of known answers, right and wrong, is looked at in tests/labs/test_labs.py."""
@@ -120,6 +121,7 @@ def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, 
     assert judge(check, *solved(lab, check)).passed
 
 
+@pytest.mark.sample(1, "lab")
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solved, lab, check):
     cases, honest = solved(lab, check)
@@ -142,6 +144,7 @@ def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solve
     assert full < FORGERIES * 3 / 4, "nearly all forgeries leave the numbers as they are: they try nothing"
 
 
+@pytest.mark.sample(1, "lab")
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_evidence_without_what_the_case_asks_for_is_refused(solved, lab, check):
     for case, honest in zip(*solved(lab, check), strict=True):
@@ -251,6 +254,7 @@ def test_what_does_not_fit_is_told_in_one_line_with_its_place(schema, evidence, 
     assert len(problem(schema, evidence)) <= 300
 
 
+@pytest.mark.thorough
 def test_evidence_of_usual_size_takes_milliseconds_and_hostile_evidence_of_any_form_seconds(solved):
     lab, check = next(todo.values for todo in TODOS if todo.id == "03_pi_allreduce-parallel_pi")
     cases, honest = solved(lab, check)

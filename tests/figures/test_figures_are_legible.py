@@ -31,6 +31,7 @@ MODULES = (
 FIGURES = {f"{module.__name__[13:]}: {name}": draw for module in MODULES for name, draw in module.FIGURES.items()}
 
 
+@pytest.mark.sample(1, "name")
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_word_of_a_figure_covers_another_or_is_cut_off(name: str) -> None:
     assert_words_are_readable(FIGURES[name]())

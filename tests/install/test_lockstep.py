@@ -13,7 +13,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
-from quick_tests import LONG
 from small_clone import ROOT, Clone, wait_for
 from small_package_index import PYPROJECT
 
@@ -130,20 +129,14 @@ def test_other_commands_go_to_the_kit_with_their_exit_status(ready):
 
 def test_a_lint_finding_fails_the_test_but_the_tests_still_run(ready):
     status, output = ready.run("test", "-k", "world")
-    assert status == 0
-    assert "ruff check\nruff format\nran --durations=10 -k world" in output
+    assert status == 0, output
+    assert re.search(r"ruff check\nruff format\nran --durations=10 --failures=\S+ -k world\n", output)
     (ready.folder / "messy").touch()
     status, output = ready.run("test")
     (ready.folder / "messy").unlink()
     assert status == 1
     assert "ran --durations=10" in output
-
-
-def test_quick_runs_three_tests_at_a_time_and_leaves_out_modules_that_are_there(ready):
-    status, output = ready.run("test", "--quick")
-    assert status == 0
-    assert re.search(r"ran --durations=10 -n 3 .* -m not alone --quick", output)
-    assert [path for path in LONG if not (ROOT / path).exists()] == []
+    assert "lockstep test: ruff found something" in output
 
 
 def test_debian_packages_that_the_tests_need_are_installed_by_root_or_asked_for(ready):

@@ -157,6 +157,7 @@ def test_a_rank_0_killed_while_it_writes_a_checkpoint_leaves_the_one_before(cell
     resume(world, cells, path, undisturbed)
 
 
+@pytest.mark.thorough
 def test_a_training_killed_from_outside_at_random_moments_ends_where_it_ends_undisturbed(
     cells, world, undisturbed, tmp_path
 ):

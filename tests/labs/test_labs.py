@@ -106,6 +106,7 @@ def test_a_blank_todo_loses_its_own_points(worlds, lab, todo):
     assert result.score == 0
 
 
+@pytest.mark.sample(1, "lab", "todo")
 @pytest.mark.parametrize(("lab", "todo", "source"), variants(0))
 def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
     """In three of the cases, which are fresh in each session; the solution is tried in all."""
@@ -116,6 +117,7 @@ def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
     assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
 
 
+@pytest.mark.sample(2, "lab", "todo")
 @pytest.mark.parametrize(("lab", "todo", "wrong"), variants(1))
 def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wrong):
     seen = []

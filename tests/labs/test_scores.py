@@ -40,6 +40,7 @@ def scores(world: World, check: contract.Check, source: str, seeds: list[int]) -
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_mistake_costs_the_same_whatever_cases_are_drawn(worlds, lab, pytestconfig, capsys):
     rng, every = random.Random(SEED), pytestconfig.getoption("every_mistake")

@@ -71,6 +71,7 @@ def test_a_job_leaves_log_executed_notebook_and_record(student, nodes, ranks):
     assert status == 0
 
 
+@pytest.mark.thorough
 def test_more_ranks_than_there_are_leave_a_cell_out_and_the_job_completes(student):
     changed(student, "rate", "world.run(print, size=2)\nrate = lambda ranks: 0.1")
     _, status = student.batch("--ntasks=1")
@@ -80,6 +81,7 @@ def test_more_ranks_than_there_are_leave_a_cell_out_and_the_job_completes(studen
     assert "not run: NotEnoughRanks" in student.logs()
 
 
+@pytest.mark.thorough
 def test_an_unfinished_todo_does_not_lose_the_run(place, lab, student):
     blank = fetched("nobody", lab, student.folder / "blank", student.conf, solved=False)
     job, _ = blank.batch("--ntasks=2")
@@ -88,6 +90,7 @@ def test_an_unfinished_todo_does_not_lose_the_run(place, lab, student):
     assert "no training was put on record" in (blank.folder / f"{NAME}.out.{job}").read_text()
 
 
+@pytest.mark.thorough
 def test_a_cell_that_raises_is_named_and_the_others_run(student):
     changed(student, "rate", "1 / 0")
     _, status = student.batch("--ntasks=2")
@@ -99,6 +102,7 @@ def test_a_cell_that_raises_is_named_and_the_others_run(student):
     assert "failed: ZeroDivisionError" in student.logs()
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_dies_is_told(student):
     changed(student, "rate", "import os\nos._exit(3)")
     student.batch("--ntasks=1")
@@ -106,6 +110,7 @@ def test_a_kernel_that_dies_is_told(student):
     assert "the kernel died" in student.logs()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["scancel", "the time limit"])
 def test_a_job_that_is_stopped_leaves_its_record(student, by):
     changed(student, "rate", "time.sleep(300)")
@@ -159,6 +164,7 @@ def test_two_folders_up_is_the_clone_whose_site_sh_may_name_a_container(place, l
     assert f"in a container: -m course.batch.run {NAME}.ipynb" in student.logs()
 
 
+@pytest.mark.thorough
 def test_torchrun_starts_the_ranks_where_that_is_asked_for(student):
     job, status = student.batch("--nodes=2", "--ntasks=4", "--export=ALL,LAUNCHER=torchrun")
     assert status == 0, student.logs()
@@ -171,6 +177,7 @@ def test_torchrun_starts_the_ranks_where_that_is_asked_for(student):
     assert [path.name for path in student.folder.glob(".torchrun-*")] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "launcher", "said"),
     [
@@ -183,6 +190,7 @@ def test_a_launcher_that_cannot_do_it_is_told(student, options, launcher, said):
     assert said in student.logs()
 
 
+@pytest.mark.thorough
 def test_a_training_that_fails_under_torchrun_is_a_failed_run(student):
     changed(student, "rate", "from nowhere import nothing")
     assert student.batch("--ntasks=1", "--export=ALL,LAUNCHER=torchrun")[1] == 1
@@ -197,6 +205,7 @@ def test_each_sbatch_line_says_what_it_is_for():
     assert all(lines[number - 1].startswith("# ") for number in options)
 
 
+@pytest.mark.thorough
 def test_without_a_job_the_notebook_runs_all_the_same(student, tmp_path):
     shutil.copytree(student.folder, tmp_path / "lab")
     done = subprocess.run(

@@ -22,6 +22,7 @@ PROGRAM = ROOT / "slurm/local/cluster"
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sinfo"]
 
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can start slurmd"),
     pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)), reason=f"not all installed: {', '.join(PROGRAMS)}"),
 ]

@@ -53,6 +53,7 @@ def test_the_job_is_cancelled_when_the_world_stops(capsys):
     assert "2 ranks ready: Slurm job" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["waiting", "running"])
 def test_the_job_is_cancelled_when_its_owner_is_killed(when):
     if when == "waiting":
@@ -71,6 +72,7 @@ def test_the_job_is_cancelled_when_its_owner_is_killed(when):
             slurm("scontrol", "update", "nodename=node[1-2]", "state=resume")
 
 
+@pytest.mark.thorough
 def test_a_job_that_must_wait_says_why_and_can_be_interrupted(capfd):
     slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")
     waiting = threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT))
@@ -85,6 +87,7 @@ def test_a_job_that_must_wait_says_why_and_can_be_interrupted(capfd):
         slurm("scontrol", "update", "nodename=node2", "state=resume")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("end", "told"),
     [
@@ -113,6 +116,7 @@ def test_the_end_of_a_step_is_told_and_the_world_goes_on():
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
+@pytest.mark.thorough
 def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_it():
     def started_by_srun(world: World) -> list[bool]:
         """Whether each rank's process was started without a fork server."""
@@ -129,6 +133,7 @@ def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_
         assert started_by_srun(world) == [False, True]
 
 
+@pytest.mark.thorough
 def test_a_drained_node_ends_its_ranks_no_sooner_than_they_are_done():
     with World(2, nodes=2, launcher="slurm", progress=False) as world:
         slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")

@@ -54,6 +54,7 @@ def run_tests(comm, folder: str, module: str, types: set[str]) -> tuple[int, lis
     return result.testsRun, [f"{test}: {text.strip().splitlines()[-1]}" for test, text in failed]
 
 
+@pytest.mark.thorough
 def test_they_pass_on_watched_ranks(mpi4py_tests):
     # Some of them send to nobody in particular for longer than a student's code may seem to hang.
     with World(3, progress=False, stall=60) as world:

@@ -40,7 +40,7 @@ HOROVOD = cell(
 )
 
 
-@pytest.fixture(scope="module", params=["mpiexec", "slurm"])
+@pytest.fixture(scope="module", params=["mpiexec", pytest.param("slurm", marks=pytest.mark.thorough)])
 def launcher(request) -> str:
     """What starts ranks: mpiexec here, or srun on a cluster's two nodes."""
     if request.param == "slurm":
