@@ -30,8 +30,8 @@ def test_both_ranks_may_send_first_on_a_plain_communicator_and_not_on_a_safe_one
     assert [event["op"] for event in outcome.events[0]] == ["Send"]
 
 
-# On a safe communicator, rank 1 receives when rank 0 has had LATE seconds to send in; on a plain one, when it knows that
-# rank 0's send is over. Returns when rank 0's send ended, and when rank 1 was about to receive.
+# On a safe communicator, rank 1 receives when rank 0 has had LATE seconds to send in; on a plain one, when it is told
+# that rank 0's send is over. Returns when rank 0's send ended, and when rank 1 was about to receive.
 LATE = 0.3
 SENDS = {
     "Send": "comm.Send(numbers, 1)",
@@ -51,9 +51,13 @@ ONE_SEND = """
         if comm.rank == 0:
             {send}
             moment = time.monotonic()
-            strict or plain.send("sent", 1, tag=1)
+            if not strict:
+                plain.send("sent", 1, tag=1)
         else:
-            time.sleep(late) if strict else plain.recv(source=0, tag=1)
+            if strict:
+                time.sleep(late)
+            else:
+                plain.recv(source=0, tag=1)
             moment = time.monotonic()
             numbers[:] = 0
             {receive}
