@@ -78,7 +78,7 @@ def test_what_a_lab_needs_of_autograde_runs_where_nothing_else_is(lab, tmp_path)
     for name, text in cut.items():
         (tmp_path / "checks" / name).write_text(text)
     program = "from autograde.contract.labs import *; print([c.todo for c in load_checks('checks', probes_only=True)])"
-    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert ran.stdout.strip() == str(sorted(check.todo for check in load_checks(lab.checks))), ran.stderr
 
 
