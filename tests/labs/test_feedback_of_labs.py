@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import secrets
 from collections.abc import Iterator
 
 import pytest
 from labs_under_test import LABS
+from seeds import SEED
 
 from autograde.contract import check as contract
 from autograde.contract.check import Check
@@ -18,7 +18,6 @@ from autograde.contract.subject import Subject
 from autograde.notebook import bound_names
 from course.world import World
 
-SEED = secrets.randbits(32)
 TODOS = [
     pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)
 ]
