@@ -59,7 +59,7 @@ def graded(room: Classroom) -> int:
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_a_grading_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_path):
     whole = classroom(tmp_path / "whole")
     began = time.monotonic()
