@@ -92,10 +92,7 @@ def test_the_job_is_cancelled_when_its_owner_is_killed(when):
             slurm("scontrol", "update", "nodename=node[1-2]", "state=resume")
 
 
-<<<<<<< HEAD
 @pytest.mark.thorough
-def test_a_job_that_must_wait_says_why_and_can_be_interrupted(capfd):
-=======
 def test_a_job_that_must_wait_says_why_and_can_be_interrupted(monkeypatch):
     said = []
 
@@ -104,7 +101,6 @@ def test_a_job_that_must_wait_says_why_and_can_be_interrupted(monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(course.processes.slurm.tqdm, "write", lambda news, file: said.append(news))
->>>>>>> h1
     slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")
     threading.Thread(target=interrupt, daemon=True).start()
     try:
@@ -144,12 +140,8 @@ def test_the_end_of_a_step_is_told_and_the_world_goes_on():
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
-<<<<<<< HEAD
 @pytest.mark.thorough
-def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_it():
-=======
 def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_it(tmp_path):
->>>>>>> h1
     def started_by_srun(world: World) -> list[bool]:
         """Whether each rank's process was started without a fork server."""
         return ["course.processes.rank" in psutil.Process(pid).cmdline() for pid in world.pids]
