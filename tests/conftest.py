@@ -29,10 +29,10 @@ class Together(LoadScopeScheduling):
     """Gives each worker one group of tests after the other. What is dear to start is started once in a group."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group(nodeid)
+        return group(nodeid, self.config)
 
 
-def group(nodeid: str) -> str:
+def group(nodeid: str, config: pytest.Config) -> str:
     """Whose tests run on one worker: those of the hub, those of Slurm, a group of attackers, a lab's TODO, a module."""
     path, _, rest = nodeid.partition("::")
     if path.startswith(("tests/hub/test_hub_", "tests/browser/")):
@@ -40,7 +40,7 @@ def group(nodeid: str) -> str:
     if path.startswith("tests/slurm/"):
         return "slurm"
     parameters = rest.partition("[")[2].strip("]").split("-")
-    if path == "tests/attacks/test_attacks.py":
+    if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
         return "attacks on memory" if parameters[0] in ("bombs", "floods") else f"attacks {parameters[0]}"
     if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit()):
         return "-".join([path, *parameters[:2]])
@@ -82,16 +82,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return any(isinstance(value, Lab) and value.name == name for value in parameters)
 
     for item in items:
-        if group(item.nodeid) == "hub":
+        if group(item.nodeid, config) == "hub":
             item.add_marker(pytest.mark.timeout(900), append=False)  # its start alone takes minutes on a busy machine
     if name:
         kept = [item for item in kept if is_of_lab(item)]
     if config.getoption("chosen"):
         kept = chosen(kept)
-    kept.sort(key=lambda item: [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True))
+    kept.sort(key=lambda item: [group(item.nodeid, config).startswith(first) for first in LONG_FIRST].index(True))
     if text := config.getoption("part"):
-        groups = part_of(list(dict.fromkeys(group(item.nodeid) for item in kept)), text)
-        kept = [item for item in kept if group(item.nodeid) in groups]
+        groups = part_of(list(dict.fromkeys(group(item.nodeid, config) for item in kept)), text)
+        kept = [item for item in kept if group(item.nodeid, config) in groups]
     wanted = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = kept

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from notebook_page import NotebookPage
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from small_clone import ROOT, wait_for
 
 from autograde.build import build
@@ -23,6 +23,7 @@ from autograde.contract.labs import find_labs
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in
 TOKEN = "secret"
+expect.set_options(timeout=240_000)  # ms: on a crowded machine, all takes its time
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from autograde.classroom.configuration import configuration
 from autograde.contract.labs import find_lab, load_checks, load_variants
 from autograde.sandbox.examine import Marked
 
+pytestmark = pytest.mark.thorough
 LAB = "03_pi_allreduce"
 OTHER = "01_sgd_trajectories"
 

@@ -72,6 +72,7 @@ def test_right_answers_earn_all_whatever_they_print(lab, sandboxes):
     assert all(one.result.seed == SEED for one in found.values())
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_cases_and_findings_and_another_seed_others(lab, sandboxes):
     wrong = "def double(x):\n    return x"
     same = [run(lab, sandboxes, double=wrong)["double"] for _ in range(2)]
@@ -95,6 +96,7 @@ def test_a_hang_and_a_death_cost_their_own_points_only(lab, sandboxes):
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["rank-died"], 3)
 
 
+@pytest.mark.thorough
 def test_code_that_ends_its_sandbox_loses_its_own_points_only(lab, sandboxes):
     found = run(lab, sandboxes, double=ENDS_ALL)
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["sandbox-ended"], 3)
@@ -120,6 +122,7 @@ def double(x):
     assert told.startswith(f"{expected} is not twice")
 
 
+@pytest.mark.thorough
 def test_when_the_time_of_a_todo_is_up_the_next_has_all_of_its_own(lab):
     sleeps = "import time\ndef double(x):\n    time.sleep(600)"
     with Sandboxes(lab, Limits(todo=8)) as short:  # less than the check's own deadline, and plenty for `total`
@@ -135,6 +138,7 @@ def test_blank_todos_need_no_sandbox(lab, monkeypatch):
     assert starts == []
 
 
+@pytest.mark.thorough
 def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as broken:
         starts = failing(monkeypatch, times=100)
@@ -146,6 +150,7 @@ def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab,
     assert found["total"].score == 0
 
 
+@pytest.mark.thorough
 def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as once:
         failing(monkeypatch, times=1)
@@ -163,6 +168,7 @@ def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     assert found["double"].reason == "the probe failed: ZeroDivisionError: division by zero"
 
 
+@pytest.mark.thorough
 def test_a_grading_can_be_stopped(lab):
     cancel = threading.Event()
     slow = "import time\ndef double(x):\n    time.sleep(9)"
@@ -179,6 +185,7 @@ def test_sandboxes_are_refused_where_there_is_no_bubblewrap(lab, monkeypatch):
         Sandboxes(lab, Limits())
 
 
+@pytest.mark.thorough
 def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Sandboxes(lab, Limits(), sandboxed=False) as unprotected:

@@ -16,6 +16,7 @@ import pytest
 from small_clone import ROOT, Clone, wait_for
 from small_package_index import PYPROJECT
 
+pytestmark = pytest.mark.timeout(900)
 TOKEN = "--IdentityProvider.token=secret"
 
 
@@ -43,6 +44,11 @@ def test_usage_names_the_commands_and_sets_nothing_up(clone, arguments):
     assert not (clone.folder / ".venv").exists()
 
 
+def test_the_second_start_has_nothing_to_set_up(ready):
+    assert ready.run("setup") == (0, "")
+
+
+@pytest.mark.thorough
 def test_the_second_start_is_set_up_at_once(ready):
     begin = time.monotonic()
     assert ready.run("setup") == (0, "")
@@ -97,7 +103,7 @@ def real_lab(tmp_path) -> Iterator[tuple[int, Callable[[], str]]]:
             yield port, lab.stdout.readline
         finally:
             lab.terminate()
-            lab.communicate(timeout=60)
+            lab.communicate()
 
 
 def listens(port: int) -> bool:
@@ -117,7 +123,7 @@ def test_the_real_jupyterlab_lists_the_labs_at_the_next_port_when_its_own_is_tak
     assert address[1] != str(port)
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"http://127.0.0.1:{address[1]}"
-    wait_for(lambda: listens(int(address[1])), 20)  # it tells its address before it listens there
+    wait_for(lambda: listens(int(address[1])))  # it tells its address before it listens there
     assert direct.open(f"{url}/lab?token=secret").status == 200
     content = json.load(direct.open(f"{url}/api/contents?token=secret"))["content"]
     assert {entry["name"] for entry in content} == {path.name for path in (ROOT / "labs").glob("[!.]*")}

@@ -45,7 +45,7 @@ def jobs(*options: str) -> list[str]:
     return slurm("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%j", *options).split()
 
 
-def eventually(condition: Callable[[], object], seconds: float = 120) -> bool:
+def eventually(condition: Callable[[], object], seconds: float = 240) -> bool:
     """Whether it holds within so many seconds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -33,6 +33,9 @@ PROGRAMS = [
 ]
 
 
+PATIENCE = 800  # seconds for a set-up, which takes some: only one that hangs takes as many
+
+
 class Clone:
     """A clone of the kit in which little packages stand for the real ones."""
 
@@ -88,7 +91,7 @@ class Clone:
     def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run `./lockstep`: its exit status, and what it said."""
         process = self.start(*arguments, **environment)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=PATIENCE)
         return process.returncode, output
 
     def start_and_hold(self) -> subprocess.Popen:
@@ -110,7 +113,7 @@ class Clone:
         return list(self.folder.glob(".venv/lockstep.*"))
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 120, log: Path | None = None) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 240, log: Path | None = None) -> None:
     """Return when `condition` holds. Raises AssertionError after `seconds`, with the end of `log`."""
     end = time.monotonic() + seconds
     while not condition():
