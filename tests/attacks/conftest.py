@@ -1,6 +1,6 @@
 """Each group of attackers is graded once, with their neighbours, when the first test asks for it.
 
-With `--chosen`, one attacker of each group is, and groups are graded together where they have limits of their own or not.
+With `--chosen`, one attacker of each group is: in one class those that have limits of their own, in another the rest.
 """
 
 from __future__ import annotations

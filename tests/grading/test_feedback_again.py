@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from classroom import Classroom
 from filled_gradebook import deadline
 from small_course import ANSWERS, LAB

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from small_course import ANSWERS, LAB
 
 from autograde.classroom.csv_file import defused
