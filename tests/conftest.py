@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import failures
 import pytest
+from chosen import chosen, part_of
 from labs_under_test import COURSE
-from quick_tests import LONG
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 from xdist.remote import Producer
@@ -35,10 +37,10 @@ class Together(LoadScopeScheduling):
     """Gives each worker one group of tests after the other. What is dear to start is started once in a group."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group(nodeid)
+        return group(nodeid, self.config)
 
 
-def group(nodeid: str) -> str:
+def group(nodeid: str, config: pytest.Config) -> str:
     """Whose tests run on one worker: those of the hub, those of Slurm, a group of attackers, a lab's TODO, a module."""
     path, _, rest = nodeid.partition("::")
     if path.startswith(("tests/hub/test_hub_", "tests/browser/")):
@@ -46,7 +48,7 @@ def group(nodeid: str) -> str:
     if path.startswith("tests/slurm/"):
         return "slurm"
     parameters = rest.partition("[")[2].strip("]").split("-")
-    if path == "tests/attacks/test_attacks.py":
+    if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
         return "attacks on memory" if parameters[0] in ("bombs", "floods") else f"attacks {parameters[0]}"
     if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit()):
         return "-".join([path, *parameters[:2]])
@@ -59,53 +61,62 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Togethe
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options that choose tests, see their help."""
+    """Options that choose tests, see their help. `./lockstep test` (tests/run.py) gives them."""
+    parser.addoption("--chosen", action="store_true", help="only those that are run each time, see support/chosen.py")
+    parser.addoption("--part", metavar="K/N", help="run only the K-th of N parts, in which groups are dealt")
     parser.addoption("--lab", metavar="NAME", help="run only the tests of this lab: its build, checks and notebook")
-    parser.addoption("--quick", action="store_true", help="leave out the longest tests: what most changes break, soon")
     parser.addoption("--every-mistake", action="store_true", help="hold all known mistakes against 20 seeds, for hours")
+    failures.add_option(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a lab that is not there."""
+    """Refuse a lab that is not there; hear SIGINT; keep what fails for `--failures`."""
     if name := config.getoption("lab"):
         try:
             find_lab(COURSE, name)
         except LabError as error:
             raise pytest.UsageError(str(error)) from None
+    # What a script starts in the background ignores it, and so would all that tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    failures.register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that have this lab as a parameter."""
-    name = config.getoption("lab")
+    """Keep what `--lab`, `--chosen` and `--part` ask for, the longest groups first."""
+    name, kept = config.getoption("lab"), list(items)
 
     def is_of_lab(item: pytest.Item) -> bool:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         return any(isinstance(value, Lab) and value.name == name for value in parameters)
 
     for item in items:
-        if group(item.nodeid) == "hub":
+        if group(item.nodeid, config) == "hub":
             item.add_marker(pytest.mark.timeout(900), append=False)  # its start alone takes minutes on a busy machine
-    items.sort(key=lambda item: [group(item.nodeid).startswith(first) for first in LONG_FIRST].index(True))
     if name:
-        config.hook.pytest_deselected(items=[item for item in items if not is_of_lab(item)])
-        items[:] = filter(is_of_lab, items)
+        kept = [item for item in kept if is_of_lab(item)]
+    if config.getoption("chosen"):
+        kept = chosen(kept)
+    kept.sort(key=lambda item: [group(item.nodeid, config).startswith(first) for first in LONG_FIRST].index(True))
+    if text := config.getoption("part"):
+        groups = part_of(list(dict.fromkeys(group(item.nodeid, config) for item in kept)), text)
+        kept = [item for item in kept if group(item.nodeid, config) in groups]
+    wanted = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+    items[:] = kept
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave alone the modules of which `-m` or `--lab` leaves all tests out: importing all of them takes ten seconds,
-    and each worker does."""
-    marks = config.getvalue("markexpr")
+    """Leave alone the modules of which `-m`, `--lab` or `--chosen` leaves all tests out: importing all of them takes
+    ten seconds, and each worker does."""
     if not collection_path.match("test_*.py"):
         return None
-    source = collection_path.read_text()
+    source, marks = collection_path.read_text(), config.getvalue("markexpr")
+    whole = "".join(re.findall(r"^pytestmark = [^\n]*", source, re.MULTILINE))
     if config.getoption("lab") and "LABS" not in source:
         return True
-    if config.getoption("quick"):
-        return True if collection_path.relative_to(config.rootpath).as_posix().startswith(LONG) else None
-    if marks == "alone":
-        unwanted = "mark.alone" not in source
-    else:
-        unwanted = marks == "not alone" and re.search(r"^pytestmark = .*mark\.alone", source, re.MULTILINE)
+    if config.getoption("chosen") and re.search(r"mark\.(alone|thorough)\b", whole):
+        return True
+    unwanted = "mark.alone" not in source if marks == "alone" else marks == "not alone" and "mark.alone" in whole
     return True if unwanted else None
 
 

@@ -85,10 +85,19 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def outermost() -> str:
+    """The end of what faulthandler writes: the name of the outermost function that runs on this thread."""
+    frame = sys._getframe()
+    while frame.f_back:
+        frame = frame.f_back
+    return f" in {frame.f_code.co_name}"
+
+
 def become_engine(folder: str, rank: int) -> None:
     """Turn this process into the rank's ipyparallel engine, which tells on SIGUSR1 where it stands."""
     die_with_parent()
     stack = open(f"{folder}/rank-{rank}.stack", "w")  # noqa: SIM115, stays open as long as the process lives
+    print(outermost(), file=stack, flush=True)
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
     import_libraries()  # before the rank counts as ready, so that no deadline pays for it
     from ipyparallel.engine.app import main

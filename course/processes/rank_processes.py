@@ -116,10 +116,9 @@ class RankProcesses:
         before = {member: size for member, size in before.items() if member in asked}
         end = time.monotonic() + self.host.patience
         while not self._all_ended() and time.monotonic() < end:
-            if all(paths[member].stat().st_size > size for member, size in before.items() if self._alive(member)):
+            if all(written(paths[member], size) for member, size in before.items() if self._alive(member)):
                 break
             time.sleep(0.01)
-        time.sleep(0.02)  # the dump is written frame by frame
         there = {member: paths[member].read_text()[size:] for member, size in before.items() if self._alive(member)}
         return {member: text for member, text in there.items() if text or not self._all_ended()}
 
@@ -302,3 +301,10 @@ class RankProcesses:
                 self._in_notebook = True
                 tell_outputs_apart()
                 shell.events.register("pre_run_cell", before_cell(weakref.ref(self)))
+
+
+def written(path: Path, size: int) -> bool:
+    """Whether a stack is in this file, which had this size before: frame by frame, up to the one that its first line
+    names; and of a deep one, as much as faulthandler writes."""
+    text = path.read_text(errors="replace")
+    return text[size:].endswith((text.partition("\n")[0] + "\n", "\n  ...\n"))

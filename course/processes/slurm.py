@@ -29,7 +29,7 @@ SERVERS = "fork-server"
 # A fork server must not be held to a task's share of its node, as its forks are not: the step gets all of the job.
 PER_TASK = {"SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_EXACT"}
 POLL = 1.0  # seconds between two questions to Slurm while a job waits
-ENDING = 5.0  # seconds that Slurm may take to tell how a job ended, once its ranks are gone
+ENDING = 20.0  # seconds that Slurm may take to tell how a job ended, once its ranks are gone
 
 LATER = 1.0  # seconds that a job's end may be seen after that of its ranks
 

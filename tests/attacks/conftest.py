@@ -1,4 +1,7 @@
-"""Each group of attackers is graded once, with their neighbours, when the first test asks for it."""
+"""Each group of attackers is graded once, with their neighbours, when the first test asks for it.
+
+With `--chosen`, one attacker of each group is: in one class those that have limits of their own, in another the rest.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,25 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from catalogue import GROUPS, LIMITS
+from catalogue import GROUPS, LIMITS, chosen
 from harness import Seen, graded
 
 
 @pytest.fixture(scope="session")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Seen]:
+def seen(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Seen]:
     """What is to be seen of a group's class after its grading; "" is the class without attackers."""
+    few = pytestconfig.getoption("chosen")
 
     @cache
-    def grade(group: str) -> Seen:
-        return graded(
-            tmp_path_factory.mktemp(group or "peace") / "course", GROUPS.get(group, ()), LIMITS.get(group, {})
-        )
+    def grade(groups: tuple[str, ...]) -> Seen:
+        attacks = [each for group in groups for each in GROUPS[group] if not few or chosen(group, each.name)]
+        limits = {name: limit for group in groups for name, limit in LIMITS.get(group, {}).items()}
+        place = tmp_path_factory.mktemp("-and-".join(groups[:2]) or "peace")
+        return graded(place / "course", attacks, limits)
 
-    return grade
+    def of(group: str) -> Seen:
+        if few and group:
+            return grade(tuple(other for other in GROUPS if (other in LIMITS) == (group in LIMITS)))
+        return grade((group,) if group else ())
+
+    return of

@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,20 +30,20 @@ LIMITS = {
     "evidence": 2**20,
     "todo": 10,
     "notebook": 40,
-    "submission": 100,
+    "submission": 600,  # in which starting sandboxes counts, too
 }
 NEIGHBOURS = {
     "ada": ANSWERS,
     "bob": {"double": "def double(x):\n    return 2 * abs(x)", "total": "def total(comm, x):\n    return x"},
     "zoe": ANSWERS,
 }
-PATIENCE = 12.0  # seconds that the grader's own may take to end, see `course.world`
+PATIENCE = 120.0  # seconds that the grader's own may take to end, see `course.world`
 # Runs a command with a /dev/shm and System V segments of its own, and writes into $0 what is in them when it has ended,
 # and the grader's own had time to end: other tests leave things on this machine, too.
 OWN_MEMORY = """
 mount -t tmpfs none /dev/shm && "$@"
 status=$?
-for _ in $(seq 120); do
+for _ in $(seq 1200); do
     [ -n "$(ls -A /dev/shm)$(tail -n +2 /proc/sysvipc/shm)" ] || break
     sleep 0.1
 done
@@ -75,7 +75,7 @@ class Seen:
     grades: the gradebook's rows. schema: of the gradebook. mode: of its file. changed: files of the course and the home
     that are not as before, but for gradebook, graded notebooks and feedback. left: what the grading left behind.
     reached: which of the test's sockets somebody connected to. leaked: files for students, or for a look by the
-    instructor, that hold a secret.
+    instructor, that hold a secret. attackers: names of those who were graded beside the neighbours.
     """
 
     place: Place
@@ -89,13 +89,14 @@ class Seen:
     left: list[str]
     reached: list[str]
     leaked: list[str]
+    attackers: set[str]
 
     def of(self, *students: str) -> list[tuple]:
         """The gradebook's rows of these students."""
         return [row for row in self.grades if row[0] in students]
 
 
-def graded(root: Path, attacks: Sequence[Attack], limits: dict, jobs: int = 3, seconds: float = 400) -> Seen:
+def graded(root: Path, attacks: Sequence[Attack], limits: dict, jobs: int = 3, seconds: float = 1500) -> Seen:
     """Grade the neighbours and these attackers, in a course at `root`. limits: over LIMITS."""
     adopt_orphans()
     with field(root, LIMITS | limits) as (place, doors):
@@ -127,7 +128,8 @@ def graded(root: Path, attacks: Sequence[Attack], limits: dict, jobs: int = 3, s
         csv = root / "class" / LAB / "grades.csv"
         rows = place.room.rows() if csv.exists() else {}
         mode = stat.S_IMODE(book.stat().st_mode)
-        return Seen(place, status, output, rows, grades, schema, mode, changed, left, reached, leaks(place))
+        names = {attack.name for attack in attacks}
+        return Seen(place, status, output, rows, grades, schema, mode, changed, left, reached, leaks(place), names)
 
 
 @contextlib.contextmanager
@@ -191,13 +193,18 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def offspring() -> set[tuple[int, float]]:
-    """Process id and start of each living descendant of this process."""
-    found = set()
-    for process in psutil.Process().children(recursive=True):
+def offspring(but_of: Collection[tuple[int, float]] = ()) -> set[tuple[int, float]]:
+    """Process id and start of each living descendant of this process; of those in `but_of`, the descendants not."""
+    found, parents = set(), [psutil.Process()]
+    while parents:
         with contextlib.suppress(psutil.NoSuchProcess):
-            if process.status() != psutil.STATUS_ZOMBIE:
-                found.add((process.pid, process.create_time()))
+            for process in parents.pop().children():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    known = (process.pid, process.create_time())
+                    if process.status() != psutil.STATUS_ZOMBIE:
+                        found.add(known)
+                    if known not in but_of:  # servers that other tests use start programs at any time
+                        parents.append(process)
     return found
 
 
@@ -205,7 +212,7 @@ def leftovers(processes: set[tuple[int, float]], temporary: Path) -> list[str]:
     """Processes and temporary files that are there now and were not before, once the grader's own had time to end."""
     end = time.monotonic() + PATIENCE
     while True:
-        left = [f"process {pid}: {command(pid)}" for pid, _ in offspring() - processes]
+        left = [f"process {pid}: {command(pid)}" for pid, _ in offspring(but_of=processes) - processes]
         left += [str(path) for path in temporary.iterdir()]
         if not left or time.monotonic() > end:
             return left[:20]

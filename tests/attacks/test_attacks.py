@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 from attack import POINTS, Attack
-from catalogue import GROUPS
+from catalogue import GROUPS, chosen
 from harness import NEIGHBOURS
 
-pytestmark = pytest.mark.timeout(500)
+pytestmark = pytest.mark.timeout(3600)  # two gradings: only one that hangs takes as long
 ATTACKS = [
-    pytest.param(group, attack, id=f"{group}-{attack.name}") for group, attacks in GROUPS.items() for attack in attacks
+    pytest.param(
+        *(group, attack),
+        id=f"{group}-{attack.name}",
+        marks=[] if chosen(group, attack.name) else pytest.mark.thorough,
+    )
+    for group, attacks in GROUPS.items()
+    for attack in attacks
 ]
 EXPECTED = {
     "ada": ("graded", "5", "2", "3", ""),
@@ -40,7 +46,7 @@ def test_the_neighbours_and_the_gradebook_are_as_without_attackers(seen, group: 
     assert {name: tuple(with_them.rows[name][column] for column in columns) for name in NEIGHBOURS} == EXPECTED
     assert with_them.of(*NEIGHBOURS) == without.grades
     assert (with_them.schema, with_them.mode) == (without.schema, without.mode)
-    assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *(attack.name for attack in GROUPS[group])}
+    assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *with_them.attackers}
 
 
 @pytest.mark.parametrize(("group", "student"), [("lies", "script"), ("notebooks", "more-cells")])

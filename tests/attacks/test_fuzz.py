@@ -24,6 +24,7 @@ ANSWERED = 15  # every so many notebooks, one has answers
 STATES = {"graded", "needs manual grading"}
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_every_damaged_notebook_is_graded_or_named_and_harms_nobody(tmp_path: Path):
     seed = int(os.environ.get("LOCKSTEP_FUZZ_SEED") or secrets.randbits(32))

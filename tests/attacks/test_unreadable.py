@@ -9,7 +9,8 @@ import pytest
 from classroom import Classroom
 from small_course import LAB, make_course
 
-SECONDS = 120.0  # a grading without sandboxes takes some
+pytestmark = pytest.mark.timeout(900)
+SECONDS = 600.0  # a grading takes some
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Response, expect
 
-START = 120_000  # ms for a server or a world to start, on a machine that does other things too
+START = 300_000  # ms for a server or a world to start, on a machine that does other things too
+DONE = re.compile(r"\[\d+\]:")  # the prompt beside a cell that was run
 
 
 def log_in(page: Page, hub: str, name: str, password: str) -> None:
@@ -15,6 +17,7 @@ def log_in(page: Page, hub: str, name: str, password: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/hub/login" not in url, wait_until="commit")
 
 
 def formgrader(page: Page, hub: str, course: str, lab: str) -> Locator:
@@ -68,47 +71,51 @@ def back_to_labs(page: Page) -> None:
 
 
 def run_all(page: Page) -> None:
-    """Restart the kernel, run all cells, and wait for the last."""
+    """Restart the kernel, run all cells of a notebook that has not been run, and wait for the last."""
+    prompts = page.locator(".jp-Notebook .jp-CodeCell .jp-InputArea-prompt")
+    expect(prompts.filter(has_text=DONE)).to_have_count(0)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Restart Kernel and Run All Cells…").click()
     page.get_by_role("button", name="Confirm Kernel Restart").click()
-    wait_for_kernel(page)
-
-
-def wait_for_kernel(page: Page) -> None:
-    """Wait until no cell runs or waits."""
-    time.sleep(1)
-    expect(page.locator(".jp-Notebook .jp-InputPrompt", has_text="[*]")).to_have_count(0, timeout=START)
+    expect(prompts.last).to_have_text(DONE, timeout=START)
+    expect(prompts.filter(has_not_text=DONE)).to_have_count(0)
 
 
 def cell_with(page: Page, text: str) -> Locator:
     """The code cell that has this text in it, scrolled to: JupyterLab only makes the cells that are seen."""
     pane = page.locator(".jp-WindowedPanel-outer").first
     cell = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text=text)).first
-    pane.evaluate("pane => pane.scrollTop = 0")
-    while True:
-        page.wait_for_timeout(200)
-        if cell.is_visible():
-            cell.scroll_into_view_if_needed()
-            return cell
-        before, after = pane.evaluate("pane => [pane.scrollTop, (pane.scrollBy(0, 500), pane.scrollTop)]")
-        assert after > before, f"no cell has {text!r}"
+    end = time.monotonic() + START / 1000
+    while time.monotonic() < end:  # again and again: a page that has much to do does not keep up with us
+        pane.evaluate("pane => pane.scrollTop = 0")
+        before, after = -1, 0
+        while after > before:
+            page.wait_for_timeout(200)
+            if cell.is_visible():
+                cell.scroll_into_view_if_needed()
+                return cell
+            before, after = pane.evaluate("pane => [pane.scrollTop, (pane.scrollBy(0, 500), pane.scrollTop)]")
+    raise AssertionError(f"no cell has {text!r}")
 
 
 def write(page: Page, cell: Locator, source: str) -> None:
-    """Replace what is in a cell, and run it and the one below, which checks it."""
+    """Replace what is in a cell, and run it and the one below, which checks it: what that shows comes later."""
     cell.locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(source)
     for _ in range(2):
         page.keyboard.press("Shift+Enter")
-    wait_for_kernel(page)
 
 
 def save(page: Page) -> None:
     """Save the notebook."""
-    page.keyboard.press("Control+s")
-    page.wait_for_timeout(1000)
+
+    def saved(answer: Response) -> bool:
+        return answer.request.method == "PUT" and "/api/contents/" in answer.url and ".ipynb" in answer.url
+
+    with page.expect_response(saved) as answer:
+        page.keyboard.press("Control+s")
+    assert answer.value.ok
 
 
 def validate(page: Page) -> str:

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from refused_hosts import refuse_other_hosts
 from small_clone import ROOT
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
 LAB = "01_sgd_trajectories"
 FORMULAS = 10
 

@@ -83,7 +83,7 @@ def unequal_forwards(rank: int) -> None:
 
 
 def test_a_wrapper_that_waits_for_buffers_is_found_as_a_deadlock_and_not_only_by_the_deadline(world: World) -> None:
-    outcome = world.attempt(unequal_forwards, RANK, init="torch", deadline=60)
+    outcome = world.attempt(unequal_forwards, RANK, init="torch", deadline=120)
     counts = [sum(event["kind"] == "broadcast" for event in events) for events in outcome.events]
     assert counts[0] < counts[1]
     assert outcome.state != "too-slow"

@@ -94,7 +94,7 @@ def broadcast(moving: bool, comm) -> list:
 @pytest.mark.parametrize("moving", [True, False])
 def test_horovod_broadcasts_the_averaging_optimizers_state_without_a_deadlock(world, moving):
     value = 1.0 if moving else 0.0
-    assert world.run(broadcast, moving, COMM, init="horovod", deadline=30) == [[0.1, value, value]] * 3
+    assert world.run(broadcast, moving, COMM, init="horovod", deadline=120) == [[0.1, value, value]] * 3
 
 
 def average_and_step_apart(comm) -> list[float]:

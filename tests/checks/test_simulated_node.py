@@ -12,7 +12,7 @@ from lab_packages import check_module
 
 from autograde.contract.verdict import settle
 from autograde.probes.simulated_node import simulated_node
-from course.ports import free_port
+from course.ports import reserved_ports
 
 SETUP = check_module("10_ddp_transformer", "setup").CHECK
 
@@ -22,11 +22,12 @@ RIGHT = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.
 @pytest.fixture(autouse=True)
 def one_rank(monkeypatch) -> Iterator[None]:
     """The environment of the only rank of a run."""
-    for name, value in {**RIGHT, "MASTER_PORT": str(free_port()), "GLOO_SOCKET_IFNAME": "lo"}.items():
-        monkeypatch.setenv(name, value)
-    yield
-    if dist.is_initialized():
-        dist.destroy_process_group()
+    with reserved_ports(1) as (port,):
+        for name, value in {**RIGHT, "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}.items():
+            monkeypatch.setenv(name, value)
+        yield
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
 
 def test_the_simulated_gpus_are_there_and_are_gone_afterwards():

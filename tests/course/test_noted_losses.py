@@ -14,10 +14,10 @@ from course.models.sentences import collate, loss_fn
 def test_noted_losses_are_means_over_the_tokens_of_whole_steps(tmp_path: Path) -> None:
     path, noted = tmp_path / "losses", noting(loss_fn, str(tmp_path / "losses"))
     assert noted_losses(str(path), 2) == []
-    sums, tokens = [], []
+    sums, tokens, generator = [], [], torch.Generator().manual_seed(0)
     for words in ([[3]], [[3, 4, 5], [6]], [[7]]):
         _, _, tgt_out = collate([(each, each) for each in words])
-        logits = torch.randn(*tgt_out.shape, 9, requires_grad=True)
+        logits = torch.randn(*tgt_out.shape, 9, generator=generator, requires_grad=True)
         sums.append(noted(logits, tgt_out).item())
         tokens.append(sum(len(each) + 1 for each in words))
         assert loss_fn(logits, tgt_out).item() == sums[-1]

@@ -170,6 +170,6 @@ def test_four_ranks_train_it_step_by_step_as_one_process_does(world: World) -> N
     pairs = sentences(6, [rng.randint(0, 15) for _ in range(60)])
     alone = train(0, 1, pairs, 6)
     assert alone[0][-1] < alone[0][0]
-    for losses, weights in world.run(train, RANK, SIZE, pairs, 6, init="torch", deadline=60):
+    for losses, weights in world.run(train, RANK, SIZE, pairs, 6, init="torch", deadline=120):
         assert losses == pytest.approx(alone[0], rel=1e-9)
         assert weights == pytest.approx(alone[1], rel=1e-7, abs=1e-9)

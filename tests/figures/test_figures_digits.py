@@ -169,7 +169,7 @@ def test_a_trace_that_was_not_ended_is_read_as_far_as_it_goes(tmp_path: Path) ->
 
 
 def traced(comm, rank: int, path: str, fusion: bool) -> None:
-    """A step of a small model, written down by Horovod itself; rank 2 is late."""
+    """A step of a small model, written down by Horovod itself; rank 2 comes a second after all others."""
     import horovod.torch as hvd
 
     with traceable(fusion):
@@ -179,8 +179,13 @@ def traced(comm, rank: int, path: str, fusion: bool) -> None:
     if rank == 0:
         hvd.start_timeline(path)
     comm.Barrier()
-    time.sleep(1 if rank == 2 else 0)
-    model(digits()[0].images[:8].flatten(1)).sum().backward()
+    images = digits()[0].images[:8].flatten(1)
+    if rank == 2:
+        while not all(Path(f"{path}.{other}").exists() for other in (0, 1, 3)):
+            time.sleep(0.01)
+        time.sleep(1)
+    model(images).sum().backward()
+    Path(f"{path}.{rank}").touch()
     optimizer.step()
     comm.Barrier()
     if rank == 0:
@@ -188,21 +193,30 @@ def traced(comm, rank: int, path: str, fusion: bool) -> None:
     assert not [name for name in os.environ if name.startswith("HOROVOD_")]
 
 
-def test_horovods_own_trace_shows_fusion_and_who_was_late(world: World, tmp_path: Path) -> None:
-    for fusion in (True, False):
-        # On a busy machine each gradient of the late rank may come in a millisecond of its own: then nothing is fused.
-        for attempt in range(5):
-            path = tmp_path / f"{fusion}-{attempt}.json"
-            world.run(traced, COMM, RANK, str(path), fusion)
-            entries = read_trace(path)
-            groups = fused(entries)
-            if not fusion or len(groups) < 4:
-                break
-        assert sorted(name for group in groups for name in group) == ["0.bias", "0.weight", "2.bias", "2.weight"]
-        assert len(groups) < 4 if fusion else len(groups) == 4
-        waits = [entry for entry in entries if entry["phase"] == "negotiate"]
-        assert len(waits) == 4
-        assert all(entry["ranks"].keys() == {0, 1, 2, 3} for entry in waits)
-        # Others may be late too, on a busy machine, but not by a second.
-        assert all(entry["end"] - entry["start"] > 0.5 < entry["ranks"][2] - entry["ranks"][0] for entry in waits)
-        horovod_picture(entries, "A step").png()
+def test_horovods_own_trace_shows_who_was_late(world: World, tmp_path: Path) -> None:
+    world.run(traced, COMM, RANK, str(tmp_path / "trace.json"), False, deadline=120)
+    entries = read_trace(tmp_path / "trace.json")
+    groups = fused(entries)
+    assert sorted(groups) == [["0.bias"], ["0.weight"], ["2.bias"], ["2.weight"]]
+    waits = [entry for entry in entries if entry["phase"] == "negotiate"]
+    assert len(waits) == 4
+    assert all(entry["ranks"].keys() == {0, 1, 2, 3} for entry in waits)
+    assert all(entry["ranks"][2] > entry["ranks"][rank] for entry in waits for rank in (0, 1, 3))
+    horovod_picture(entries, "A step").png()
+
+
+@pytest.mark.thorough
+def test_horovods_own_trace_shows_fusion_and_how_late_a_rank_was(world: World, tmp_path: Path) -> None:
+    # On a busy machine each gradient of the late rank may come in a millisecond of its own: then nothing is fused.
+    for attempt in range(5):
+        path = tmp_path / f"{attempt}.json"
+        world.run(traced, COMM, RANK, str(path), True, deadline=120)
+        entries = read_trace(path)
+        groups = fused(entries)
+        if len(groups) < 4:
+            break
+    assert sorted(name for group in groups for name in group) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert len(groups) < 4
+    waits = [entry for entry in entries if entry["phase"] == "negotiate"]
+    assert all(entry["end"] - entry["start"] > 0.5 < entry["ranks"][2] - entry["ranks"][0] for entry in waits)
+    horovod_picture(entries, "A step").png()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 import pytest
 from made_events import event
@@ -52,18 +54,24 @@ def test_a_step_without_its_all_reduce_is_refused() -> None:
         strip_picture([[PART]], [[event(end=None)]], "One step")
 
 
-def late(comm, rank: int) -> list[dict[str, float]]:
-    """A step in which rank 2 computes for a second."""
+def late(comm, rank: int, folder: str) -> list[dict[str, float]]:
+    """A step in which rank 2 computes for a second more than all others."""
     comm.Barrier()
     began = time.perf_counter()
-    time.sleep(1 if rank == 2 else 0)
+    if rank == 2:
+        while len(os.listdir(folder)) < comm.size - 1:
+            time.sleep(0.01)
+        time.sleep(1)
     backward = time.perf_counter() - began
+    Path(folder, str(rank)).touch()
     comm.allreduce(1)
     return [{"forward": 0.0, "backward": backward, "update": 0.0}]
 
 
-def test_in_a_real_run_the_other_ranks_wait_for_the_one_that_is_late(world) -> None:
-    drawn = bars(strip_picture(world.run(late, COMM, RANK), world.events, "One step"))
+def test_in_a_real_run_the_other_ranks_wait_for_the_one_that_is_late(world, tmp_path) -> None:
+    parts = world.run(late, COMM, RANK, str(tmp_path), deadline=120)
+    drawn = bars(strip_picture(parts, world.events, "One step"))
+    came = [next(event["start"] for event in events if event["kind"] == "allreduce") for events in world.events]
     waits = {rank: end - start for (name, rank), (start, end) in drawn.items() if name == WAIT}
-    assert {rank for rank, milliseconds in waits.items() if milliseconds > 500} == {0, 1, 3}
-    assert drawn["backward", 2][1] - drawn["backward", 2][0] == pytest.approx(1000, abs=300)
+    assert waits == {rank: pytest.approx(1000 * (came[2] - came[rank]), abs=0.01) for rank in (0, 1, 3)}
+    assert drawn["backward", 2][1] - drawn["backward", 2][0] == pytest.approx(1000 * parts[2][0]["backward"])

@@ -8,6 +8,7 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB, LAB_PY, make_course
 
+pytestmark = pytest.mark.thorough
 QUESTIONS = """
 # %% answer="smallest"
 check.answer("smallest", None)

@@ -11,12 +11,14 @@ import pytest
 from classroom import REPOSITORY, Classroom
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
+from seeds import SEED
 
 from autograde.build import build
 from autograde.classroom.configuration import configuration
 from autograde.contract.labs import find_lab, load_checks, load_variants
 from autograde.sandbox.examine import Marked
 
+pytestmark = pytest.mark.thorough
 LAB = "03_pi_allreduce"
 OTHER = "01_sgd_trajectories"
 
@@ -47,7 +49,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
     root = tmp_path_factory.mktemp("class") / "course"
     for lab in (LAB, OTHER):
         shutil.copytree(REPOSITORY / "solutions" / lab, root / "solutions" / lab)
-    room = Classroom(root, LAB)
+    room = Classroom(root, LAB, config=f"c.Judge.seed = {SEED}")
     assert room.lockstep("build").exit_code == 0
     released = room.nbgrader("release_assignment", LAB)
     assert released.returncode == 0, released.stderr

@@ -60,6 +60,7 @@ def test_nbgraders_own_collect_does_the_same(room):
     assert "stolen.txt is not collected: it is no regular file" in done.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_handed_in_from_another_account_is_not_collected(room):
     room.config = "c.ExchangeCollect.check_owner = True"
     done = room.nbgrader("collect", LAB)
@@ -68,6 +69,7 @@ def test_what_is_handed_in_from_another_account_is_not_collected(room):
     assert collected(room) == set()
 
 
+@pytest.mark.thorough
 def test_a_notebook_that_is_a_link_is_missing_from_the_submission(room):
     (handed_in,) = (room.exchange / "lockstep" / "inbound").glob("ada+*")
     (handed_in / f"{LAB}.ipynb").unlink()
@@ -77,6 +79,7 @@ def test_a_notebook_that_is_a_link_is_missing_from_the_submission(room):
     assert f"there is no {LAB}.ipynb in the submission" in room.rows()["ada"]["problems"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ours", [True, False])
 def test_links_that_are_in_submitted_already_lead_nothing_into_the_graded_folder(room, ours):
     folder = room.put("bob", room.answered({}))

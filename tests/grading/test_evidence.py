@@ -35,8 +35,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 @pytest.fixture(scope="module")
 def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
-    """With limits that a test need not wait long for."""
-    with Sandboxes(lab, Limits(todo=15, notebook=60, submission=120)) as made:
+    """With the usual limits."""
+    with Sandboxes(lab, Limits()) as made:
         yield made
 
 
@@ -72,6 +72,7 @@ def test_right_answers_earn_all_whatever_they_print(lab, sandboxes):
     assert all(one.result.seed == SEED for one in found.values())
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_cases_and_findings_and_another_seed_others(lab, sandboxes):
     wrong = "def double(x):\n    return x"
     same = [run(lab, sandboxes, double=wrong)["double"] for _ in range(2)]
@@ -95,6 +96,7 @@ def test_a_hang_and_a_death_cost_their_own_points_only(lab, sandboxes):
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["rank-died"], 3)
 
 
+@pytest.mark.thorough
 def test_code_that_ends_its_sandbox_loses_its_own_points_only(lab, sandboxes):
     found = run(lab, sandboxes, double=ENDS_ALL)
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["sandbox-ended"], 3)
@@ -120,9 +122,10 @@ def double(x):
     assert told.startswith(f"{expected} is not twice")
 
 
+@pytest.mark.thorough
 def test_when_the_time_of_a_todo_is_up_the_next_has_all_of_its_own(lab):
-    sleeps = "import time\ndef double(x):\n    time.sleep(30)"
-    with Sandboxes(lab, Limits(todo=3, notebook=60, submission=120)) as short:
+    sleeps = "import time\ndef double(x):\n    time.sleep(600)"
+    with Sandboxes(lab, Limits(todo=8)) as short:  # less than the check's own deadline, and plenty for `total`
         found = run(lab, short, double=sleeps)
     assert (found["double"].score, keys(found["double"]), found["total"].score) == (0, ["too-slow"], 3)
 
@@ -135,6 +138,7 @@ def test_blank_todos_need_no_sandbox(lab, monkeypatch):
     assert starts == []
 
 
+@pytest.mark.thorough
 def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as broken:
         starts = failing(monkeypatch, times=100)
@@ -146,6 +150,7 @@ def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab,
     assert found["total"].score == 0
 
 
+@pytest.mark.thorough
 def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as once:
         failing(monkeypatch, times=1)
@@ -163,6 +168,7 @@ def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     assert found["double"].reason == "the probe failed: ZeroDivisionError: division by zero"
 
 
+@pytest.mark.thorough
 def test_a_grading_can_be_stopped(lab):
     cancel = threading.Event()
     slow = "import time\ndef double(x):\n    time.sleep(9)"
@@ -179,6 +185,7 @@ def test_sandboxes_are_refused_where_there_is_no_bubblewrap(lab, monkeypatch):
         Sandboxes(lab, Limits())
 
 
+@pytest.mark.thorough
 def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Sandboxes(lab, Limits(), sandboxed=False) as unprotected:
@@ -200,7 +207,7 @@ held.wait_until_ready()
 print("ready", flush=True)
 input()
 """
-    mark = tmp_path.name
+    mark = str(tmp_path)
     grader = subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=subprocess.PIPE,
@@ -212,18 +219,21 @@ input()
     assert any(b"ipyparallel.controller" in command_line(child.pid) for child in children)
     os.kill(grader.pid, signal.SIGKILL)
     grader.wait()
-    assert psutil.wait_procs(children, 10)[1] == []
+    assert psutil.wait_procs(children, 120)[1] == []
     assert nothing_alive_with(mark)
 
 
 def command_line(pid: int) -> bytes:
     """The command line of a process; nothing for one that ended."""
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def nothing_alive_with(text: str) -> bool:
-    """Whether within some seconds no process but this one has `text` in its environment."""
-    end = time.monotonic() + 10
+    """Whether in the end no process but this one has `text` in its environment."""
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         alive = [pid for pid in psutil.pids() if pid != os.getpid() and text in environment_of(pid)]
         if not alive:

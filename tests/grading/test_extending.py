@@ -13,6 +13,8 @@ from test_feedback_again import PENALTY
 
 DUE, LATE = "2026-01-03 12:00:00", "2026-01-04 13:00:00"
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from classroom import Classroom
 from filled_gradebook import deadline
 from small_course import ANSWERS, LAB
@@ -22,6 +23,7 @@ def page(room: Classroom, student: str) -> Path:
     return room.root / "class" / "feedback" / student / LAB / f"{LAB}.html"
 
 
+@pytest.mark.thorough
 def test_a_changed_score_a_comment_and_a_deadline_reach_the_feedback_without_a_new_grading(small):
     small.config = PENALTY
     for student in ("ada", "李雷"):

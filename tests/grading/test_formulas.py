@@ -60,6 +60,7 @@ def test_a_formula_brings_no_html_of_its_own(tex: str) -> None:
     assert not drawn(["script", "b_"])
 
 
+@pytest.mark.thorough
 def test_feedback_asks_no_other_host(tmp_path) -> None:
     text = f"The mean is $\\bar g$:\n\n$$\\frac{{1}}{{N}} \\sum_r g_r$$\n\n![]({TRACKER})"
     room = Classroom(make_course(tmp_path / "course", LAB_PY.replace("# Now with ranks.", comment(text))), LAB)

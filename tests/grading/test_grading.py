@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from small_course import ANSWERS, LAB
 
 from autograde.classroom.csv_file import defused
@@ -41,6 +42,7 @@ def test_a_small_class(small):
     assert (small.root / "class" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.thorough
 def test_odd_ids_are_graded_and_unusable_ones_are_named(small):
     for student in ODD:
         small.put(student, small.released())
@@ -85,6 +87,7 @@ def test_nobody_is_graded_twice_but_for_a_newer_submission(small):
     assert small.feedback("bob") != pages["bob"]
 
 
+@pytest.mark.thorough
 def test_a_grading_that_was_broken_off_is_done_again(small):
     folder = small.put("ada", small.released())
     half = small.root / "class" / "autograded" / "ada" / LAB
@@ -112,6 +115,7 @@ def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small)
     assert "Well argued." in small.feedback("ada")
 
 
+@pytest.mark.thorough
 def test_points_that_are_changed_later_count_for_those_who_are_graded_again(small):
     for student in ("ada", "bob"):
         small.put(student, small.answered({"double": ANSWERS["double"]}))

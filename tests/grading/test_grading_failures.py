@@ -45,6 +45,7 @@ def test_where_there_is_no_bubblewrap_grading_refuses_and_does_nothing(small, mo
     assert small.scores() == {"ada": 5}
 
 
+@pytest.mark.thorough
 def test_when_our_side_fails_nobody_gets_a_silent_zero(small, no_ranks):
     small.put("ada", small.answered(ANSWERS))
     small.put("bob", small.answered({"double": ANSWERS["double"]}))
@@ -63,6 +64,7 @@ def test_when_our_side_fails_nobody_gets_a_silent_zero(small, no_ranks):
     assert "could not be graded automatically, and waits for your instructor" in small.feedback("ada")
 
 
+@pytest.mark.thorough
 def test_a_submission_that_stops_the_grader_does_not_stop_the_class(small, monkeypatch):
     for student in ("ada", "bob", "eve"):
         small.put(student, small.released())
@@ -102,6 +104,7 @@ def full_disk(small: Classroom) -> Iterator[Classroom]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.thorough
 def test_a_full_disk_costs_feedback_pages_only_and_they_are_written_later(full_disk):
     students = [f"s{number}" for number in range(5)]
     for student in students:
@@ -120,6 +123,7 @@ def test_a_full_disk_costs_feedback_pages_only_and_they_are_written_later(full_d
     assert all(": not started, " in full_disk.feedback(student) for student in students)
 
 
+@pytest.mark.thorough
 def test_a_missing_exchange_is_one_line_and_what_is_here_is_graded(small):
     small.put("ada", small.released())
     result = small.lockstep("grade", LAB)
@@ -148,6 +152,7 @@ def test_limits_that_no_submission_can_keep_are_one_line_and_nobody_is_graded(sm
     assert not (small.root / "class" / LAB / "grades.csv").exists()
 
 
+@pytest.mark.thorough
 def test_a_lab_that_changed_its_cells_after_grading_is_one_line(small):
     small.put("ada", small.released())
     small.grade()

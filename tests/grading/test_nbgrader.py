@@ -80,6 +80,7 @@ def test_a_configuration_that_would_execute_submissions_is_refused(small):
     )
 
 
+@pytest.mark.thorough
 def test_a_late_penalty_of_the_courses_own_is_kept(small):
     (small.root / "penalty.py").write_text(
         "from nbgrader.plugins import LateSubmissionPlugin\n"
@@ -112,6 +113,7 @@ def stock(folder: Path, *args: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.thorough
 def test_stock_nbgrader_grades_the_lab_by_executing_it(small, tmp_path):
     course = tmp_path / "stock"
     shutil.copytree(small.root / "build" / "solutions" / LAB, course / "source" / LAB)
@@ -128,6 +130,7 @@ def test_stock_nbgrader_grades_the_lab_by_executing_it(small, tmp_path):
         assert {grade.name: grade.score for grade in notebook.grades} == {"double-check": 2, "total-check": 0}
 
 
+@pytest.mark.thorough
 def test_stock_validate_fails_the_cell_whose_check_fails(small):
     folder = small.root / "labs" / LAB
     nbformat.write(small.answered({"double": ANSWERS["double"]}), folder / f"{LAB}.ipynb")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -59,7 +58,8 @@ def graded(room: Classroom) -> int:
     return len(list((room.root / "class" / "autograded").glob(f"*/{LAB}/*.ipynb")))
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.thorough
+@pytest.mark.timeout(1800)
 def test_a_grading_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_path):
     whole = classroom(tmp_path / "whole")
     began = time.monotonic()
@@ -71,9 +71,10 @@ def test_a_grading_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_p
     for kill in range(KILLS):
         process = grading(room)
         time.sleep(moments.uniform(0.2, 0.8) * seconds)
-        while kill == KILLS - 1 and process.poll() is None and graded(room) < 2:  # on a machine that is busier now
+        # The last kill comes when more are written than are in work at a time, so that at least one was graded.
+        while kill == KILLS - 1 and process.poll() is None and graded(room) < 4:
             time.sleep(0.05)
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.communicate()
     process = grading(room)
     said, _ = process.communicate()
@@ -85,9 +86,8 @@ def test_a_grading_that_is_killed_again_and_again_ends_as_one_that_was_not(tmp_p
 def test_two_gradings_of_a_class_do_not_run_at_once(tmp_path):
     room = classroom(tmp_path)
     first = grading(room)
-    while not (room.root / "class" / ".grading").exists():
-        time.sleep(0.05)
-    time.sleep(0.5)
+    assert any("to grade" in line for line in first.stdout)
+    first.send_signal(signal.SIGSTOP)  # so that it cannot end before the other one has begun
     said = room.grade()
     first.kill()
     first.communicate()

@@ -20,7 +20,7 @@ from unix_accounts import REPOSITORY, with_accounts
 
 from course.jupyterhub import accounts
 
-pytestmark = with_accounts
+pytestmark = [*with_accounts, pytest.mark.thorough]
 COUNT_RANKS = "import ipyparallel, sys; print(len(ipyparallel.Client(sys.argv[1], timeout=5)))"
 
 

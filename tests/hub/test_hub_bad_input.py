@@ -59,6 +59,7 @@ def refused(folder: Path, port: int, *options: object) -> str:
     return done.stderr
 
 
+@pytest.mark.thorough
 def test_a_hub_that_cannot_start_says_why_and_what_to_do(tmp_path):
     port = free_ports(1)
     with socket.create_server(("127.0.0.1", port + 1)):
@@ -73,10 +74,12 @@ def test_a_hub_that_cannot_start_says_why_and_what_to_do(tmp_path):
     assert "courses.toml cannot be read" in refused(tmp_path, port)
 
 
+@pytest.mark.thorough
 def test_a_second_hub_with_the_same_state_is_refused(hub):
     assert f"with the state in {hub.folder}; end it" in refused(hub.folder, free_ports(1))
 
 
+@pytest.mark.thorough
 def test_who_may_not_log_in_is_told_and_nothing_starts(hub):
     ada = Session(hub, hub.name("ada"))
     page = ada.log_in("wrong")
@@ -114,6 +117,7 @@ def handed_in(ml: SimpleNamespace) -> list[Path]:
     return sorted((ml.hub.exchange("ml") / "inbound").glob(f"{ml.cleo.name}+{LAB}+*"))
 
 
+@pytest.mark.thorough
 def test_an_unknown_assignment_is_named_and_what_is_released(ml):
     said = ml.cleo.assignments("submit", ml.course, "91_unknown")
     assert not said["success"]
@@ -126,6 +130,7 @@ def test_an_unknown_assignment_is_named_and_what_is_released(ml):
     assert f"There is no course `{ml.hub.name('hpcc')}`" in said["value"]
 
 
+@pytest.mark.thorough
 def test_who_is_late_sees_it_in_the_list_and_of_two_hand_ins_the_last_counts(ml):
     before = len(handed_in(ml))
     notebook = ml.work / f"{LAB}.ipynb"
@@ -142,6 +147,7 @@ def test_who_is_late_sees_it_in_the_list_and_of_two_hand_ins_the_last_counts(ml)
     assert json.loads(collected.read_text())["metadata"]["number"] == 1
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_killed_while_handing_in_leaves_nothing_half(ml):
     large = ml.work / "large.bin"
     large.write_bytes(os.urandom(95_000_000))
@@ -171,6 +177,7 @@ def test_a_server_that_is_killed_while_handing_in_leaves_nothing_half(ml):
     large.unlink()
 
 
+@pytest.mark.thorough
 def test_a_file_of_courses_that_is_damaged_while_the_hub_runs_changes_nothing(hub):
     path = hub.folder / "courses.toml"
     good = path.read_text()
@@ -192,6 +199,7 @@ def services_of(hub: Hub) -> list[psutil.Process]:
     return [child for child in children if "configurable-http-proxy" not in " ".join(child.cmdline())]
 
 
+@pytest.mark.thorough
 def test_a_hub_that_was_killed_goes_on_when_it_is_started_again(hub):
     ada = Session(hub, hub.name("ada"))
     ada.log_in(hub.password("ada")).raise_for_status()
@@ -214,6 +222,7 @@ def test_a_hub_that_was_killed_goes_on_when_it_is_started_again(hub):
     ada.stop_server()
 
 
+@pytest.mark.thorough
 def test_without_root_all_log_in_with_one_password_and_hand_in_as_themselves():
     with users("admin") as (admin,):
         clone = admin.home / "clone"

@@ -11,7 +11,7 @@ from hub_client import Session
 from running_hub import running_hub
 from unix_accounts import with_accounts
 
-pytestmark = with_accounts
+pytestmark = [*with_accounts, pytest.mark.thorough]
 CONFIG = """
 import os
 import sys

@@ -11,7 +11,7 @@ from running_hub import REPOSITORY, Hub, running_hub
 from slurm_cluster import eventually, running_cluster, slurm
 from unix_accounts import with_accounts, with_python
 
-pytestmark = with_accounts
+pytestmark = [*with_accounts, pytest.mark.thorough]
 CONFIG = """
 load_subconfig({ours!r})
 c = get_config()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
+from small_clone import ended, wait_for
 
 from autograde import doctor
 from autograde.doctor import Probe
@@ -21,6 +22,13 @@ def programs(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def patient(monkeypatch) -> None:
+    """Real probes have ten times as long: what works is slow on a crowded machine."""
+    ask = doctor.ask
+    monkeypatch.setattr(doctor, "ask", lambda command, deadline, *more: ask(command, 10 * deadline, *more))
+
+
 def add(programs: Path, name: str, script: str) -> str:
     """Put a shell script on PATH, and return its path."""
     path = programs / name
@@ -29,7 +37,8 @@ def add(programs: Path, name: str, script: str) -> str:
     return str(path)
 
 
-def test_what_the_labs_need_works_here():
+@pytest.mark.timeout(900)
+def test_what_the_labs_need_works_here(patient):
     lines = []
     found = list(doctor.probes())
     assert doctor.report(found, lines.append) == 0, "\n".join(lines)
@@ -49,7 +58,7 @@ def test_the_exit_status_tells_of_what_the_labs_need_only():
     assert any(line.strip() == "-> set up" for line in lines)
 
 
-def test_an_mpiexec_of_another_mpi_than_mpi4pys_is_found_out(programs, monkeypatch):
+def test_an_mpiexec_of_another_mpi_than_mpi4pys_is_found_out(programs, patient, monkeypatch):
     # What two MPIs that do not know each other do: each process is a world of its own.
     twice = add(programs, "mpiexec", 'shift 2; "$@"; "$@"')
     monkeypatch.setattr(doctor, "mpiexec", lambda: twice)
@@ -76,13 +85,15 @@ def test_without_mpi_it_says_how_to_get_one(monkeypatch):
 
 
 def test_what_hangs_is_ended_with_its_children(programs):
-    marker = "86399"
-    command = add(programs, "hangs", f"sleep {marker} & sleep {marker}")
-    begin = time.monotonic()
-    assert doctor.ask([command], deadline=1).problem == "no answer in 1 s"
-    assert time.monotonic() - begin < 10
-    time.sleep(0.1)
-    assert not [process for process in psutil.process_iter(["cmdline"]) if marker in (process.info["cmdline"] or [])]
+    child = programs / "child"
+    command = add(programs, "hangs", f"sleep 86399 & echo $! > {child}.new; mv {child}.new {child}; sleep 86399")
+    deadline = 1
+    while not child.exists():  # it may not come as far, where this machine has much to do
+        assert doctor.ask([command], deadline).problem == f"no answer in {deadline} s"
+        deadline *= 2
+    with contextlib.suppress(psutil.NoSuchProcess):
+        left = psutil.Process(int(child.read_text()))
+        wait_for(lambda: ended(left))
 
 
 def test_a_torch_that_does_not_load_is_told_once_and_not_taken_for_a_missing_gpu(monkeypatch):
@@ -126,7 +137,7 @@ def test_horovod_is_judged_by_two_ranks(programs, monkeypatch, printed, works, s
     assert seen in probe.seen
 
 
-def test_a_program_that_a_library_shells_out_to_must_be_on_path(programs):
+def test_a_program_that_a_library_shells_out_to_must_be_on_path(programs, patient):
     assert doctor.probe_library("nbgrader", "nbgrader", ["alembic"], needed=False).works == "partly"
     add(programs, "alembic", "")
     assert doctor.probe_library("nbgrader", "nbgrader", ["alembic"], needed=False).works == "yes"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import sys
 
 import psutil
 import pytest
-from small_clone import Clone, ended, wait_for
+from small_clone import PATIENCE, Clone, ended, wait_for
 
 from autograde.install import causes
+
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
@@ -139,9 +143,11 @@ def test_without_make_it_is_fetched_without_root_or_asked_for(clone):
 
 
 def test_without_network_it_says_so_and_goes_on_from_there_when_it_is_back(clone):
-    nowhere = "http://127.0.0.1:9"
-    offline = {"PIP_FIND_LINKS": "", "PIP_RETRIES": "1", "https_proxy": nowhere, "http_proxy": nowhere}
-    status, output = clone.run("setup", **offline, PIP_NO_INDEX="0")
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can
+        nowhere = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        offline = {"PIP_FIND_LINKS": "", "PIP_RETRIES": "1", "https_proxy": nowhere, "http_proxy": nowhere}
+        status, output = clone.run("setup", **offline, PIP_NO_INDEX="0")
     assert status == 1
     assert "this step failed: installing torch==2.13.0" in output
     assert "no network: the package index cannot be reached" in output
@@ -160,7 +166,7 @@ def test_two_at_once_set_up_once(clone):
     second = clone.start("setup")
     said = second.stdout.readline()
     clone.log.with_name("hold").unlink()
-    assert first.wait(60) == second.wait(60) == 0
+    assert first.wait(PATIENCE) == second.wait(PATIENCE) == 0
     assert said == "lockstep: another set-up of this clone is at work; waiting for it to end\n"
     assert "making" not in second.stdout.read()
     assert clone.log.read_text() == "compiled\n"
@@ -172,15 +178,18 @@ def test_an_interrupted_set_up_leaves_nothing_running_and_the_next_repairs_it(cl
         children = psutil.Process(process.pid).children(recursive=True)
         assert any("wheel" in child.cmdline() for child in children)
         os.killpg(process.pid, how)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         assert how != signal.SIGINT or "interrupted; ./lockstep setup goes on from here" in output
-        wait_for(lambda left=children: all(map(ended, left)), 10)
+        wait_for(lambda left=children: all(map(ended, left)))
         clone.log.unlink()
 
     process = clone.start_and_hold()
-    for member in [*psutil.Process(process.pid).children(recursive=True), process]:
-        member.kill()
+    children = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for member in children:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended as its parent did
+            member.kill()
     process.communicate()
     assert clone.wheels == clone.stamps == []
     # As pip leaves a package when it is killed while it installs it.
@@ -235,7 +244,8 @@ def test_a_venv_that_was_left_half_made_is_made_anew(clone):
         ),
     ],
 )
-def test_the_cause_of_a_failure_is_told_from_its_output(output, why, tmp_path):
+def test_the_cause_of_a_failure_is_told_from_its_output(output, why, tmp_path, monkeypatch):
+    monkeypatch.setattr(causes, "FULL", 0)  # however full the disk of this machine is
     said = str(causes.explain("this step failed: it", output, [tmp_path])).splitlines()
     assert said[0] == "this step failed: it"
     assert why in said[1]

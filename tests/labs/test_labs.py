@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from labs_under_test import LABS, Worlds
+from seeds import SEED
 from wording import faults
 
 from autograde.build import instructor_notebook, release
@@ -28,9 +28,6 @@ from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
 from course.world import World
-
-# Fresh cases for each session, as in a grading; a failure prints the seed.
-SEED = secrets.randbits(32)
 
 
 def checks_of(lab: Lab) -> dict[str, Check]:
@@ -128,9 +125,10 @@ def test_a_blank_todo_loses_its_own_points(worlds, lab, todo):
     assert result.score == 0
 
 
+@pytest.mark.sample(1, "lab", "todo")
 @pytest.mark.parametrize(("lab", "todo", "source"), variants(0))
 def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
-    """In three of the cases, which are fresh in each session, and on a GPU; the solution is tried in all."""
+    """In three of the cases, and on a GPU; the solution is tried in all."""
     check = checks_of(lab)[todo]
     cases = contract.draw_cases(check, SEED)
     some = random.Random(f"{SEED} {source}").sample(cases, min(3, len(cases)))
@@ -139,6 +137,7 @@ def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
     assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
 
 
+@pytest.mark.sample(2, "lab", "todo")
 @pytest.mark.parametrize(("lab", "todo", "wrong"), variants(1))
 def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wrong):
     seen = []

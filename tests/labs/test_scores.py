@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 from labs_under_test import LABS
+from seeds import SEED
 
 from autograde.contract import check as contract
 from autograde.contract.labs import Lab, load_checks, load_ranks, load_variants
@@ -16,7 +16,6 @@ from autograde.contract.subject import Subject
 from autograde.contract.variants import Wrong
 from course.world import World
 
-SEED = secrets.randbits(32)  # a failure prints it
 SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many seeds; see `--every-mistake`
 MANY = 20
 
@@ -40,6 +39,7 @@ def scores(world: World, check: contract.Check, source: str, seeds: list[int]) -
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_mistake_costs_the_same_whatever_cases_are_drawn(worlds, lab, pytestconfig, capsys):
     rng, every = random.Random(SEED), pytestconfig.getoption("every_mistake")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import random
-import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from click.testing import CliRunner
 from labs_under_test import COURSE, LABS
+from seeds import SEED
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.cli import main
@@ -22,7 +22,7 @@ from autograde.rewritings.rounds import ROUNDS, made_of, rewritings, rewritten
 from autograde.sandbox.examine import Examination
 
 SAMPLE = 24
-SEED = secrets.randbits(32)
+
 EACH = [rewriting for group in ROUNDS for rewriting in group]
 ANSWER = '''
 import math

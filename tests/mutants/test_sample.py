@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from labs_under_test import COURSE, LABS
+from seeds import SEED
 
 from autograde.contract.labs import Lab
 from autograde.contract.places import REPOSITORY
@@ -17,7 +17,7 @@ from autograde.mutants.grading import grade_source, grader
 from autograde.sandbox.examine import Examination
 
 SAMPLE = 40
-SEED = secrets.randbits(32)
+
 # Labs of which only the mutants of the solution are settled; those of the variants' right answers are to come.
 SOLUTION_ONLY = (
     *("02_hello_ranks", "04_collectives", "05_distributed_sgd", "07_horovod_mnist"),

@@ -22,10 +22,15 @@ STEP = cell(
 )
 
 
-def test_a_step_takes_as_long_as_its_operations_do_on_all_ranks_at_once(world):
+def test_a_step_takes_as_long_as_its_operations_do(world):
+    assert all(seconds >= 0.3 for seconds, _ in world.run(call, STEP, COMM))
+
+
+@pytest.mark.thorough
+def test_all_ranks_take_a_step_at_once_and_no_core(world):
     # Others may use this machine, so a rank may wake late: the best of three, with 25 % to spare.
     tries = [world.run(call, STEP, COMM) for _ in range(3)]
-    assert all(seconds >= 0.3 and used < 0.05 for results in tries for seconds, used in results)
+    assert all(used < 0.05 for results in tries for _, used in results)
     assert min(max(seconds for seconds, _ in results) for results in tries) < 0.3 * 1.25
 
 

@@ -231,6 +231,7 @@ def room(place: Path) -> Classroom:
     return room
 
 
+@pytest.mark.thorough
 def test_a_class_is_graded_by_what_slurm_and_the_same_cells_say(place, room, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", str(place / "slurm" / "slurm.conf"))
     done = room.grade("--seed", "1")
@@ -261,6 +262,7 @@ def test_where_slurm_is_not_it_says_what_it_did_not_check(room, monkeypatch):
     assert "not checked" in room.feedback("games")
 
 
+@pytest.mark.thorough
 def test_accounting_tells_a_job_by_squeue_and_later_by_sacct(place, room, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", str(place / "slurm" / "slurm.conf"))
     told = json.loads((room.root / "class/submitted/nobody" / NAME / "run.json").read_text())["job"]

@@ -7,18 +7,29 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
 from slurm_cluster import eventually, jobs, slurm
 from student_cells import call, cell
 
+import course.processes.slurm
 from course.world import COMM, World, WorldError
 
 pytestmark = pytest.mark.usefixtures("on_slurm")
 
-SPIN = cell("def f(comm):\n    while True:\n        pass")
+SPIN = cell(
+    """
+    from pathlib import Path
+
+    def f(comm, folder):
+        Path(folder, f"rank-{comm.rank}").touch()
+        while True:
+            pass
+    """
+)
 OWNER = """
 from course.world import COMM, World
 world = World(2, nodes=2, launcher="slurm", progress=False)
@@ -28,6 +39,16 @@ def busy(comm):
         comm.barrier()
 world.attempt(busy, COMM, deadline=300)
 """
+
+
+def once_they_spin(folder: Path, act: Callable[[], object]) -> None:
+    """Do this in a thread, when two ranks are in SPIN, which has this folder as argument."""
+
+    def wait() -> None:
+        if eventually(lambda: len([*folder.glob("rank-*")]) == 2):
+            act()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def ranks() -> list[int]:
@@ -53,6 +74,7 @@ def test_the_job_is_cancelled_when_the_world_stops(capsys):
     assert "2 ranks ready: Slurm job" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("when", ["waiting", "running"])
 def test_the_job_is_cancelled_when_its_owner_is_killed(when):
     if when == "waiting":
@@ -61,8 +83,7 @@ def test_the_job_is_cancelled_when_its_owner_is_killed(when):
     try:
         if when == "running":
             assert owner.stdout.readline() == "ready\n"
-        assert eventually(jobs, 20)
-        time.sleep(0.5)
+        assert eventually(jobs)
         os.killpg(owner.pid, signal.SIGKILL)
         owner.wait()
         assert eventually(lambda: not jobs() and not ranks())
@@ -71,20 +92,26 @@ def test_the_job_is_cancelled_when_its_owner_is_killed(when):
             slurm("scontrol", "update", "nodename=node[1-2]", "state=resume")
 
 
-def test_a_job_that_must_wait_says_why_and_can_be_interrupted(capfd):
+@pytest.mark.thorough
+def test_a_job_that_must_wait_says_why_and_can_be_interrupted(monkeypatch):
+    said = []
+
+    def interrupt() -> None:
+        if eventually(lambda: any("PENDING" in news for news in said)):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(course.processes.slurm.tqdm, "write", lambda news, file: said.append(news))
     slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")
-    waiting = threading.Timer(4, os.kill, (os.getpid(), signal.SIGINT))
-    waiting.start()
+    threading.Thread(target=interrupt, daemon=True).start()
     try:
         with pytest.raises(KeyboardInterrupt):
             World(2, nodes=2, launcher="slurm")
-        assert "PENDING" in capfd.readouterr().out
         assert eventually(lambda: not jobs())
     finally:
-        waiting.cancel()
         slurm("scontrol", "update", "nodename=node2", "state=resume")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("end", "told"),
     [
@@ -93,11 +120,11 @@ def test_a_job_that_must_wait_says_why_and_can_be_interrupted(capfd):
         (["scontrol", "update", "nodename=node2", "state=down", "reason=test"], "lost a node"),
     ],
 )
-def test_the_end_of_a_job_is_told_and_the_world_asks_for_another(end, told):
+def test_the_end_of_a_job_is_told_and_the_world_asks_for_another(end, told, tmp_path):
     with World(2, nodes=2, launcher="slurm", progress=False) as world:
         (job,) = slurm("squeue", "--noheader", "--format=%A").split()
-        threading.Timer(1, slurm, [part.format(job=job) for part in end]).start()
-        outcome = world.attempt(call, SPIN, COMM, deadline=90)
+        once_they_spin(tmp_path, lambda: slurm(*(part.format(job=job) for part in end)))
+        outcome = world.attempt(call, SPIN, COMM, str(tmp_path), deadline=240)
         assert outcome.state == "rank-died"
         assert outcome.detail == f"ranks 0 and 1 died: Slurm job {job} {told}."
         assert not jobs(), "another job is asked for only when there is something to run"
@@ -130,7 +157,8 @@ def test_the_end_of_a_step_is_told_and_the_world_goes_on():
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
-def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_it():
+@pytest.mark.thorough
+def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_it(tmp_path):
     def started_by_srun(world: World) -> list[bool]:
         """Whether each rank's process was started without a fork server."""
         return ["course.processes.rank" in psutil.Process(pid).cmdline() for pid in world.pids]
@@ -138,14 +166,15 @@ def test_a_fork_server_that_dies_takes_its_ranks_along_and_others_start_without_
     with World(2, nodes=2, launcher="slurm", progress=False) as world:
         assert started_by_srun(world) == [False, False]
         server = psutil.Process(world.pids[1]).parent().parent()
-        threading.Timer(1, server.kill).start()
-        outcome = world.attempt(call, SPIN, COMM, deadline=60)
+        once_they_spin(tmp_path, server.kill)
+        outcome = world.attempt(call, SPIN, COMM, str(tmp_path), deadline=240)
         assert outcome.state == "rank-died"
         assert outcome.detail.startswith("rank 1 died: killed by SIGKILL")
         assert world.run(call, cell("def f(comm):\n    return comm.allreduce(1)"), COMM) == [2, 2]
         assert started_by_srun(world) == [False, True]
 
 
+@pytest.mark.thorough
 def test_a_drained_node_ends_its_ranks_no_sooner_than_they_are_done():
     with World(2, nodes=2, launcher="slurm", progress=False) as world:
         slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")

@@ -208,7 +208,7 @@ class Account:
         entry = pwd.getpwnam(self.name)
         who = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []} if os.geteuid() == 0 else {}
         return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, **who
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=240, **who
         )
 
     def submit(self, *options: str, home: Path | None = REPOSITORY) -> str:
@@ -223,7 +223,7 @@ class Account:
         `sbatch --wait` looks after 2 seconds, 8 and 32.
         """
         job = self.submit(*options, home=home)
-        until = time.monotonic() + 100
+        until = time.monotonic() + 250
         while time.monotonic() < until:
             said = self.run("squeue", "--noheader", "--states=all", f"--jobs={job}", "--Format=State:20,exit_code:9")
             state, code = said.stdout.split()

@@ -71,7 +71,7 @@ class Processes:
 
     def __exit__(self, *_: object) -> None:
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(240)
 
 
 class School:

@@ -69,7 +69,7 @@ class Hub:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | known, cwd=REPOSITORY
             )
-        end = time.monotonic() + 300
+        end = time.monotonic() + 600
         while not self.answers():
             assert self.process.poll() is None and time.monotonic() < end, self.log.read_text()[-5000:]
             time.sleep(0.2)
@@ -79,7 +79,7 @@ class Hub:
         trusted = ssl.create_default_context(cafile=self.certificate) if self.certificate else None
         try:
             for path in ("hub/health", *(f"services/{course}/api" for course in self.courses)):
-                urlopen(Request(f"{self.url}/{path}"), timeout=5, context=trusted).close()
+                urlopen(Request(f"{self.url}/{path}"), timeout=60, context=trusted).close()
         except (URLError, HTTPException, OSError):
             return False
         return True
@@ -88,7 +88,7 @@ class Hub:
         """End the hub; people's servers go on."""
         pid = int(next(self.running("jupyterhub", "-f")))
         os.kill(pid, how)
-        self.process.wait(60)
+        self.process.wait(240)
 
     def running(self, *words: str, uid: int | None = None) -> Iterator[str]:
         """Process ids of what has all these words on its command line, and belongs to this hub (and to an account)."""
@@ -133,7 +133,7 @@ class Hub:
         accounts = [entry for entry in pwd.getpwall() if entry.pw_name.endswith(self.tag)]
         uids = {entry.pw_uid for entry in accounts}
         kill_all_of(uids, spared="course/processes/reaper.py")  # which then removes the worlds' folders
-        end = time.monotonic() + 10
+        end = time.monotonic() + 120
         while list(processes_of(uids)) and time.monotonic() < end:
             time.sleep(0.05)
         kill_all_of(uids)

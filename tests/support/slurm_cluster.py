@@ -23,18 +23,19 @@ def running_cluster(*prefix: str) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ls"))  # short, for the paths of sockets
     folder.chmod(0o755)
     cluster = [sys.executable, PROGRAM]
-    started = subprocess.run([*prefix, *cluster, "start", folder / "slurm"], capture_output=True, text=True, timeout=60)
+    start = [*prefix, *cluster, "start", folder / "slurm"]
+    started = subprocess.run(start, capture_output=True, text=True, timeout=240)
     try:
         assert started.returncode == 0, started.stderr
         yield folder
     finally:
-        subprocess.run([*cluster, "clean", folder / "slurm"], check=True, timeout=60)
+        subprocess.run([*cluster, "clean", folder / "slurm"], check=True, timeout=240)
         shutil.rmtree(folder)
 
 
 def slurm(*command: str) -> str:
     """What one of Slurm's commands prints; it must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout
 
@@ -44,7 +45,7 @@ def jobs(*options: str) -> list[str]:
     return slurm("squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%j", *options).split()
 
 
-def eventually(condition: Callable[[], object], seconds: float = 10) -> bool:
+def eventually(condition: Callable[[], object], seconds: float = 240) -> bool:
     """Whether it holds within so many seconds."""
     end = time.monotonic() + seconds
     while not condition():

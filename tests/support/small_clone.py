@@ -34,6 +34,9 @@ PROGRAMS = [
 ]
 
 
+PATIENCE = 800  # seconds for a set-up, which takes some: only one that hangs takes as many
+
+
 class Clone:
     """A clone of the kit in which little packages stand for the real ones."""
 
@@ -45,6 +48,8 @@ class Clone:
         shutil.copy(ROOT / "lockstep", folder)
         shutil.copytree(ROOT / "autograde" / "install", folder / "autograde" / "install")
         (folder / "autograde" / "__main__.py").write_text("import sys\nprint('kit', *sys.argv[1:])\nsys.exit(3)\n")
+        (folder / "tests").mkdir()
+        shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)
         (folder / "backend.py").write_text(BACKEND)
         if not self.programs.exists():
@@ -87,7 +92,7 @@ class Clone:
     def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run `./lockstep`: its exit status, and what it said."""
         process = self.start(*arguments, **environment)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=PATIENCE)
         return process.returncode, output
 
     def start_and_hold(self) -> subprocess.Popen:
@@ -109,7 +114,7 @@ class Clone:
         return list(self.folder.glob(".venv/lockstep.*"))
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 120, log: Path | None = None) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 240, log: Path | None = None) -> None:
     """Return when `condition` holds. Raises AssertionError after `seconds`, with the end of `log`."""
     end = time.monotonic() + seconds
     while not condition():

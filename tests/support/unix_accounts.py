@@ -44,7 +44,7 @@ class Account:
 
     def run(self, *words: object, cwd: Path | None = None, **more: object) -> subprocess.CompletedProcess[str]:
         """Run a command as this account, in its home, whatever comes of it; `more` is environment."""
-        settings = {"cwd": cwd or self.home, "env": self.environment(**more), "timeout": 120}
+        settings = {"cwd": cwd or self.home, "env": self.environment(**more), "timeout": 240}
         return subprocess.run(self.command(*words), capture_output=True, text=True, **settings)
 
 

@@ -101,6 +101,7 @@ def test_a_message_that_was_sent_early_and_received_late_makes_no_circle():
     assert len(found) == 3
 
 
+@pytest.mark.thorough
 def test_ten_thousand_messages_take_no_time_to_speak_of():
     sends = [event("send", peer=1, start=float(number)) for number in range(10_000)]
     receives = [event("recv", peer=0, start=float(number), end=number + 0.5) for number in range(10_000)]

@@ -23,7 +23,8 @@ def press() -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_a_press_is_noted_and_those_that_follow_soon_belong_to_it():
+def test_a_press_is_noted_and_those_that_follow_soon_belong_to_it(monkeypatch):
+    monkeypatch.setattr(interrupts, "ECHO", 3600.0)
     with pytest.raises(ValueError, match="stopped"), StopButton() as stop:
         press()
         press()

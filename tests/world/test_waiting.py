@@ -39,6 +39,7 @@ def crowd() -> Iterator[World]:
         yield started
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("subject", "arguments", "init"),
     [(MPI, (COMM,), None), (TORCH, (), "torch"), (HOROVOD, (), "horovod")],

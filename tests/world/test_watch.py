@@ -182,9 +182,11 @@ def test_events_of_a_rank_that_hangs_or_died_are_there(world, end):
     dies = cell(
         f"""
         import os
+        from student_cells import await_others
         def f(comm):
             comm.allreduce(1)
             if comm.rank == 1:
+                await_others("barrier")
                 {end}
             comm.barrier()
         """

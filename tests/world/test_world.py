@@ -11,6 +11,8 @@ from student_cells import call, cell
 
 from course.world import COMM, RANK, SIZE, NotEnoughRanks, RanksFailed, World
 
+DISTANT = 3600  # a deadline before which a deadlock is noticed, or the test runs into its time limit
+
 SUM = cell(
     """
     def f(comm):
@@ -40,7 +42,7 @@ HOROVOD = cell(
 )
 
 
-@pytest.fixture(scope="module", params=["mpiexec", "slurm"])
+@pytest.fixture(scope="module", params=["mpiexec", pytest.param("slurm", marks=pytest.mark.thorough)])
 def launcher(request) -> str:
     """What starts ranks: mpiexec here, or srun on a cluster's two nodes."""
     if request.param == "slurm":
@@ -108,10 +110,8 @@ def test_a_deadlock_is_told_by_rank_and_line_and_the_world_goes_on(world):
             return comm.allreduce(part)
         """
     )
-    began = time.monotonic()
-    outcome = world.attempt(call, hang, COMM, deadline=30)
+    outcome = world.attempt(call, hang, COMM, deadline=DISTANT)
     assert outcome.state == "hang"
-    assert time.monotonic() - began < 15, "a deadlock is noticed before the deadline"
     assert (
         outcome.detail == "ranks 1, 2 and 3 wait in comm.allreduce, cell line 5; rank 0 returned without communicating."
     )
@@ -128,7 +128,7 @@ def test_a_deadlock_is_told_by_rank_and_line_and_the_world_goes_on(world):
 )
 def test_a_deadlock_in_torch_or_horovod_is_told_as_well(world, init, subject, where):
     source = subject.source.replace("def f():", "def f(rank):\n    if rank == 1: return")
-    outcome = world.attempt(call, cell(source), RANK, init=init, deadline=30)
+    outcome = world.attempt(call, cell(source), RANK, init=init, deadline=DISTANT)
     assert outcome.state == "hang"
     line = int(where.split()[-1]) + 1
     assert outcome.detail.startswith(
@@ -144,7 +144,7 @@ def test_ranks_that_were_replaced_have_a_folder_for_temporary_files(world):
     )
     for _ in range(2):
         assert world.run(call, file) == [True] * 4
-        assert world.attempt(call, hang, COMM, deadline=30).state == "hang"
+        assert world.attempt(call, hang, COMM, deadline=DISTANT).state == "hang"
 
 
 def test_an_asynchronous_call_that_cannot_finish_is_a_deadlock_where_it_is_waited_for(world):
@@ -158,14 +158,15 @@ def test_an_asynchronous_call_that_cannot_finish_is_a_deadlock_where_it_is_waite
                 request.Wait()
         """
     )
-    outcome = world.attempt(call, late, COMM, size=3, deadline=30)
+    outcome = world.attempt(call, late, COMM, size=3, deadline=DISTANT)
     assert outcome.state == "hang"
     assert "ranks 1 and 2 wait in comm.Request.Wait, cell line 6" in outcome.detail
 
 
-def test_an_endless_loop_is_too_slow_and_its_line_is_told(world):
+def test_an_endless_loop_is_too_slow_and_its_line_is_told(world, launcher):
     loop = cell("def f(comm):\n    while comm.rank == 2:\n        pass\n    comm.barrier()")
-    outcome = world.attempt(call, loop, COMM, deadline=2)
+    # Time enough for the others to get to their barrier; in a job, none is given back for what other programs took.
+    outcome = world.attempt(call, loop, COMM, deadline=10 if launcher == "slurm" else 4)
     assert outcome.state == "too-slow"
     assert "rank 2 still runs, cell line" in outcome.detail
     assert "ranks 0, 1 and 3 wait in comm.barrier, cell line 4" in outcome.detail
@@ -192,25 +193,37 @@ def test_a_rank_that_dies_is_told_by_rank_and_signal(world, death, told):
 def test_how_a_rank_died_is_told_also_where_its_parent_is_slow_to_notice(world):
     dies = cell("""
         import os, signal, subprocess
+        from student_cells import await_others
         def f(comm):
             if comm.rank == 2:
-                subprocess.Popen(["sh", "-c", f"sleep 2; kill -CONT {os.getppid()}"])
+                await_others("allreduce")
+                stopped = f"until grep -q State:.T /proc/{os.getppid()}/status; do sleep 0.1; done"
+                subprocess.Popen(["sh", "-c", f"{stopped}; sleep 2; kill -CONT {os.getppid()}"])
                 os.kill(os.getppid(), signal.SIGSTOP)
                 os.abort()
             return comm.allreduce(1)
     """)
     outcome = world.attempt(call, dies, COMM)
-    assert outcome.detail == "rank 2 died: killed by SIGABRT; ranks 0, 1 and 3 wait in comm.allreduce, cell line 7."
+    assert outcome.detail == "rank 2 died: killed by SIGABRT; ranks 0, 1 and 3 wait in comm.allreduce, cell line 10."
     assert world.run(call, SUM, COMM, size=1) == [(0, 1, 0)]
 
 
 def test_an_error_on_some_ranks_is_told_with_its_line_and_who_waits_for_them(world):
-    fails = cell("def f(comm):\n    share = 1 / (comm.rank - 1)\n    return comm.allreduce(share)")
+    fails = cell(
+        """
+        from student_cells import await_others
+        def f(comm):
+            if comm.rank == 1:
+                await_others("allreduce")
+            share = 1 / (comm.rank - 1)
+            return comm.allreduce(share)
+        """
+    )
     outcome = world.attempt(call, fails, COMM)
     assert outcome.state == "raised"
     assert outcome.detail == (
-        "rank 1 raised ZeroDivisionError: float division by zero, cell line 2; "
-        "ranks 0, 2 and 3 wait in comm.allreduce, cell line 3."
+        "rank 1 raised ZeroDivisionError: float division by zero, cell line 5; "
+        "ranks 0, 2 and 3 wait in comm.allreduce, cell line 6."
     ).replace("float division", "division")
     assert healthy(world)
 
@@ -261,7 +274,8 @@ def test_a_rank_lost_between_two_runs_is_replaced(world):
     import signal
 
     os.kill(world.pids[1], signal.SIGKILL)
-    time.sleep(0.3)
+    while not world._processes.dead([1]):
+        time.sleep(0.01)
     assert healthy(world)
 
 

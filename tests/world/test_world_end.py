@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -51,7 +52,7 @@ def start(what: str) -> tuple[subprocess.Popen, str, Path]:
     return owner, mark, Path(folder)
 
 
-def gone(mark: str, folder: Path, seconds: float) -> bool:
+def gone(mark: str, folder: Path, seconds: float = 120) -> bool:
     """Whether all of the world is gone within so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -61,14 +62,25 @@ def gone(mark: str, folder: Path, seconds: float) -> bool:
     return False
 
 
+def leftovers(mark: str) -> int:
+    """How many of the world's processes are what the student's code leaves behind."""
+    found = 0
+    for pid in marked(mark):
+        with contextlib.suppress(psutil.Error):  # it has ended
+            found += psutil.Process(pid).cmdline() == ["sleep", "1000"]
+    return found
+
+
+@pytest.mark.parametrize("seconds", [120, pytest.param(10, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("what", ["idle", "busy"])
-def test_after_sigkill_of_the_owner_nothing_is_left_within_10_seconds(what):
+def test_after_sigkill_of_the_owner_nothing_is_left_before_long(what, seconds):
     owner, mark, folder = start(what)
-    time.sleep(0.5)
+    while what == "busy" and leftovers(mark) < 2:
+        time.sleep(0.05)
     assert len(marked(mark)) > 4, "the world is there before its owner is killed"
     os.killpg(owner.pid, signal.SIGKILL)  # as Jupyter does
     owner.wait()
-    assert gone(mark, folder, 10)
+    assert gone(mark, folder, seconds)
 
 
 def test_ranks_do_not_outlive_the_owner_where_the_reaper_died_either():
@@ -77,7 +89,7 @@ def test_ranks_do_not_outlive_the_owner_where_the_reaper_died_either():
     os.kill(reaper, signal.SIGKILL)
     os.killpg(owner.pid, signal.SIGKILL)
     owner.wait()
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while (left := marked(f"{mark}-ranks")) and time.monotonic() < end:
         time.sleep(0.1)
     kill_marked(mark)
@@ -87,12 +99,13 @@ def test_ranks_do_not_outlive_the_owner_where_the_reaper_died_either():
 
 def test_stop_leaves_nothing():
     owner, mark, folder = start("stopped")
-    assert gone(mark, folder, 0.5)
+    assert not marked(mark) and not folder.exists()
     owner.kill()
     owner.wait()
 
 
-def test_the_end_of_the_program_leaves_nothing():
+@pytest.mark.parametrize("seconds", [120, pytest.param(1, marks=pytest.mark.thorough)])
+def test_the_end_of_the_program_leaves_nothing(seconds):
     owner, mark, folder = start("ended")
-    assert owner.wait(20) == 0
-    assert gone(mark, folder, 1)
+    assert owner.wait() == 0
+    assert gone(mark, folder, seconds)
