@@ -1,6 +1,6 @@
 """Makes a lecture's notebook from its text.
 
-    course/lectures/3_collectives.md --> course/lectures/3_collectives.ipynb    no outputs; committed, and compared
+    course/lectures/2_ranks.md --> course/lectures/2_ranks.ipynb    no outputs; committed, and compared
 
 The text is a MyST text notebook: `{code-cell}` runs, other code is a listing. A box of it,
 

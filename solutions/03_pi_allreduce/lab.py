@@ -31,7 +31,7 @@
 # not know MPI.
 #
 # **Lecture.** [2 One program, many ranks](../../course/lectures/2_ranks.ipynb) introduces what this lab uses;
-# [3 Talking to everybody at once](../../course/lectures/3_collectives.ipynb) shows what it costs.
+# [3 Talking to everybody at once](../../course/lectures/3_talking_to_everybody.ipynb) shows what it costs.
 #
 # **Time:** about 90 minutes.
 #
