@@ -29,7 +29,7 @@ def test_never():
 '''
 
 
-def tests(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
+def run_tests(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
     """`./lockstep test`, after its set-up."""
     command = [sys.executable, "tests/run.py", *arguments]
     return subprocess.run(command, cwd=root, capture_output=True, text=True)
@@ -47,7 +47,7 @@ def small(tmp_path: Path) -> Path:
         '__all__ = ["pytest_addoption", "pytest_configure"]\n'
     )
     (tmp_path / "pyproject.toml").write_text(
-        '[tool.pytest.ini_options]\npythonpath = ["tests/support"]\n[tool.ruff]\nline-length = 120\n'
+        '[tool.pytest.ini_options]\npythonpath = ["tests/support"]\n[tool.ruff]\nline-length = 120\n[tool.ruff.lint]\nselect = ["E", "F"]\n'
     )
     return tmp_path
 
@@ -65,7 +65,7 @@ def small(tmp_path: Path) -> Path:
     ],
 )
 def test_what_makes_no_sense_is_one_line(arguments, said):
-    done = tests(*arguments)
+    done = run_tests(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("lockstep test: ") and said in line
@@ -74,7 +74,7 @@ def test_what_makes_no_sense_is_one_line(arguments, said):
 @pytest.mark.parametrize("never", [True, False])
 def test_what_passes_alone_is_listed_and_what_fails_again_fails_the_command(small, never):
     (small / "tests" / "test_small.py").write_text(TESTS.replace("NEVER", str(never)))
-    done = tests("tests", root=small)
+    done = run_tests("tests", root=small)
     listed = done.stdout.partition(" passed only alone ")[2]
     assert "test_small.py::test_once" in listed and "the first time is hard" in listed, done.stdout + done.stderr
     assert ("failed, also alone: tests/test_small.py::test_never" in listed) != never
@@ -83,5 +83,5 @@ def test_what_passes_alone_is_listed_and_what_fails_again_fails_the_command(smal
 
 def test_a_file_that_is_no_test_fails_the_command(small):
     (small / "tests" / "test_small.py").write_text("def test(:")
-    assert tests("tests", root=small).returncode == 1
-    assert tests("nowhere", root=small).returncode == 1
+    assert run_tests("tests", root=small).returncode == 1
+    assert run_tests("nowhere", root=small).returncode == 1
