@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,8 @@ def test_never():
 def run_tests(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
     """`./lockstep test`, after its set-up."""
     command = [sys.executable, "tests/run.py", *arguments]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True)
+    plain = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    return subprocess.run(command, cwd=root, env=plain, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -46,9 +48,8 @@ def small(tmp_path: Path) -> Path:
         "from failures import register as pytest_configure\n\n"
         '__all__ = ["pytest_addoption", "pytest_configure"]\n'
     )
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.pytest.ini_options]\npythonpath = ["tests/support"]\n[tool.ruff]\nline-length = 120\n[tool.ruff.lint]\nselect = ["E", "F"]\n'
-    )
+    lint = '[tool.ruff]\nline-length = 120\n[tool.ruff.lint]\nselect = ["E", "F"]\n'
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["tests/support"]\n' + lint)
     return tmp_path
 
 
