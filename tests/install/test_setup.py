@@ -60,6 +60,7 @@ def test_without_a_python_that_will_do_it_says_what_to_install_on_this_system(wi
     assert "conda create -n py312 python=3.12" in output
 
 
+@pytest.mark.thorough
 def test_without_a_python_that_will_do_uv_fetches_one(without_python):
     without_python.add_program("fetched", f'exec {sys._base_executable} "$@"')
     fetched = without_python.programs / "fetched"
@@ -75,6 +76,7 @@ def test_without_a_python_that_will_do_uv_fetches_one(without_python):
     assert without_python.run("setup") == (0, "")
 
 
+@pytest.mark.thorough
 def test_a_venv_keeps_its_python_when_another_comes_first_on_path(clone):
     assert clone.run("setup")[0] == 0
     clone.add_program("python3", "exit 1")
@@ -83,6 +85,7 @@ def test_a_venv_keeps_its_python_when_another_comes_first_on_path(clone):
     assert "making .venv" not in output
 
 
+@pytest.mark.thorough
 def test_a_venv_whose_python_is_gone_is_made_anew(clone):
     assert clone.run("setup")[0] == 0
     python = clone.folder / ".venv" / "bin" / "python"
@@ -130,6 +133,7 @@ def test_a_compiler_that_does_not_compile_counts_as_none(clone):
     assert "cc1plus" in (clone.folder / ".lockstep" / "setup.log").read_text()
 
 
+@pytest.mark.thorough
 def test_without_make_it_is_fetched_without_root_or_asked_for(clone):
     (clone.programs / "make").unlink()
     status, output = clone.run("setup")
@@ -161,6 +165,7 @@ def test_without_network_it_says_so_and_goes_on_from_there_when_it_is_back(clone
     assert "making .venv" not in output
 
 
+@pytest.mark.thorough
 def test_two_at_once_set_up_once(clone):
     first = clone.start_and_hold()
     second = clone.start("setup")
@@ -172,6 +177,7 @@ def test_two_at_once_set_up_once(clone):
     assert clone.log.read_text() == "compiled\n"
 
 
+@pytest.mark.thorough
 def test_an_interrupted_set_up_leaves_nothing_running_and_the_next_repairs_it(clone):
     for how in (signal.SIGINT, signal.SIGTERM):
         process = clone.start_and_hold()
@@ -205,6 +211,7 @@ def test_an_interrupted_set_up_leaves_nothing_running_and_the_next_repairs_it(cl
     assert clone.run("setup") == (0, "")
 
 
+@pytest.mark.thorough
 def test_a_venv_that_was_left_half_made_is_made_anew(clone):
     (clone.folder / ".venv" / "bin").mkdir(parents=True)
     (clone.folder / ".venv" / "bin" / "python").symlink_to(sys.executable)

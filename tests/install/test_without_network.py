@@ -100,6 +100,7 @@ def test_what_was_collected_sets_up_beside_another_pythons_torch(clone, python, 
     assert status == 1 and ".venv has not what `hub` needs" in output
 
 
+@pytest.mark.thorough
 def test_without_cmake_horovod_is_left_out_and_it_says_so(clone, python, wheels):
     (clone.programs / "cmake").unlink()
     status, output = clone.run("setup", "--wheels", str(wheels), "--with-torch-of", str(python))
@@ -107,6 +108,7 @@ def test_without_cmake_horovod_is_left_out_and_it_says_so(clone, python, wheels)
     assert "Horovod is left out, and with it the labs that use it: there is no cmake, to build it" in output
 
 
+@pytest.mark.thorough
 def test_a_build_of_horovod_that_fails_leaves_it_out(clone, python, wheels):
     (wheels / "horovod-0.28.1.tar.gz").write_bytes(b"")
     status, output = clone.run("setup", "--wheels", str(wheels), "--with-torch-of", str(python))
@@ -138,6 +140,7 @@ def test_a_wheel_that_is_missing_is_named(clone, python, wheels):
     assert not (clone.folder / ".venv").exists()
 
 
+@pytest.mark.thorough
 def test_a_set_up_that_fails_midway_leaves_no_environment(clone, python, wheels):
     (wheels / "small_lab-1.0-py3-none-any.whl").write_bytes(b"cut off")
     status, output = clone.run("setup", "--wheels", str(wheels), "--with-torch-of", str(python))
@@ -146,6 +149,7 @@ def test_a_set_up_that_fails_midway_leaves_no_environment(clone, python, wheels)
     assert not (clone.folder / ".venv").exists()
 
 
+@pytest.mark.thorough
 def test_an_environment_made_with_a_network_is_kept(clone, python, wheels):
     assert clone.run("setup")[0] == 0
     status, output = clone.run("setup", "--wheels", str(wheels), "--with-torch-of", str(python))
