@@ -102,6 +102,7 @@ def two_steps(comm: Any) -> dict:
     return {"last": last, "backward": (backward - began, ended - began), "layers": layers}
 
 
+@pytest.mark.thorough  # it asks a clock
 def test_a_step_on_real_ranks_ends_when_its_last_all_reduce_is_through() -> None:
     with World(2, progress=False) as world:
         ranks = world.run(two_steps, COMM, init="torch")

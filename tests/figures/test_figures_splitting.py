@@ -193,6 +193,7 @@ def pipeline(rank: int, size: int, micro_batches: int, seconds: float) -> list[t
     return passes
 
 
+@pytest.mark.thorough  # it asks a clock
 def test_a_real_pipeline_is_idle_about_as_long_as_the_formula_says(world) -> None:
     passes = world.run(pipeline, RANK, SIZE, 4, 0.05, init="torch")
     figure = clock_picture(passes, world.events)

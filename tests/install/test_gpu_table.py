@@ -6,6 +6,8 @@ import runpy
 import shutil
 from pathlib import Path
 
+import pytest
+
 GPU = Path(__file__).resolve().parents[1] / "gpu"
 
 STEPS = """
@@ -15,6 +17,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.thorough  # it asks a clock
 def test_a_step_that_is_stopped_keeps_its_rows_and_says_why_it_has_no_more(tmp_path):
     folder = tmp_path / "tests" / "gpu"
     folder.mkdir(parents=True)

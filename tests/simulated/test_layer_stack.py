@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 import torch
 
 from course.simulated.layer_stack import LayerStack
@@ -11,15 +12,25 @@ from course.simulated.layer_stack import LayerStack
 FORWARD, BACKWARD = 0.004, 0.01
 
 
-def test_each_layer_takes_as_long_as_it_should_in_both_passes():
+def passes(times: int) -> list[tuple[float, float]]:
+    """Seconds of the forward and of the backward pass of five layers, each so many times."""
     stack, seconds = LayerStack(5, FORWARD, BACKWARD), []
-    for _ in range(3):  # others may use this machine: the best of three counts
+    for _ in range(times):
         began = time.perf_counter()
         loss = stack(torch.ones(1))
         middle = time.perf_counter()
         loss.backward()
         seconds.append((middle - began, time.perf_counter() - middle))
-    assert all(forward >= 5 * FORWARD and backward >= 5 * BACKWARD for forward, backward in seconds)
+    return seconds
+
+
+def test_each_layer_takes_at_least_as_long_as_it_should_in_both_passes():
+    assert all(forward >= 5 * FORWARD and backward >= 5 * BACKWARD for forward, backward in passes(3))
+
+
+@pytest.mark.thorough
+def test_each_layer_takes_about_as_long_as_it_should_in_both_passes():
+    seconds = passes(3)  # others may use this machine: the best of three counts
     assert min(forward for forward, _ in seconds) < 5 * FORWARD * 1.5
     assert min(backward for _, backward in seconds) < 5 * BACKWARD * 1.5
 
