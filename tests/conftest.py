@@ -50,7 +50,7 @@ def group(nodeid: str, config: pytest.Config) -> str:
     parameters = rest.partition("[")[2].strip("]").split("-")
     if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
         return "attacks on memory" if parameters[0] in ("bombs", "floods") else f"attacks {parameters[0]}"
-    if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit()):
+    if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit() and path.count("/") > 1):
         return "-".join([path, *parameters[:2]])
     return path
 

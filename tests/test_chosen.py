@@ -66,7 +66,7 @@ def test_of_each_lab_its_notebooks_and_of_each_todo_right_and_wrong_answers_are_
     assert f"::test_a_blank_lab_runs_top_to_bottom_and_says_what_to_do[{lab.name}]" in text
     for check in load_checks(lab.checks):
         todo = re.escape(f"{lab.name}-{check.todo}")
-        assert len(re.findall(rf"::test_the_solution_earns_all_points\w*\[{todo}\]", text)) == 1
+        assert len(re.findall(rf"::test_the_solution_earns_all_points\[{todo}\]", text)) == 1
         assert len(re.findall(rf"::test_a_blank_todo_loses_its_own_points\[{todo}\]", text)) == 1
         assert len(re.findall(rf"::test_another_right_answer_earns_all_points\[{todo}-", text)) == 1
         assert len(re.findall(rf"::test_a_known_mistake_gets_its_finding_and_loses_points\[{todo}-", text)) == 2

@@ -37,6 +37,7 @@ def folder(path: Path) -> None:
     path.mkdir()
 
 
+@pytest.mark.thorough
 def test_a_note_of_the_time_that_is_no_file_is_named_and_never_read(room):
     strange = {"pipe": pipe, "zeros": zeros, "folder": folder}
     for student, make in strange.items():

@@ -59,6 +59,7 @@ def graded(sampler: type, seed: int) -> tuple[float, list[str]]:
     return check.points - sum(check.prices.get(each.key, each.points) for each in found), [each.key for each in found]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("name", "order_of"),
     [

@@ -289,6 +289,7 @@ def fits(schema: dict, line: bytes) -> bool:
         return False
 
 
+@pytest.mark.thorough
 def test_large_hostile_evidence_of_any_form_does_not_fit(usual):
     schema, honest = usual
     for line, due in hostile(honest):

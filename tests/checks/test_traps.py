@@ -336,6 +336,7 @@ def functions_travel_by_value() -> None:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.mistake.replace(" ", "-"))
 def test_a_mistake_that_usual_checks_let_pass_is_found_by_ours(world, trap):
     lab = find_lab(ROOT, trap.lab)

@@ -82,6 +82,7 @@ def test_nearly_all_words_of_the_held_out_pairs_occur_often_in_training() -> Non
         assert len(rare) <= 0.02 * len(simple), rare
 
 
+@pytest.mark.thorough
 def test_held_out_pairs_are_of_the_kinds_that_training_has() -> None:
     pairs = sentence_pairs()
     for mark in (" ago", " and ", " or ", "AM", "hundred", "(", "–", " Time", "Monday", "euros", "kilometers"):
@@ -102,6 +103,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.thorough
 def test_translations_are_right_as_far_as_we_know_them() -> None:
     pairs = dict(islice(made_pairs(), 20_000))
     assert {english: pairs.get(english) for english in KNOWN} == KNOWN

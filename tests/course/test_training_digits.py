@@ -36,6 +36,7 @@ def run(world: World, size: int, *args: object) -> list[list[dict]]:
     return world.run(history, program(), RANK, *args, size=size, init="horovod", deadline=120)
 
 
+@pytest.mark.thorough
 def test_four_ranks_get_95_percent_of_the_test_set_right(world: World, tmp_path: Path) -> None:
     histories = run(world, 4, None, 8, 16, 0.015, str(tmp_path / "digits.pt"))
     assert histories[0][-1]["accuracy"] >= 0.95

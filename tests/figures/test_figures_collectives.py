@@ -45,6 +45,7 @@ def test_a_cell_has_the_colours_of_the_ranks_whose_numbers_are_in_it() -> None:
     assert ranks_in(10) == [1, 3]
 
 
+@pytest.mark.thorough
 def test_a_plan_takes_its_rounds_and_a_line_that_is_shared_takes_as_long_as_one_by_one() -> None:
     assert max(way.ends for way in ways(TREE, 0, 5)) == 15
     assert {way.ends for way in ways(AT_ONCE, 0, 5)} == {35}

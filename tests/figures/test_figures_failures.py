@@ -111,6 +111,7 @@ def test_steps_in_the_film_are_done_then_lost_then_made_again() -> None:
     assert [*at[200.0]] == 8 * ["done"] + 2 * ["again"] + 6 * ["done"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("attempts", [[KILLED, AGAIN], [KILLED, TWICE, THIRD], [AT_ONCE, WHOLE], [WHOLE]])
 def test_the_film_rests_at_each_kill_and_at_each_way_back(attempts: list[Attempt]) -> None:
     movie = failover_movie(attempts)
@@ -123,6 +124,7 @@ def test_the_film_rests_at_each_kill_and_at_each_way_back(attempts: list[Attempt
     assert movie.dark is not None and len(movie.gif) < 400_000 and movie.width <= 1000
 
 
+@pytest.mark.thorough
 def test_a_film_tells_what_it_shows() -> None:
     alt = failover_movie([KILLED, AGAIN]).alt
     assert alt.startswith("4 ranks make 16 steps. Rank 2 is killed after step 10; 2.5 s later all go on from the flag")

@@ -156,6 +156,7 @@ def test_buffers_that_drift_are_told_with_their_distance() -> None:
     assert drawn == DRIFT["each rank its own"] and left.get_ylim() == right.get_ylim()
 
 
+@pytest.mark.thorough
 def test_the_film_shows_which_buckets_arrive_in_time() -> None:
     movie = bucket_movie(HOOKS, [[3], [2], [1], [0]], LATENCY, BANDWIDTH)
     assert "3 of them have arrived when the backward pass is over, after 40 ms; the last one after 48 ms" in movie.alt

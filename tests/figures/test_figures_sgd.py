@@ -120,6 +120,7 @@ def test_a_run_that_never_comes_near_the_least_loss_has_no_number() -> None:
     assert samples_until(X, Y, (5, path[:1])) is None and steps_until(X, Y, (5, path[:1])) is None
 
 
+@pytest.mark.thorough
 def test_the_animation_moves_and_needs_neither_network_nor_scripts() -> None:
     movie = paths_movie(X, Y, RUNS, frames=12)
     image = Image.open(io.BytesIO(movie.gif))
@@ -134,6 +135,7 @@ def test_the_animation_moves_and_needs_neither_network_nor_scripts() -> None:
     assert movie.caption in html
 
 
+@pytest.mark.thorough
 def test_who_wants_no_motion_sees_the_end_of_the_animation() -> None:
     movie = paths_movie(X, Y, RUNS, frames=12)
     still, image = Image.open(io.BytesIO(movie.still)).convert("RGB"), Image.open(io.BytesIO(movie.gif))

@@ -91,6 +91,7 @@ def test_both_schedules_are_the_shortest_ones_and_1f1b_keeps_no_more_than_there_
     assert most == [min(micro_batches, stages - stage) for stage in range(stages)]
 
 
+@pytest.mark.thorough
 def test_a_plan_is_filmed_beside_1f1b_and_1f1b_beside_gpipe() -> None:
     movie = schedule_movie(gpipe(3, 4))
     assert "Your plan: 12 ticks, each stage idle in 33% of them." in movie.alt
@@ -110,6 +111,7 @@ def test_a_bar_is_as_high_as_there_are_activations_kept() -> None:
     assert words[-4:] == ["at most 3", "at most 3", "at most 2", "at most 1"]
 
 
+@pytest.mark.thorough
 def test_passes_that_begin_too_early_or_are_missing_are_told_and_nonsense_is_refused() -> None:
     assert too_early(AT_ONCE) == {(stage, tick) for stage in (1, 2, 3) for tick in range(8)}
     assert fills(schedule_picture(AT_ONCE).axes[0]).count(WRONG) == 24

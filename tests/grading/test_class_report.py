@@ -222,6 +222,7 @@ def test_a_gradebook_that_is_none_is_one_clear_error(room):
     assert result.output.startswith("Error: DatabaseError") and result.output.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_a_page_says_that_nobody_was_graded_yet(tmp_path):
     room = Classroom(make_course(tmp_path / "course"), LAB)
     room.lockstep("build")
@@ -268,6 +269,7 @@ def enlarge(room: Classroom) -> None:
         gradebook.db.commit()
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # of nbgrader's own
 def test_two_hundred_students_are_all_there(room):
     enlarge(room)

@@ -53,6 +53,7 @@ def test_lockstep_grade_collects_no_links_and_no_pipes(room):
     assert room.scores() == {"ada": 2}
 
 
+@pytest.mark.thorough
 def test_nbgraders_own_collect_does_the_same(room):
     done = room.nbgrader("collect", LAB)
     assert done.returncode == 0, done.stderr

@@ -65,6 +65,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
     return starts
 
 
+@pytest.mark.thorough
 def test_right_answers_earn_all_whatever_they_print(lab, sandboxes):
     loud = 'import os\nprint(\'{"evidence": {}}\')\nos.write(1, b"noise")\n' + ANSWERS["double"]
     found = run(lab, sandboxes, double=loud)
@@ -195,6 +196,7 @@ def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, 
     assert list(tmp_path.glob("lockstep-*")) == []
 
 
+@pytest.mark.thorough
 def test_nothing_outlives_a_grader_that_is_killed(lab, tmp_path):
     script = f"""
 from pathlib import Path

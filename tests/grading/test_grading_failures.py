@@ -25,6 +25,7 @@ def no_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bubblewrap, "inner", lambda *given: ["sh", "-c", "echo No room for a sandbox. >&2; exit 1"])
 
 
+@pytest.mark.thorough
 def test_where_there_is_no_bubblewrap_grading_refuses_and_does_nothing(small, monkeypatch):
     small.put("ada", small.answered(ANSWERS))
     programs = small.root.parent / "programs"
@@ -134,6 +135,7 @@ def test_a_missing_exchange_is_one_line_and_what_is_here_is_graded(small):
     assert small.scores() == {"ada": 0}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("limits", "told"),
     [

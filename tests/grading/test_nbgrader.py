@@ -56,6 +56,7 @@ def forged(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 def test_the_formgraders_button_takes_our_way(small, monkeypatch):
     small.put("partly", small.answered(PARTLY))

@@ -96,6 +96,7 @@ def test_what_is_handed_in_is_the_students_and_the_graders_only_also_for_who_kno
     assert hpc.grader.run("rm", "-r", folder).returncode == 0, "the grader makes room"
 
 
+@pytest.mark.thorough
 def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
     folder = hpc.fetched(hpc.ada)
     (folder / "large.bin").write_bytes(os.urandom(60_000_000))
@@ -170,6 +171,7 @@ def test_a_wrong_course_and_an_assignment_that_is_not_there_are_named(hpc):
     assert f"You may not hand in to `hpc`: no permission for {hpc.inbound}. Tell your instructor." in said
 
 
+@pytest.mark.thorough
 def test_an_exchange_that_is_full_or_read_only_and_a_home_that_is_full(hpc):
     folder = hpc.fetched(hpc.ada)
     (folder / "large.bin").write_bytes(bytes(3_000_000))
@@ -211,6 +213,7 @@ def test_who_is_late_hears_it_at_once_and_by_how_much(hpc):
     assert "late" not in hpc.submit(hpc.ada)
 
 
+@pytest.mark.thorough
 def test_who_has_an_extension_hears_of_it_and_nobody_else_does(hpc):
     due = (datetime.now(UTC) - timedelta(hours=2)).replace(microsecond=0)
     hpc.must(hpc.grader, "nbgrader", "db", "assignment", "add", LAB, f"--duedate={due:%Y-%m-%d %H:%M:%S UTC}")
@@ -234,6 +237,7 @@ def test_who_has_an_extension_hears_of_it_and_nobody_else_does(hpc):
     assert not shown.exists()
 
 
+@pytest.mark.thorough
 def test_two_hand_ins_within_a_second_count_both_from_the_assignment_list(hpc):
     known = (hpc.place / "people" / "nbgrader_config.py").read_text()
     hpc.configure("seconds", known + "c.Exchange.timestamp_format = '%Y-%m-%d %H:%M:%S %Z'\n")

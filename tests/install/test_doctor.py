@@ -37,6 +37,7 @@ def add(programs: Path, name: str, script: str) -> str:
     return str(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_what_the_labs_need_works_here(patient):
     lines = []

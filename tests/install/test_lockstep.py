@@ -68,6 +68,7 @@ def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     assert path.startswith(f"{ready.folder}/.venv/bin:")
 
 
+@pytest.mark.thorough
 def test_hub_has_its_proxy_and_passes_its_arguments(clone):
     status, output = clone.run("hub", "--port", "9000")
     assert status == 0, output
@@ -77,6 +78,7 @@ def test_hub_has_its_proxy_and_passes_its_arguments(clone):
     assert "installing" not in clone.run("hub")[1]
 
 
+@pytest.mark.thorough
 def test_a_server_of_another_hub_needs_no_proxy(clone):
     status, output = clone.run("setup", "server")
     assert status == 0, output
@@ -184,6 +186,7 @@ def test_a_second_clone_takes_the_compiled_horovod_from_the_cache(ready):
     assert ready.log.read_text() == "compiled\n"
 
 
+@pytest.mark.thorough
 def test_what_was_made_from_other_files_or_at_another_place_is_made_anew(ready):
     moved = ready.tmp_path / "moved"
     shutil.copytree(ready.folder, moved, symlinks=True)
@@ -199,6 +202,7 @@ def test_what_was_made_from_other_files_or_at_another_place_is_made_anew(ready):
     assert list(moved.glob(".venv/lib/python3.*/site-packages/small_build-*"))
 
 
+@pytest.mark.thorough
 def test_a_systems_own_mpi_is_used_where_programs_can_be_built_on_it(ready):
     ready.add_program("mpiexec", "echo 'mpiexec (System MPI) 4.1.4'")
     status, output = ready.run("setup")

@@ -79,6 +79,7 @@ def wheels(clone, tmp_path) -> Path:
     return tmp_path / "wheels"
 
 
+@pytest.mark.thorough
 def test_what_was_collected_sets_up_beside_another_pythons_torch(clone, python, wheels):
     held = {path.name for path in wheels.iterdir()}
     assert {"horovod-0.28.1.tar.gz", "small_lab-1.0-py3-none-any.whl", "requirements.txt"} <= held
@@ -116,6 +117,7 @@ def test_a_build_of_horovod_that_fails_leaves_it_out(clone, python, wheels):
     assert "Horovod cannot be built without GPU operations" in output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("torch", "more", "why"),
     [

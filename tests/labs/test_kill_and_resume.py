@@ -132,6 +132,7 @@ def resume(world: World, cells: dict[str, str], path: Path, undisturbed: dict) -
     assert {each.name for each in path.parent.iterdir()} <= {path.name, f"{path.name}.killed"}
 
 
+@pytest.mark.sample(1)
 def test_a_training_whose_last_rank_is_killed_in_an_epoch_ends_where_it_ends_undisturbed(
     cells, world, undisturbed, tmp_path
 ):
@@ -146,6 +147,7 @@ def test_a_training_whose_last_rank_is_killed_in_an_epoch_ends_where_it_ends_und
     resume(world, cells, path, undisturbed)
 
 
+@pytest.mark.sample(1)
 def test_a_rank_0_killed_while_it_writes_a_checkpoint_leaves_the_one_before(cells, world, undisturbed, tmp_path):
     path = tmp_path / "checkpoint.pt"
     kill = {"rank": 0, "where": RANKS[undisturbed["size"]]}
@@ -177,6 +179,7 @@ def test_a_training_killed_from_outside_at_random_moments_ends_where_it_ends_und
     resume(world, cells, path, undisturbed)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("wrong", ["half", "another model", "no optimizer"])
 def test_a_file_that_does_not_fit_ends_the_training_with_an_error_that_names_it(cells, world, tmp_path, wrong):
     path = tmp_path / "checkpoint.pt"

@@ -41,6 +41,7 @@ def assignments(room: Classroom) -> set[str]:
     return {name for name in (LAB, OWN) if name in done.stdout + done.stderr}
 
 
+@pytest.mark.thorough
 def test_a_course_sees_the_labs_that_it_chooses_and_those_of_its_own_folders(room, tmp_path):
     choose(room, f'labs = ["{OWN}", "{LAB}"]\nlabs_folders = ["{tmp_path / "own"}"]\n')
     built = room.lockstep("build")
@@ -59,6 +60,7 @@ def test_a_course_sees_the_labs_that_it_chooses_and_those_of_its_own_folders(roo
         assert f"`{OWN}` is not among the labs that {room.root / 'course.toml'} chooses; there are: {LAB}" in said.output
 
 
+@pytest.mark.thorough
 def test_a_lab_that_is_not_chosen_any_more_keeps_work_and_grades(room):
     assert room.lockstep("build").exit_code == 0
     room.put("ada", room.answered(ANSWERS))
@@ -114,6 +116,7 @@ def test_bad_choices_are_one_line_each(room, tmp_path, monkeypatch):
         assert said.exit_code == 1 and said.output.count("\n") == 1 and words in said.output, said.output
 
 
+@pytest.mark.thorough
 def test_a_hub_makes_a_course_with_the_labs_of_courses_toml(tmp_path, monkeypatch):
     place = Place(tmp_path / "hub")
     place.make()

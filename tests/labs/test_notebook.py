@@ -198,6 +198,7 @@ def test_the_stop_button_frees_a_cell_at_once(tmp_path):
     assert stopped(tmp_path) < 8
 
 
+@pytest.mark.thorough
 def test_a_px_cell_that_hangs_does_not_hang_the_next_run(tmp_path):
     hangs = "%%px --noblock\nfrom mpi4py import MPI\nif MPI.COMM_WORLD.rank:\n    MPI.COMM_WORLD.Barrier()"
     _, after = run(tmp_path, hangs, "print(world.run(lambda comm: comm.allreduce(1), COMM))")
@@ -218,6 +219,7 @@ def test_under_nbgrader_validate_a_failed_check_fails_its_cell_with_the_findings
     assert [output.output_type for output in passed.outputs] == ["display_data"]
 
 
+@pytest.mark.thorough
 def test_a_number_is_judged_by_what_its_cell_says(tmp_path):
     (tmp_path / "questions.toml").write_text('[most]\nvalue = 3\nremark = "One for each."\n')
     answers = [f'check.answer("most", {number})' for number in ("None", "1 + 2", "mine")]
@@ -229,6 +231,7 @@ def test_a_number_is_judged_by_what_its_cell_says(tmp_path):
     assert "There is no question 'least'; there are: most" in text_of(unknown)
 
 
+@pytest.mark.thorough
 def test_a_name_that_is_nowhere_and_a_check_that_is_not_there_are_told(tmp_path):
     missing, unknown, _, checked = run(
         tmp_path, 'check("total")', 'check("totl")', "def total(comm, mine:\n    return 1", 'check("total")'
@@ -250,6 +253,7 @@ def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_pat
     assert "Only this cell is handed in" in text_of(checked)
 
 
+@pytest.mark.thorough
 def test_a_picture_of_a_deadlock_tells_of_it_and_lets_the_next_cell_run(tmp_path):
     _, picture, after = run(tmp_path, HANGS, 'with needs("total"):\n    world.run(total, COMM, 1)', "print(1 + 1)")
     assert "rank 0 waits in comm.allreduce, cell line 3; rank 1 returned without communicating." in text_of(picture)
@@ -271,6 +275,7 @@ def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
     assert "ZeroDivisionError" in text_of(other)
 
 
+@pytest.mark.thorough
 def test_a_picture_names_the_first_todo_that_is_missing(tmp_path):
     body = 'with needs("first", "total", "last"):\n    first(world.run(total, COMM, 1))'
     _, _, stub, _, gone = run(tmp_path, "first = print", BLANK, body, RIGHT, 'with needs("total", "last"):\n    last()')
@@ -303,6 +308,7 @@ def test_hints_are_unfolded_one_by_one_and_noted_also_when_all_cells_run_again(t
     assert read_taken(tmp_path) == {"total": 3}
 
 
+@pytest.mark.thorough
 def test_a_hint_that_is_not_there_and_a_folder_that_cannot_be_written_are_told(tmp_path):
     (tmp_path / "hints.toml").write_text(HINTS)
     note_is_a_folder = "import pathlib; pathlib.Path('hints_taken.json').mkdir()"
@@ -339,6 +345,7 @@ def test_the_last_cell_that_defines_a_name_counts():
     assert cell_that_defines("h", ["f = 1"]) is None
 
 
+@pytest.mark.thorough
 def test_presses_of_the_stop_button_at_any_moment_cost_neither_the_report_nor_the_world(tmp_path):
     """Presses without a pause, for a second: also while ranks are asked where they stand, and while that is shown."""
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))

@@ -18,6 +18,7 @@ def collected(name: str, *folders: str) -> subprocess.CompletedProcess:
     return subprocess.run([*command, *folders], cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.thorough
 def test_the_tests_of_one_lab_are_of_each_kind_and_of_no_other_lab():
     lab, *others = (lab.name for lab in LABS)
     tests = [line for line in collected(lab).stdout.splitlines() if "::" in line]

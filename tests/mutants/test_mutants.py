@@ -93,6 +93,7 @@ def test_mutants_that_hang_print_without_end_or_eat_the_memory_are_refused(tmp_p
     assert outcomes["while kept == []: -> while kept != []:"].finding == "output-limit"
 
 
+@pytest.mark.thorough
 def test_a_lab_whose_solution_does_not_pass_is_refused(tmp_path):
     course = make_course(tmp_path, lab_with("    return x\n"))
     result = lockstep(course)
@@ -122,6 +123,7 @@ def test_a_list_that_cannot_be_read_is_refused(tmp_path, text, why):
     assert result.exit_code == 1 and why in result.output
 
 
+@pytest.mark.thorough
 def test_each_outcome_has_the_seed_of_its_cases(tmp_path):
     course = make_course(tmp_path)
     lockstep(course, "--todo", "total", "--seed", "5", "--variant", "solution")

@@ -93,6 +93,7 @@ def test_a_round_applies_together(group):
     assert evens_of(made.source) == evens_of(ANSWER)
 
 
+@pytest.mark.thorough
 def test_the_command_tells_which_rewriting_loses_points(tmp_path):
     course = make_course(tmp_path)
     invoke = CliRunner(env={"LOCKSTEP_COURSE": str(course)}).invoke

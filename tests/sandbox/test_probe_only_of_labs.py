@@ -30,6 +30,7 @@ VERDICT_SIDE = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_no_case_verdict_or_finding_of_a_lab_is_in_what_is_kept(lab):
     modules = read_package(lab.checks)

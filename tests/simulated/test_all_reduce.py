@@ -23,6 +23,7 @@ REDUCE = {
 }
 
 
+@pytest.mark.sample(3)
 @UPWARDS
 @pytest.mark.parametrize(
     ("way", "watch"), [*((way, True) for way in REDUCE), *((way, False) for way in ("waiting", "polled", "future"))]

@@ -70,6 +70,7 @@ ALL = cell(
 )
 
 
+@pytest.mark.sample(3)
 @UPWARDS
 @pytest.mark.parametrize(
     ("way", "seconds"),
@@ -114,6 +115,7 @@ ONE = TIMED + (
 )
 
 
+@pytest.mark.sample(2)
 @UPWARDS
 @pytest.mark.parametrize(
     ("make", "source", "destination", "factor"),

@@ -228,6 +228,7 @@ def test_the_array_ends_with_a_grading_that_is_told_to_end(small, cluster):
     assert small.scores() == {}
 
 
+@pytest.mark.thorough
 def test_what_a_grading_left_is_not_believed(small, cluster):
     folder = folder_of(small)
     writer = started(small)
@@ -252,6 +253,7 @@ def test_a_grading_says_why_its_tasks_wait(small, cluster, monkeypatch):
     assert array_job.working_in(folder_of(small).path) == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [

@@ -45,7 +45,8 @@ def student(place: Path, lab: Lab, request: pytest.FixtureRequest) -> Account:
     return fetched("nobody", lab, place / digest, place / "slurm" / "slurm.conf")
 
 
-@pytest.mark.parametrize(("nodes", "ranks"), [(1, 1), (1, 2), (2, 4)])
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(("nodes", "ranks"), [(2, 4), (1, 1), (1, 2)])
 def test_a_job_leaves_log_executed_notebook_and_record(student, nodes, ranks):
     before = student.notebook.read_bytes()
     job, status = student.batch(f"--nodes={nodes}", f"--ntasks={ranks}")

@@ -252,6 +252,7 @@ def test_a_class_is_graded_by_what_slurm_and_the_same_cells_say(place, room, mon
     assert "give 3.686" in room.feedback("losses")
 
 
+@pytest.mark.thorough
 def test_where_slurm_is_not_it_says_what_it_did_not_check(room, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", "/nonexistent/slurm.conf")
     room.grade("--seed", "1", "--force", *("--student=games", "--student=losses", "--student=nobody"))

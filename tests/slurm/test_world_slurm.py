@@ -131,6 +131,7 @@ def test_the_end_of_a_job_is_told_and_the_world_asks_for_another(end, told, tmp_
         assert world.run(call, cell("def f():\n    return 1")) == [1, 1]
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_job_is_told_also_of_a_rank_that_was_seen_to_be_killed_before():
     ends = cell(
         "import os, signal, subprocess\n"

@@ -72,6 +72,7 @@ FOUND = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ASKED)
 def test_the_rounds_of_a_run_are_those_of_its_longest_chain(world, name):
     world.run(call, cell(BEGIN + textwrap.dedent(ASKED[name])), COMM, ranks=[2, 0, 3, 1], init="torch")

@@ -68,6 +68,7 @@ def healthy(world: World) -> bool:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_each_library_works_on_the_first_ranks(world, size):
     total = size * (size + 1) / 2
@@ -86,6 +87,7 @@ def test_ranks_may_come_in_any_order(world, ranks):
         assert world.run(call, subject, ranks=ranks, init=init) == expected
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_world_has_as_many_ranks_as_asked_for(launcher, size):
     with World(size, launcher=launcher, progress=False) as small:
@@ -119,6 +121,7 @@ def test_a_deadlock_is_told_by_rank_and_line_and_the_world_goes_on(world):
     assert healthy(world)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("init", "subject", "where"),
     [
@@ -163,6 +166,7 @@ def test_an_asynchronous_call_that_cannot_finish_is_a_deadlock_where_it_is_waite
     assert "ranks 1 and 2 wait in comm.Request.Wait, cell line 6" in outcome.detail
 
 
+@pytest.mark.sample(1)
 def test_an_endless_loop_is_too_slow_and_its_line_is_told(world, launcher):
     loop = cell("def f(comm):\n    while comm.rank == 2:\n        pass\n    comm.barrier()")
     # Time enough for the others to get to their barrier; in a job, none is given back for what other programs took.

@@ -83,6 +83,7 @@ def test_after_sigkill_of_the_owner_nothing_is_left_before_long(what, seconds):
     assert gone(mark, folder, seconds)
 
 
+@pytest.mark.thorough
 def test_ranks_do_not_outlive_the_owner_where_the_reaper_died_either():
     owner, mark, folder = start("idle")
     (reaper,) = [child.pid for child in psutil.Process(owner.pid).children() if mark in child.cmdline()]
