@@ -7,30 +7,36 @@ check.hint("partial_sum")
 
 from __future__ import annotations
 
-import ast
 import os
 import pwd
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from IPython import get_ipython
+from IPython.core.interactiveshell import ExecutionInfo
 from IPython.display import DisplayHandle, display
 
 from autograde.contract import check as contract
 from autograde.contract import show
+from autograde.contract.cell_code import bound_names, by_stub, is_stub
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import load_checks
 from autograde.contract.questions import read_questions
-from autograde.contract.subject import Subject, python_source
+from autograde.contract.subject import Subject
 from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from course.batch.record import FILE
 from course.world import NotEnoughRanks, RanksFailed, World
 
-STUB = "raise NotImplementedError"  # what a TODO's cell holds until it is done
+ELSEWHERE = (
+    "**This ran in another cell than that of the TODO.** Only the TODO's own cell is sure to be handed in: put your "
+    "`{todo}` there, and run it.\n\n"
+)
+CELL_ID = re.compile(r"[\w-]{1,64}")  # as nbformat has it; some editors tell ids of their own
 STOPPED = "This cell stopped in your code. Run it again when the checks above it pass."
 
 
@@ -54,6 +60,14 @@ class Checker:
         self.hints = load_hints(self.folder, self.checks)
         self.world = world
         self.seed = seed
+        self.ran_in: dict[str, str] = {}  # ids of cells by the source that was run in them, where the front end tells
+        if (shell := get_ipython()) is not None:
+            shell.events.register("pre_run_cell", self.note_cell)
+
+    def note_cell(self, info: ExecutionInfo) -> None:
+        """Note in which cell of the notebook a source is run."""
+        if isinstance(info.cell_id, str) and CELL_ID.fullmatch(info.cell_id):
+            self.ran_in[info.raw_cell] = info.cell_id
 
     def __call__(self, todo: str) -> float | None:
         """Check the TODO called `todo`, as its cell was last run, and show the result.
@@ -75,7 +89,7 @@ class Checker:
                 return None
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            hint = self.where_hints_are(result) if execution is None else ""
+            hint = "" if execution else self.where_it_was_run(todo) + self.where_hints_are(result)
             output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             show_markdown(f"**Batch run.** {message}")
@@ -127,6 +141,11 @@ class Checker:
         except OSError as error:
             after = f"\n\n(That you read it could not be noted: {error.strerror}.)"
         show_markdown(f"{self.hints[todo].markdown(number)}\n\n{next_hint(todo, max(number, taken))}{after}")
+
+    def where_it_was_run(self, todo: str) -> str:
+        """That it was not in the TODO's own cell; empty where it was, or where nobody knows."""
+        source = cell_that_defines(todo, executed_cells())
+        return "" if self.ran_in.get(source or "", todo) == todo else ELSEWHERE.format(todo=todo)
 
     def where_hints_are(self, result: Result) -> str:
         """Where the next hint is, below a result that has not passed; empty where there is none."""
@@ -214,35 +233,18 @@ def cell_that_defines(name: str, cells: list[str]) -> str | None:
     return next((cell for cell in reversed(cells) if name in bound_names(cell)), None)
 
 
-def bound_names(cell: str) -> set[str]:
-    """Names that a cell binds at its top level. If it is not valid Python: names after `def` or `class`."""
-    try:
-        tree = ast.parse(python_source(cell))
-    except (SyntaxError, ValueError):
-        words = (line.split("(")[0].split(":")[0].split() for line in cell.splitlines())
-        return {parts[1] for parts in words if len(parts) == 2 and parts[0] in ("def", "class")}
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names.update(alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names.update(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
-    return names
-
-
 @contextmanager
 def needs(*todos: str) -> Iterator[None]:
     """Skip the rest of a cell that uses TODOs which are not done yet or fail on the ranks, and say so.
 
-    Suppresses NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows, so that "Run
-    all" goes on to the next TODO. Suppresses nothing else.
+    Suppresses a stub's NotImplementedError, NameError for one of `todos`, and RanksFailed, whose report it shows, so
+    that "Run all" goes on to the next TODO. Suppresses nothing else.
     """
     try:
         yield
-    except NotImplementedError:
+    except NotImplementedError as error:
+        if not by_stub(error):
+            raise
         show_markdown(waiting_for(todos))
     except NameError as error:
         if error.name not in todos:
@@ -259,5 +261,10 @@ def waiting_for(todos: Sequence[str]) -> str:
     """That a cell waits for the first of `todos` that is missing: nothing defines it, or its stub is still there."""
     cells = executed_cells()
     sources = {todo: cell_that_defines(todo, cells) for todo in todos}
-    missing = (todo for todo, source in sources.items() if source is None or STUB in source)
+    missing = (todo for todo, source in sources.items() if source is None or has_stub(source))
     return f"This cell needs your `{next(missing, todos[-1])}`. Run it again when its check passes."
+
+
+def has_stub(cell: str) -> bool:
+    """Whether the line that a TODO is released with is still in its cell."""
+    return any(map(is_stub, cell.splitlines()))

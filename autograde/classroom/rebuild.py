@@ -7,7 +7,10 @@ Policies, each for a mishap that happens to honest people:
 
 - A cell is found by its nbgrader tag; if no cell has that tag, by its cell id, which survives a cleared tag.
 - Of several cells with one tag, the last that is not blank is graded, as it is the one that counts when a notebook is
-  run from top to bottom (nbgrader also keeps the last). A blank copy does not hide a written one.
+  run from top to bottom (nbgrader also keeps the last). A blank copy does not hide a written one, and one that defines
+  the TODO's name goes before one that does not: those are parts of it, as JupyterLab's "Split Cell" copies the tag.
+  They are put together in their order.
+- Where no cell with the tag is written in, the last one without any tag that defines the name is graded.
 - A missing cell is put back blank, and earns nothing. So does a cell whose text cannot be read.
 - A notebook that is missing or unreadable is graded as blank, and marked for manual grading, as it may hold work.
 """
@@ -16,11 +19,13 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from nbformat import NotebookNode
 
+from autograde.contract.cell_code import bound_names
+from autograde.contract.questions import is_todo
 from autograde.contract.show import quoted
 from course.files import Unreadable
 
@@ -79,13 +84,17 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
         return rebuilt
     wanted = {cell.id: cell for cell in rebuilt.notebook.cells if cell.metadata.get("nbgrader")}
     matches = match(cells, list(wanted))
-    if not any(matches[name] for name, cell in wanted.items() if cell.metadata.nbgrader.solution):
+    solutions = [name for name, cell in wanted.items() if cell.metadata.nbgrader.solution]
+    if not any(matches[name] or defining(name, cells) for name in solutions):
         rebuilt.problems = [f"{lab}: {foreign(cells)}; 0 of {total(released)} points"]
         return rebuilt
     points = {name: cell.metadata.nbgrader.get("points", 0) for name, cell in wanted.items()}
     for name, cell in wanted.items():
         if not cell.metadata.nbgrader.locked:
-            problems = put_in(cell, matches[name], points.get(f"{name}-check", points[name]))
+            found = matches[name]
+            if is_todo(cell.metadata.nbgrader) and not written(found, cell.source):
+                found = [*found, *defining(name, cells)[-1:]]
+            problems = put_in(cell, found, points.get(f"{name}-check", points[name]))
         elif matches[name] and any(same_text(found.source, cell.source) for found in matches[name]):
             problems = []
         else:
@@ -105,12 +114,19 @@ def put_in(cell: NotebookNode, found: list[Submitted], points: float) -> list[st
     if not found:
         return [f"cell `{name}` is missing; it is put back empty{earns}"]
     problems = []
-    written = [copy for copy in found if copy.source is not None and not same_text(copy.source, blank)]
-    chosen = (written or found)[-1]
-    if len(found) > 1:
-        problems.append(f"cell `{name}` is there {len(found)} times; the last one that was written in is graded")
+    copies = written(found, blank)
+    whole = [copy for copy in copies if name in bound_names(copy.source)]
+    chosen = (whole or copies or found)[-1]
     tag = cell.metadata.nbgrader
-    if chosen.tag.get("grade_id") != name:
+    parts = [copy for copy in copies if copy is chosen or copy not in whole] if is_todo(tag) else []
+    if len(parts) > 1:
+        problems.append(f"cell `{name}` was split into {len(parts)}; they are graded together, in their order")
+        chosen = replace(chosen, source="\n".join(part.source for part in parts))
+    elif len(found) > 1 and chosen.tag:
+        problems.append(f"cell `{name}` is there {len(found)} times; the last one that was written in is graded")
+    if not chosen.tag and chosen.name != name:
+        problems.append(f"cell `{name}` is missing or blank; another cell that defines `{name}` is graded in its place")
+    elif chosen.tag.get("grade_id") != name:
         problems.append(f"cell `{name}` has lost its nbgrader tag; it was found by its cell id, and is graded")
     elif any(chosen.tag.get(key) != tag[key] for key in ("grade", "locked", "solution")) or (
         chosen.tag.get("points") != tag.get("points")
@@ -129,6 +145,17 @@ def put_in(cell: NotebookNode, found: list[Submitted], points: float) -> list[st
         problems.append(f"cell `{name}` has characters that are no text; they are replaced by ?")
     cell.source = text
     return problems
+
+
+def written(found: list[Submitted], blank: str) -> list[Submitted]:
+    """Those of the cells `found` that have a text other than `blank`."""
+    return [cell for cell in found if cell.source is not None and not same_text(cell.source, blank)]
+
+
+def defining(name: str, cells: list[Submitted]) -> list[Submitted]:
+    """The code cells without any tag that define `name`."""
+    candidates = (cell for cell in cells if cell.cell_type == "code" and not cell.tag and cell.source)
+    return [cell for cell in candidates if len(cell.source) <= MAX_SOURCE and name in bound_names(cell.source)]
 
 
 def read_cells(raw: bytes) -> list[Submitted]:

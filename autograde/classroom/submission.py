@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
+from autograde.classroom.elsewhere import Elsewhere, elsewhere
 from autograde.classroom.rebuild import Rebuilt, rebuild
 from autograde.contract.labs import Lab
 from autograde.contract.questions import is_todo
@@ -27,19 +27,24 @@ MAX_FILE = 100 * 2**20  # bytes of any other file, as in nbgrader's own CourseDi
 class HandedIn:
     """What was handed in as a lab's notebook.
 
-    raw: the file; None if there is none; Unreadable, which says why, if it must not be read. others: names of other
-    notebooks beside it.
+    raw: the file; None if there is none; Unreadable, which says why, if it must not be read. others: notebooks in other
+    places of the submission.
     """
 
     raw: bytes | Unreadable | None
-    others: tuple[str, ...] = ()
+    others: tuple[Elsewhere, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Distinguishes it from what is handed in later."""
         if isinstance(self.raw, Unreadable):
             return str(self.raw)
-        return hashlib.sha256(self.raw).hexdigest() if self.raw is not None else "no file"
+        if self.raw is None and not self.others:
+            return "no file"
+        known = hashlib.sha256(self.raw or b"")
+        for other in self.others:
+            known.update(other.where.encode(errors="replace") + (other.raw or b""))
+        return known.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def read_submission(path: Path) -> HandedIn:
     for place in (folder.parent, folder):
         if place.is_symlink():
             return HandedIn(Unreadable(f"is not read: the folder {quoted(place.name)} is a symbolic link"))
-    others = tuple(sorted(name for name in names(folder) if name.lower().endswith(".ipynb") and name != path.name))
+    others = tuple(elsewhere(folder, path.name))
     try:
         return HandedIn(read_plain(path, MAX_NOTEBOOK), others)
     except FileNotFoundError:
@@ -67,22 +72,44 @@ def read_submission(path: Path) -> HandedIn:
         return HandedIn(error, others)
 
 
-def names(folder: Path) -> list[str]:
-    """The names in a folder; none if it does not exist."""
-    try:
-        return os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
 def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode) -> Submission:
     """Rebuild the submission in `folder`. released: the lab's notebook as students got it. Raises nothing for what was
     handed in."""
-    rebuilt = rebuild(released, handed_in.raw, lab.name, handed_in.others)
+    rebuilt = with_work(released, handed_in, lab.name)
     sources, blank = answers(rebuilt.notebook)
     record = read_record(folder)
     again = runs_to_repeat(lab, record, sources)
     return Submission(rebuilt, handed_in.fingerprint, Answers(sources, blank, again), record)
+
+
+def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
+    """The notebook to grade: the lab's own, or where that is missing or blank, the only other one with work in it.
+
+    Where others are several, a person has to look.
+    """
+    names = tuple(other.where for other in handed_in.others)
+    rebuilt = rebuild(released, handed_in.raw, lab, names)
+    if isinstance(handed_in.raw, Unreadable) or has_work(rebuilt):
+        return rebuilt
+    tried = {other.where: rebuild(released, other.raw, lab) for other in handed_in.others if other.raw is not None}
+    works = {where: each for where, each in tried.items() if has_work(each)}
+    if not works:
+        return rebuilt
+    usual = "there is no" if handed_in.raw is None else "nothing was written in"
+    listed = ", ".join(f"`{'/'.join(quoted(part).strip('`') for part in where.split('/'))}`" for where in works)
+    if len(works) > 1:
+        rebuilt.manual = f"there is work in {len(works)} other notebooks: {listed}"
+        rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of them counts?")
+        return rebuilt
+    (found,) = works.values()
+    found.problems.insert(0, f"{lab}: {usual} {lab}.ipynb; {listed} is graded in its place")
+    return found
+
+
+def has_work(rebuilt: Rebuilt) -> bool:
+    """Whether something was written in a TODO."""
+    sources, blank = answers(rebuilt.notebook)
+    return len(blank) < len(sources)
 
 
 def answers(notebook: NotebookNode) -> tuple[dict[str, str], frozenset[str]]:

@@ -10,6 +10,7 @@ import linecache
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograde.contract.cell_code import NOTEBOOK_NAMES, by_stub, run_cell
 from course.world.output import TooMuchOutput
 
 
@@ -44,11 +45,17 @@ class Subject:
     def load(self, **given: Any) -> Any:
         """Run the cell in a namespace that holds `given`, and return what it defines under the TODO's name.
 
-        Raises NoSuchName, or CellFails for any error in the cell, SyntaxError included.
+        An error below it, as of a call that tries it, does not take it away. Raises NoSuchName, or CellFails for any
+        other error in the cell, SyntaxError included.
         """
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **given}
-        self._run(namespace)
-        if self.todo not in namespace or namespace[self.todo] is given.get(self.todo, NoSuchName):
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **NOTEBOOK_NAMES, **given}
+        before = namespace.get(self.todo)
+        try:
+            self._run(namespace)
+        except (CellFails, NotImplementedError):
+            if namespace.get(self.todo) is before:
+                raise
+        if namespace.get(self.todo) is before:
             raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
         return namespace[self.todo]
 
@@ -63,23 +70,18 @@ class Subject:
         """Run the cell in this namespace."""
         self.show_lines()  # again: this may be a rank, to which the subject was copied
         try:
-            exec(compile(python_source(self.source), self.filename, "exec"), namespace)
-        except (NotImplementedError, TooMuchOutput):
+            run_cell(self.source, self.filename, namespace)
+        except TooMuchOutput:
             raise
         except Exception as error:
+            if by_stub(error):
+                raise
             raise CellFails(describe(error, self.filename)) from error
 
     def show_lines(self) -> None:
         """Let tracebacks and reports in this process quote the cell."""
         lines = self.source.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
-
-
-def python_source(source: str) -> str:
-    """`source` with IPython's magics (`%timeit`, `!ls`) turned into Python, as a notebook does."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    return TransformerManager().transform_cell(source)
 
 
 def describe(error: BaseException, filename: str) -> str:

@@ -72,7 +72,8 @@ def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
     if state == "ok":
         return []
     finding = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
-    if any((rank["error"] or {}).get("type") == "NameError" for rank in outcome["ranks"]):
+    errors = [rank["error"] for rank in outcome["ranks"] if rank["error"]]
+    if any(error["type"] in ("NameError", "NoSuchName") or "NameError:" in error["message"] for error in errors):
         finding = replace(finding, message=f"{finding.message} {ALONE}")
     return [finding]
 

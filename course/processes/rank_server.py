@@ -210,6 +210,7 @@ class RankServer:
 def serve_as_fork(path: str, owner: int, mark: str, log: str) -> None:
     """Serve in a fork of a process that has imported everything, and was started `reaper.UNMARKED`."""
     os.setsid()
+    multiprocessing.current_process().daemon = False  # a daemon's children may have none: no loader's workers
     output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)

@@ -172,6 +172,51 @@ def test_of_several_cells_the_last_that_was_written_in_is_graded(released, submi
     assert rebuilt.problems == [f"{LAB}: cell `double` is there 2 times; the last one that was written in is graded"]
 
 
+@pytest.mark.parametrize(
+    "halves",
+    [
+        ("HALF = 2", "def double(x):\n    return HALF * x"),
+        ("def double(x):", "    return 2 * x"),
+        ("def double(x):\n    return helper(x)", "def helper(x):\n    return 2 * x"),
+    ],
+)
+def test_the_halves_of_a_split_cell_are_graded_together(released, submitted, halves):
+    index = submitted.cells.index(cell(submitted, "double"))
+    second = copy.deepcopy(submitted.cells[index])
+    submitted.cells[index].source, second.source, second.id = *halves, "other"
+    submitted.cells.insert(index + 1, second)
+    rebuilt = remade(released, submitted)
+    assert graded(rebuilt) == ANSWERS | {"double": "\n".join(halves)}
+    assert "split into 2; they are graded together" in rebuilt.problems[0]
+
+
+@pytest.mark.parametrize("lost", ["blank", "missing"])
+def test_an_answer_in_a_new_cell_is_graded_where_its_own_is_blank_or_missing(released, submitted, lost):
+    index = submitted.cells.index(cell(submitted, "double"))
+    submitted.cells.insert(index + 1, nbformat.v4.new_code_cell("1 + 1"))
+    submitted.cells.insert(index + 1, nbformat.v4.new_code_cell(DOUBLE))
+    if lost == "blank":
+        submitted.cells[index].source = cell(released, "double").source
+    else:
+        del submitted.cells[index]
+    rebuilt = remade(released, submitted)
+    assert graded(rebuilt) == ANSWERS
+    assert "another cell that defines `double` is graded in its place" in rebuilt.problems[0]
+
+
+def test_an_answer_in_a_new_cell_does_not_replace_one_in_its_own(released, submitted):
+    submitted.cells.append(nbformat.v4.new_code_cell("def double(x):\n    return 3 * x"))
+    assert graded(remade(released, submitted)) == ANSWERS
+
+
+def test_a_notebook_without_any_tags_and_ids_is_graded_by_what_its_cells_define(released, submitted):
+    for number, one in enumerate(submitted.cells):
+        one.metadata, one.id = {}, f"cell-{number}"
+    rebuilt = remade(released, submitted)
+    assert graded(rebuilt) == ANSWERS
+    assert len([problem for problem in rebuilt.problems if "graded in its place" in problem]) == 2
+
+
 def test_a_blank_copy_does_not_hide_a_written_one(released, submitted):
     copied = copy.deepcopy(cell(released, "double"))
     copied.id = "a1b2c3"

@@ -15,7 +15,7 @@ from autograde.contract.check import Check
 from autograde.hints import load_hints
 from autograde.contract.labs import Lab, load_checks, load_ranks, solution_cells
 from autograde.contract.subject import Subject
-from autograde.notebook import bound_names
+from autograde.contract.cell_code import bound_names
 from course.world import World
 
 TODOS = [

@@ -20,7 +20,8 @@ from nbclient import NotebookClient
 from small_clone import wait_for
 
 from autograde.hints import read_taken
-from autograde.notebook import bound_names, cell_that_defines
+from autograde.contract.cell_code import bound_names
+from autograde.notebook import cell_that_defines
 from course.processes.kernels import over_files
 from course.world.stuck import waits
 
@@ -187,6 +188,36 @@ def stopped(folder: Path) -> float:
     finally:
         client.stop_channels()
         manager.shutdown_kernel()
+
+
+def in_cell(client: BlockingKernelClient, cell: str, source: str) -> str:
+    """Run a source in the notebook's cell of this id, as JupyterLab tells it; what it shows."""
+    shown: list[str] = []
+    content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+    request = client.session.msg("execute_request", content, metadata={"cellId": cell})
+    client.shell_channel.send(request)
+    while True:
+        message = client.get_iopub_msg(timeout=PATIENCE)
+        if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
+            continue
+        if message["content"].get("execution_state") == "idle":
+            return "\n".join(shown)
+        shown += [message["content"]["data"]["text/plain"]] if "data" in message["content"] else []
+
+
+@pytest.mark.parametrize(("cell", "said"), [("a1b2", True), ("total", False), ("an editor's:own#id", False)])
+def test_a_todo_that_was_run_in_another_cell_is_told(tmp_path, cell, said):
+    write_package(tmp_path / "checks", CHECKS)
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    try:
+        in_cell(client, "start", START)
+        in_cell(client, cell, RIGHT)
+        told = in_cell(client, "total-check", 'check("total")')
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel()
+    assert "total: passed, 2 of 2 points" in told
+    assert ("ran in another cell than that of the TODO" in told) == said
 
 
 def test_the_stop_button_frees_a_cell_and_tells_where_the_ranks_stood(tmp_path):

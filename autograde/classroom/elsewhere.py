@@ -1,0 +1,93 @@
+"""Notebooks in a submission that are not where the lab's notebook belongs: work that is there gets no 0 in silence.
+
+A copy beside it, a folder too many, the ending of a download (`.ipynb.json`), an archive: whatever people hand in. What
+is there is not trusted: links are not followed, and little is read.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from course.files import Unreadable, read_plain
+
+ENDINGS = (".ipynb", ".ipynb.json", ".ipynb.txt")
+MOST = 5  # notebooks that are read
+MOST_NAMES = 2_000  # names of files and folders that are looked at
+DEPTH = 3  # folders in folders
+LIMIT = 32 * 2**20  # bytes of a notebook
+ARCHIVE_LIMIT = 100 * 2**20  # bytes of an archive
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A notebook in another place. where: its path in the submission, with that in an archive. raw: None if it must
+    not be read."""
+
+    where: str
+    raw: bytes | None
+
+
+def elsewhere(folder: Path, usual: str) -> list[Elsewhere]:
+    """The first notebooks in a submission's folder but for the `usual` one, in the order of their paths."""
+    found: list[Elsewhere] = []
+    for path in files(folder):
+        where = str(path.relative_to(folder))
+        if where.lower().endswith(".zip"):
+            found += in_archive(path, where)
+        elif where.lower().endswith(ENDINGS) and where != usual:
+            found.append(Elsewhere(where, read(path)))
+        if len(found) >= MOST:
+            break
+    return found[:MOST]
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """The files of a folder, then those of its folders. Hidden ones, as Jupyter's checkpoints, are left out."""
+    left, level = MOST_NAMES, [folder]
+    for _ in range(DEPTH + 1):
+        below: list[Path] = []
+        for place in level:
+            try:
+                with os.scandir(place) as entries:
+                    known = [entry for entry, _ in zip(entries, range(left), strict=False)]
+            except OSError:
+                continue
+            left -= len(known)
+            for entry in sorted(known, key=lambda entry: entry.name):
+                if entry.name.startswith((".", "__MACOSX")):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(Path(entry.path))
+                else:
+                    yield Path(entry.path)
+        level = below
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a notebook; None if they must not, or cannot, be read."""
+    try:
+        return read_plain(path, LIMIT)
+    except (OSError, Unreadable):
+        return None
+
+
+def in_archive(path: Path, where: str) -> Iterator[Elsewhere]:
+    """The notebooks in an archive; none if it is damaged or encrypted."""
+    try:
+        content = BytesIO(read_plain(path, ARCHIVE_LIMIT))
+        with zipfile.ZipFile(content) as archive:
+            for member in archive.infolist()[:MOST_NAMES]:
+                name = member.filename
+                hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+                if name.lower().endswith(ENDINGS) and not hidden:
+                    with archive.open(member) as file:
+                        raw = file.read(LIMIT + 1)
+                    yield Elsewhere(f"{where}/{name}", raw if len(raw) <= LIMIT else None)
+    except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
+        return

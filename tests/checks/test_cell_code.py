@@ -1,0 +1,67 @@
+"""A notebook's cell runs on a rank as it does in the notebook, without what only a notebook can do."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograde.contract.cell_code import by_stub, python_source
+from autograde.contract.subject import CellFails, NoSuchName, Subject
+from course.world.report import kind_of
+
+RIGHT = "def f(x):\n    return 2 * x\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%%time\n" + RIGHT,
+        "\n%%capture out\n%%timeit\n" + RIGHT,
+        "%matplotlib inline\n!pip install nothing\nfiles = !ls\n" + RIGHT + "%timeit f(3)\n",
+        "import asyncio\nawait asyncio.sleep(0)\n" + RIGHT,
+        "from __future__ import annotations\n" + RIGHT,
+        RIGHT + "display(f(3), 'shown')\n",
+        RIGHT + "world.run(f, 3)\n",
+        RIGHT + "input()\n",
+        RIGHT + "import torch\ntorch.nn.Module()(1)\n",
+        RIGHT + "f?\n",
+    ],
+)
+def test_notebook_syntax_and_tries_below_do_not_take_a_function_away(source):
+    assert Subject("f", source).load()(3) == 6
+
+
+def test_annotations_are_those_that_the_cell_asks_for():
+    """The kit's own `from __future__ import annotations` is not the student's."""
+    assert Subject("f", "def f(x: int): return 1").load().__annotations__ == {"x": int}
+
+
+def test_the_lines_of_a_cell_keep_their_numbers():
+    with pytest.raises(CellFails, match="cell line 3"):
+        Subject("f", "%%time\n%matplotlib inline\n1 / 0\n" + RIGHT).load()
+
+
+def test_a_cell_of_another_language_defines_nothing():
+    assert python_source("%%bash\nls") == ""
+    with pytest.raises(NoSuchName):
+        Subject("f", "%%bash\n" + RIGHT).load()
+
+
+@pytest.mark.parametrize(
+    ("body", "stub"),
+    [
+        ("raise NotImplementedError()", True),
+        ("raise NotImplementedError  # later", True),
+        ("raise NotImplementedError('no ranks')", False),
+        ("import torch; torch.nn.Module()(1)", False),
+    ],
+)
+def test_not_started_is_only_the_stubs_own_line(body, stub):
+    with pytest.raises(NotImplementedError) as raised:
+        Subject("f", f"def f():\n    {body}\n").load()()
+    assert by_stub(raised.value) == stub
+
+
+@pytest.mark.parametrize(("source", "state"), [("raise NotImplementedError()", "not-done"), ("f(x)", "raised")])
+def test_a_run_that_torch_does_not_implement_is_an_error(source, state):
+    error = {"type": "NotImplementedError", "message": "", "line": 1, "source": source, "traceback": ""}
+    assert kind_of(error) == state

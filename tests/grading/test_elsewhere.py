@@ -1,0 +1,123 @@
+"""Work that is not where the lab's notebook belongs is graded, or waits for a person: nothing is 0 in silence."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+from small_course import ANSWERS, LAB, make_course
+
+from autograde.build import instructor_notebook, release
+from autograde.classroom.elsewhere import MOST_NAMES, elsewhere
+from autograde.classroom.submission import Submission, read_submission, to_grade
+from autograde.contract.labs import Lab, find_lab
+
+USUAL = f"{LAB}.ipynb"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The small lab."""
+    return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
+
+
+@pytest.fixture(scope="module")
+def released(lab: Lab) -> NotebookNode:
+    """The lab as students get it."""
+    return release(instructor_notebook(lab))
+
+
+@pytest.fixture
+def solved(released: NotebookNode) -> bytes:
+    """The lab with its answers."""
+    notebook = copy.deepcopy(released)
+    for cell in notebook.cells:
+        cell.source = ANSWERS.get(cell.id, cell.source)
+    return json.dumps(notebook).encode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a submission is."""
+    (tmp_path / "ada" / LAB).mkdir(parents=True)
+    return tmp_path / "ada" / LAB
+
+
+def graded(lab: Lab, folder: Path, released: NotebookNode) -> tuple[Submission, int]:
+    """The submission, and how many of its TODOs are written."""
+    submission = to_grade(lab, folder, read_submission(folder / USUAL), released)
+    return submission, len(ANSWERS) - len(submission.answers.blank)
+
+
+@pytest.mark.parametrize(
+    "where", [f"{LAB}/{USUAL}", f"{USUAL}.json", f"{LAB}-Copy1.ipynb", "a/b/lab.ipynb", f"work.zip/{LAB}/{USUAL}"]
+)
+@pytest.mark.parametrize("usual", ["missing", "blank"])
+def test_the_only_notebook_with_work_in_it_is_graded(lab, folder, released, solved, where, usual):
+    if usual == "blank":
+        (folder / USUAL).write_text(json.dumps(released))
+    if ".zip/" in where:
+        archive, _, member = where.partition("/")
+        with zipfile.ZipFile(folder / archive, "w") as file:
+            file.writestr(member, solved)
+            file.writestr(f"__MACOSX/{member}", solved)
+    else:
+        (folder / where).parent.mkdir(parents=True, exist_ok=True)
+        (folder / where).write_bytes(solved)
+    submission, written = graded(lab, folder, released)
+    assert written == 2
+    assert submission.answers.sources == ANSWERS
+    assert submission.rebuilt.manual is None
+    assert f"`{where}` is graded in its place" in submission.rebuilt.problems[0]
+
+
+def test_several_wait_for_a_person(lab, folder, released, solved):
+    for name in ("one.ipynb", "two.ipynb"):
+        (folder / name).write_bytes(solved)
+    submission, written = graded(lab, folder, released)
+    assert written == 0
+    assert "one.ipynb" in submission.rebuilt.manual and "two.ipynb" in submission.rebuilt.manual
+
+
+def test_work_in_its_own_place_is_what_counts(lab, folder, released, solved):
+    (folder / USUAL).write_bytes(solved)
+    (folder / f"{LAB}-Copy1.ipynb").write_text(json.dumps(released))
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.problems) == (2, [])
+
+
+def test_what_is_blank_everywhere_is_blank(lab, folder, released):
+    for name in (USUAL, f"{LAB}-Copy1.ipynb"):
+        (folder / name).write_text(json.dumps(released))
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.problems, submission.rebuilt.manual) == (0, [], None)
+
+
+def test_a_copy_that_changes_is_a_newer_submission(folder, solved):
+    (folder / "work.ipynb").write_bytes(solved)
+    before = read_submission(folder / USUAL).fingerprint
+    (folder / "work.ipynb").write_bytes(solved + b" ")
+    assert read_submission(folder / USUAL).fingerprint != before
+
+
+def test_links_checkpoints_damaged_archives_and_thousands_of_files_do_no_harm(folder, solved):
+    secret = folder.parent.parent / "secret.ipynb"
+    secret.write_bytes(solved)
+    (folder / "link.ipynb").symlink_to(secret)
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.ipynb")
+    (folder / ".ipynb_checkpoints").mkdir()
+    (folder / ".ipynb_checkpoints" / USUAL).write_bytes(solved)
+    (folder / "damaged.zip").write_bytes(b"PK\x03\x04 no archive")
+    assert [(one.where, one.raw) for one in elsewhere(folder, USUAL)] == [("link.ipynb", None), ("pipe.ipynb", None)]
+    (folder / "many").mkdir()
+    for number in range(MOST_NAMES + 10):
+        (folder / "many" / f"{number}.txt").touch()
+    (folder / "many" / "z").mkdir()
+    (folder / "many" / "z" / "deep.ipynb").write_bytes(solved)
+    assert len(elsewhere(folder, USUAL)) == 2, "beyond a limit, nothing is looked at"
