@@ -33,8 +33,8 @@ from course.batch.record import FILE
 from course.world import NotEnoughRanks, RanksFailed, World
 
 ELSEWHERE = (
-    "**This ran in another cell than that of the TODO.** Only the TODO's own cell is sure to be handed in: put your "
-    "`{todo}` there, and run it.\n\n"
+    "This ran in another cell than that of the TODO. Only the TODO's own cell is sure to be handed in: put your "
+    "`{todo}` there, and run it."
 )
 CELL_ID = re.compile(r"[\w-]{1,64}")  # as nbformat has it; some editors tell ids of their own
 STOPPED = "This cell stopped in your code. Run it again when the checks above it pass."
@@ -89,7 +89,8 @@ class Checker:
                 return None
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            hint = "" if execution else self.where_it_was_run(todo) + self.where_hints_are(result)
+            steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result))
+            hint = " ".join(filter(None, steps))
             output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             show_markdown(f"**Batch run.** {message}")
