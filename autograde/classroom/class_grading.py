@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -35,13 +36,14 @@ from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
 from autograde.classroom.nbgrader_steps import Judge, released_notebook
 from autograde.classroom.submission import Submission, read_submission, to_grade
+from autograde.classroom.times import FORMAT, utc_time
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Answers, Examined, examine
 from autograde.sandbox.limits import Settings, default_jobs
 from autograde.sandbox.pool import Cancelled, Sandboxes
 from autograde.slurm.array_grading import examined_on_nodes
-from course.files import Unreadable, read_plain
+from course.files import Unreadable, read_plain, write_whole
 
 MAX_TIMESTAMP = 1000  # bytes
 
@@ -185,15 +187,29 @@ def to_be_graded(course: Course, lab: Lab, student: str, released: NotebookNode,
 
 
 def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
-    """Why nbgrader cannot read when the submission was handed in; None if it can."""
+    """Why nobody can read when the submission was handed in; None if one can. Writes it in UTC where nbgrader would take
+    it for another time."""
     path = course.folder("submitted", student, lab.name) / "timestamp.txt"
     try:
         text = read_plain(path, MAX_TIMESTAMP).decode().strip()
-        return text and parse_utc(text) and None
+        moment = utc_time(text, course.zone) if text else None
+        if moment and reads_otherwise(text, moment):
+            write_whole(path, moment.strftime(FORMAT).encode())
     except FileNotFoundError:
         return None
-    except (Unreadable, ValueError, OverflowError, OSError):
+    except (Unreadable, UnicodeDecodeError, OSError):
         return f"{path} is not a date and time; correct or delete it"
+    except ValueError as error:
+        return f"{path} {error}; correct or delete it"
+    return None
+
+
+def reads_otherwise(text: str, moment: datetime) -> bool:
+    """Whether nbgrader takes this text for another time."""
+    try:
+        return parse_utc(text) != moment
+    except (ValueError, OverflowError):
+        return True
 
 
 def timestamp(folder: Path) -> bytes | None:

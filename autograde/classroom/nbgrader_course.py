@@ -16,6 +16,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from traitlets.config import Config
 from autograde.classroom.configuration import configuration, is_ours, make_class_folder
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.submission import Submission
+from autograde.classroom.times import course_zone
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Examined
 from course.exchange.names import UNCLEAR, is_unclear, read_name
@@ -96,6 +98,13 @@ class Course:
     def gradebook(self) -> Gradebook:
         """The open gradebook, a context manager."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone that nbgrader's `Exchange.timezone` names; where that is UTC, as it is if nobody sets it, this
+        machine's."""
+        name = Exchange(config=self.config).timezone
+        return course_zone(None if name == "UTC" else name)
 
     def folder(self, step: str, student: str, lab: str) -> Path:
         """The folder of one submission after a step: "submitted", "autograded" or "feedback"."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import warnings
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -19,12 +19,13 @@ from sqlalchemy.exc import SAWarning
 from autograde.build import build, write_instructor
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
+from autograde.classroom.times import later
 from autograde.contract.labs import find_lab
 from course.exchange.deadlines import duration
 from course.exchange.extensions import extension_file, write_extension
 
 SPAN = re.compile(r"(\d{1,4}) ?(h|d|w)")
-HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+DAYS = {"h": 0, "d": 1, "w": 7}
 NONE = "none"
 
 
@@ -45,7 +46,7 @@ def extend(root: Path, name: str, student: str, until: str) -> list[str]:
         if common is None:
             raise StepFailed(f"{lab.name} has no deadline that could be extended; set one in the formgrader first")
         refuse_unknown(gradebook, student)
-        own = common if until == NONE else end_of(until, common)
+        own = common if until == NONE else end_of(until, common, course.zone)
         refuse_useless(gradebook, lab.name, student, until, common, own)
         set_extension(gradebook, lab.name, student, own - common)
     settle_penalty(course, lab, student)
@@ -65,15 +66,16 @@ def refuse_unknown(gradebook: Gradebook, student: str) -> None:
         raise StepFailed(f"no student {printable(student)} in the gradebook; {hint}")
 
 
-def end_of(until: str, common: datetime) -> datetime:
-    """When an extension ends, naive UTC. Raises StepFailed for what is no time."""
+def end_of(until: str, common: datetime, zone: tzinfo) -> datetime:
+    """When an extension ends, naive UTC. zone: of the course. Raises StepFailed for what is no time."""
     try:
         if span := SPAN.fullmatch(until.strip()):
-            return common + timedelta(hours=int(span[1]) * HOURS[span[2]])
+            number, days = int(span[1]), DAYS[span[2]]
+            return later(common, number * days, 0 if days else number, zone)
         local = datetime.fromisoformat(until.strip())
         if re.fullmatch(r"[\d-]+", until.strip()):
             local = datetime.combine(local, time(23, 59, 59))
-        return local.astimezone(UTC).replace(tzinfo=None)
+        return (local if local.tzinfo else local.replace(tzinfo=zone)).astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         raise StepFailed(
             f"{printable(until)} is no time: say 3d, 12h, 1w, 2027-01-31, 2027-01-31T18:00 or none"
