@@ -187,8 +187,10 @@ def to_be_graded(course: Course, lab: Lab, student: str, released: NotebookNode,
 
 
 def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
-    """Why nobody can read when the submission was handed in; None if one can. Writes it in UTC where nbgrader would take
-    it for another time."""
+    """Why nobody can read when the submission was handed in; None if one can.
+
+    Writes it in UTC where nbgrader would take it for another time.
+    """
     path = course.folder("submitted", student, lab.name) / "timestamp.txt"
     try:
         text = read_plain(path, MAX_TIMESTAMP).decode().strip()

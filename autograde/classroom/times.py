@@ -19,7 +19,7 @@ FORMAT = "%Y-%m-%d %H:%M:%S.%f UTC"
 
 
 def course_zone(name: str | None) -> tzinfo:
-    """The zone of a course by nbgrader's `Exchange.timezone`; this machine's, if there is none, or none of this name."""
+    """The zone of a course by nbgrader's `Exchange.timezone`; this machine's, if there is none of this name."""
     return (tz.gettz(name) if name else None) or tz.tzlocal()
 
 
