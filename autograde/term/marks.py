@@ -17,6 +17,7 @@ Who handed in nothing gets an empty mark, not 0, and so does who waits for a per
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -45,6 +46,7 @@ from course.exchange.deadlines import duration
 CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
 MOODLE = (EMAIL, NUMBER, USERNAME)
 FILES = {"moodle": "marks_moodle.csv", "canvas": "marks_canvas.csv", "csv": "marks.csv"}
+UNKNOWN = "not in the gradebook"  # status of who is on a list, and is no student of this course
 DAY = 24 * 3600  # seconds
 
 
@@ -82,12 +84,24 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
     by_student = {row.student: row for row in rows}
     lines = []
     for person in people:
+        if person.student is None:  # that nobody was found says nothing of what was handed in
+            lines.append(Line(person, Row("", UNKNOWN), None))
+            continue
         row = by_student.pop(person.student, None) or Row("", NOTHING)
         lines.append(Line(person, row, mark_of(row, zero)))
+    strangers = [line for line in lines if line.row.status == UNKNOWN]
+    if lines and len(strangers) == len(lines):
+        raise StepFailed(
+            f"{students}: nobody on it is in the gradebook; {compared_with(strangers)}; nothing is written"
+        )
     # Others are in the folder only, or not on the list.
     unknown = [row.student for row in by_student.values() if students is None or row.status != NOTHING]
     unlisted = "not in the gradebook" if students is None else f"not on the list {students}"
-    notes = listed(f"{unlisted}, so not in the file", unknown)
+    notes = matched_by(people) + listed(f"{unlisted}, so not in the file", unknown)
+    if strangers:
+        notes += listed(
+            f"{UNKNOWN}, mark left empty ({compared_with(strangers)})", [called(line) for line in strangers]
+        )
     if system == "moodle":
         key = max(MOODLE, key=lambda heading: sum(heading in line.person.ids for line in lines))
         lines, without = with_ids(lines, (key,))
@@ -195,7 +209,19 @@ def called(line: Line) -> str:
 
 def listed(what: str, people: list[str]) -> list[str]:
     """One line that names people, or none if there are none."""
-    return [f"{what}: {', '.join(map(printable, people))}"] if people else []
+    return [f"{what}: {'; '.join(map(printable, people))}"] if people else []
+
+
+def matched_by(people: list[Person]) -> list[str]:
+    """One line on which columns of a list found how many students; none without a list."""
+    counts = Counter(heading for person in people if person.student for heading in person.compared)
+    return [f"found by {', '.join(f'{heading}: {count}' for heading, count in counts.items())}"] if counts else []
+
+
+def compared_with(strangers: list[Line]) -> str:
+    """What of people on a list was looked for in the gradebook."""
+    headings = dict.fromkeys(heading for line in strangers for heading in line.person.compared)
+    return f"compared: {', '.join(headings)}" if headings else "no id on their lines"
 
 
 def shared_ids(lines: list[Line]) -> list[str]:

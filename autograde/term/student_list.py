@@ -11,6 +11,7 @@ import io
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from unicodedata import normalize
 
 from nbgrader.api import Student
 
@@ -24,6 +25,8 @@ HEADINGS = {
     **{"email": EMAIL, "lms_user_id": NUMBER, "first_name": "First name", "last_name": "Last name"},
     **{"First name": "First name", "Last name": "Last name", "Student": "Student", "id": "id"},
 }
+BY_ID = ("id", SIS_LOGIN, USERNAME, NUMBER, SIS_USER)  # columns that may hold the student's id in this course
+BY_EMAIL = (EMAIL, SIS_LOGIN, USERNAME)  # columns that may hold the e-mail address
 POINTS_POSSIBLE = "Points Possible"  # begins the second line of Canvas's export, which is nobody
 
 
@@ -31,13 +34,14 @@ POINTS_POSSIBLE = "Points Possible"  # begins the second line of Canvas's export
 class Person:
     """A student in the university's system. student: the id in this course; None if it is not known.
 
-    ids: by heading.
+    ids: by heading. compared: by heading, what found the student; if nothing did, all that was tried.
     """
 
     student: str | None
     first: str = ""
     last: str = ""
     ids: dict[str, str] = field(default_factory=dict)
+    compared: dict[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,22 +60,28 @@ def from_gradebook(student: Student) -> Person:
 def from_list(path: Path, known: list[Person]) -> list[Person]:
     """The people on a list, in its order. Raises StepFailed if it cannot be read, or names somebody twice.
 
-    known: the gradebook's. A line is a student's if its `id`, SIS Login ID or Username is the student's id in this
-    course, or else if it has the e-mail address that the gradebook has.
+    known: the gradebook's. A line is a student's if one of `BY_ID` is the student's id in this course, or else if one
+    of `BY_EMAIL` is the e-mail address that the gradebook has.
     """
-    by_id = {person.student: person for person in known}
+    by_id = {normalize("NFC", person.student): person for person in known}
     by_email = {person.ids[EMAIL].casefold(): person for person in known if EMAIL in person.ids}
     people: list[Person] = []
     for line in read_lines(path):
         if not any(line.values()) or (POINTS_POSSIBLE in line.get("Student", "") and not line.get(CANVAS_ID)):
             continue
-        own = next((line[key] for key in ("id", SIS_LOGIN, USERNAME) if line.get(key) in by_id), None)
-        nobody = Person(None, line.pop("id", ""))
-        found = by_id.get(own) or by_email.get(line.get(EMAIL, "").casefold()) or nobody
+        own = next((key for key in BY_ID if line.get(key) in by_id), None)
+        address = next((key for key in BY_EMAIL if line.get(key, "").casefold() in by_email), None)
+        compared = {key: line[key] for key in dict.fromkeys((*BY_ID, *BY_EMAIL)) if line.get(key)}
+        found = Person(None, line.get("id", ""))
+        if own or address:
+            found = by_id[line[own]] if own else by_email[line[address].casefold()]
+            compared = {own or address: compared[own or address]}
+        line.pop("id", None)
         if number := line.get(NUMBER):
             line.setdefault(CANVAS_ID if number.isdecimal() else SIS_USER, number)
         first, last = line.pop("First name", "") or found.first, line.pop("Last name", "") or found.last
-        people.append(Person(found.student, first, last, found.ids | {key: text for key, text in line.items() if text}))
+        ids = found.ids | {key: text for key, text in line.items() if text}
+        people.append(Person(found.student, first, last, ids, compared))
     counts = Counter(person.student for person in people if person.student)
     if twice := sorted(student for student, count in counts.items() if count > 1):
         raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
@@ -94,4 +104,4 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     known = {heading: HEADINGS[heading.strip()] for heading in headings if heading.strip() in HEADINGS}
     if not {*known.values()} & {"id", EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN}:
         raise StepFailed(f"{path} has no column of ids; name one in its first line, such as id, email or {SIS_LOGIN}")
-    return [{known[key]: (line[key] or "").strip() for key in known} for line in lines]
+    return [{known[key]: normalize("NFC", (line[key] or "").strip()) for key in known} for line in lines]

@@ -106,9 +106,29 @@ def test_canvas_own_export_says_who_is_who_and_both_kinds_of_missing_people_are_
         ["Who, Dr", "9003", "s3", "who", "Tue", ""],
     ]
     assert said == [
-        f"not on the list {listed}, so not in the file: =1+1, li, o'neil, thora",
-        "handed in nothing, mark left empty: noor, Who, Dr",
+        "found by SIS Login ID: 2",
+        f"not on the list {listed}, so not in the file: =1+1; li; o'neil; thora",
+        "not in the gradebook, mark left empty (compared: SIS Login ID, SIS User ID): Who, Dr",
+        "handed in nothing, mark left empty: noor",
     ]
+
+
+def test_who_is_not_matched_never_gets_0_and_an_address_finds_as_well_as_an_id(room, tmp_path):
+    """A student with points whose login is an e-mail address, and one whom nobody knows."""
+    listed = tmp_path / "canvas.csv"
+    listed.write_text('Student,ID,SIS Login ID\n"Lovelace, Ada",9001,3@EXAMPLE.org\n"Who, Dr",9003,who@example.org\n')
+    (_, _, *rows), said = written(room, "canvas", "--students", listed, "--zero")
+    assert [row[-1] for row in rows] == ["0", ""], "who was found handed in nothing"
+    assert said[0] == "found by SIS Login ID: 1"
+    assert "not in the gradebook, mark left empty (compared: SIS Login ID): Who, Dr" in said
+
+
+def test_a_list_of_which_nobody_is_known_is_an_error_and_makes_no_file(room, tmp_path):
+    listed = tmp_path / "strangers.csv"
+    listed.write_text("id,email\nx1,x1@example.org\nx2,x2@example.org\n")
+    result = room.lockstep("grades", LAB, "--format", "canvas", "--students", str(listed), "--zero")
+    assert result.exit_code == 1
+    assert "nobody on it is in the gradebook; compared: id, Email address; nothing is written" in result.output
 
 
 def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_moodle_needs(room, tmp_path):
@@ -116,10 +136,10 @@ def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_mo
     listed.write_text("id;email\nada;ada@uni.example\nnew;\n")
     (_, *rows), said = written(room, "moodle", "--students", listed)
     assert [row[2:4] for row in rows] == [["ada@uni.example", "5"]]
-    assert said[1].startswith(
+    assert said[3].startswith(
         "without an id, so not in the file (Moodle knows people by one column, here Email address"
     )
-    assert said[1].endswith(": new")
+    assert said[3].endswith(": new")
 
 
 @pytest.mark.parametrize(
