@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import click
 
@@ -17,6 +18,16 @@ from autograde.rewritings.command import rewritings
 def course_root() -> Path:
     """The course's folder: LOCKSTEP_COURSE, or this repository."""
     return Path(os.environ.get("LOCKSTEP_COURSE") or REPOSITORY).resolve()
+
+
+class StudentId(click.ParamType):
+    """A student's id, in the form in which ids are kept."""
+
+    name = "id"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """In Unicode's NFC, see `autograde.classroom.one_name`."""
+        return normalize("NFC", value)
 
 
 @click.group()
@@ -132,7 +143,12 @@ def bundle(lab: str, target: Path) -> None:
 @main.command()
 @click.argument("lab")
 @click.option(
-    "--student", "students", multiple=True, metavar="ID", help="Only this student; can be given several times."
+    "--student",
+    "students",
+    multiple=True,
+    type=StudentId(),
+    metavar="ID",
+    help="Only this student; can be given several times.",
 )
 @click.option("--jobs", type=click.IntRange(1), help="Submissions examined at once; else what cores and memory carry.")
 @click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
@@ -223,7 +239,7 @@ def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
 
 @main.command()
 @click.argument("lab")
-@click.argument("student")
+@click.argument("student", type=StudentId())
 @click.argument("until")
 def extend(lab: str, student: str, until: str) -> None:
     """Give one STUDENT more time for LAB: UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back."""
@@ -243,7 +259,7 @@ def extend(lab: str, student: str, until: str) -> None:
 
 
 @main.command()
-@click.argument("students", nargs=-1, metavar="[ID[=NAME]]...")
+@click.argument("students", nargs=-1, type=StudentId(), metavar="[ID[=NAME]]...")
 def enrol(students: tuple[str, ...]) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 

@@ -1,0 +1,40 @@
+"""One student whose id has an accent is one student, however a Mac wrote it."""
+
+from __future__ import annotations
+
+from unicodedata import normalize
+
+from classroom import Classroom
+from small_course import LAB, make_course
+
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.one_name import rename_to_nfc
+
+COMPOSED, DECOMPOSED = normalize("NFC", "jos\u00e9"), normalize("NFD", "jos\u00e9")
+
+
+def test_a_folder_gets_its_name_in_the_form_of_the_gradebook(tmp_path):
+    for name in (DECOMPOSED, "ada"):
+        (tmp_path / name).mkdir()
+    (tmp_path / DECOMPOSED / "work").touch()
+    assert len(rename_to_nfc(tmp_path)) == 1
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["ada", COMPOSED]
+    assert (tmp_path / COMPOSED / "work").exists()
+    assert rename_to_nfc(tmp_path) == []
+
+
+def test_two_folders_of_one_name_are_told_and_kept(tmp_path):
+    for name in (DECOMPOSED, COMPOSED):
+        (tmp_path / name).mkdir()
+    assert "two folders of this name" in rename_to_nfc(tmp_path)[0]
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_enrolled_in_either_form_it_is_one_student(tmp_path):
+    room = Classroom(make_course(tmp_path / "course"), LAB)
+    assert room.lockstep("build").exit_code == 0
+    for name in (COMPOSED, f"{DECOMPOSED}=Jos\u00e9 Ruiz"):
+        result = room.lockstep("enrol", name)
+        assert result.exit_code == 0, result.output
+    with Course(room.root).gradebook() as gradebook:
+        assert [student.id for student in gradebook.students] == [COMPOSED]
