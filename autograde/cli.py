@@ -268,6 +268,8 @@ def enrol(students: tuple[str, ...]) -> None:
     """
     from sqlalchemy.exc import SQLAlchemyError
 
+    from autograde.build import build as build_of
+    from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course, StepFailed, describe
     from autograde.contract.labs import LabError, find_labs, labs_left_out
 
@@ -277,6 +279,7 @@ def enrol(students: tuple[str, ...]) -> None:
         course.forget([lab.name for lab in labs_left_out(root)])
         for lab in find_labs(root):
             if not course.knows(lab.name):
+                write_instructor(build_of(lab), root)  # where nobody has built it yet
                 course.register(lab.name)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
     except (LabError, StepFailed) as error:

@@ -32,7 +32,6 @@ def test_two_folders_of_one_name_are_told_and_kept(tmp_path):
 
 def test_enrolled_in_either_form_it_is_one_student(tmp_path):
     room = Classroom(make_course(tmp_path / "course"), LAB)
-    assert room.lockstep("build").exit_code == 0
     for name in (COMPOSED, f"{DECOMPOSED}=Jos\u00e9 Ruiz"):
         result = room.lockstep("enrol", name)
         assert result.exit_code == 0, result.output
