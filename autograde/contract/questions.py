@@ -98,6 +98,8 @@ def number_in(source: str, name: str) -> float:
                 found == name
             ):
                 pass
+            case [ast.Expr(ast.Call(args=[_, ast.Constant(value=int(whole)), ast.Constant(value=int(part))]))]:
+                raise NoNumber(f"not read. A number has a decimal point, {whole}.{part}, not a comma.")
             case _:
                 raise NoNumber(problem)
         if isinstance(given, ast.Constant) and given.value is None:

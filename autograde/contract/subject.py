@@ -76,12 +76,22 @@ class Subject:
         except Exception as error:
             if by_stub(error):
                 raise
+            if isinstance(error, SyntaxError) and (left := conflict(self.source)):
+                raise CellFails(left) from error
             raise CellFails(describe(error, self.filename)) from error
 
     def show_lines(self) -> None:
         """Let tracebacks and reports in this process quote the cell."""
         lines = self.source.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
+
+
+def conflict(source: str) -> str:
+    """What to say of a cell in which git has left both versions of a merge; nothing if it has not."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.startswith(("<<<<<<< ", ">>>>>>> ")):
+            return f"`{line[:40]}` (cell line {number}) is what a git merge leaves where two versions differ: keep one."
+    return ""
 
 
 def describe(error: BaseException, filename: str) -> str:

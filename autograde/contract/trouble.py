@@ -47,6 +47,15 @@ RESOURCES = (
     ),
 )
 
+# Errors of libraries that say little of what caused them, and what does.
+CAUSES = (
+    (r"'(float|int|float64|int64|float32|ndarray)' object has no attribute 'new'", "Horovod sends tensors only."),
+    (
+        r"object\.__init__\(\) takes exactly one argument",
+        "The base class takes no arguments: torch's Sampler keeps nothing for you any more.",
+    ),
+)
+
 ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
 
 
@@ -73,7 +82,9 @@ def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
         return []
     finding = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
     errors = [rank["error"] for rank in outcome["ranks"] if rank["error"]]
-    if any(error["type"] in ("NameError", "NoSuchName") or "NameError:" in error["message"] for error in errors):
+    if any(
+        error["type"] in ("NameError", "NoSuchName") or "NameError:" in error.get("message", "") for error in errors
+    ):
         finding = replace(finding, message=f"{finding.message} {ALONE}")
     return [finding]
 
@@ -84,6 +95,8 @@ def raised(text: str, points: float, report: str = "", state: str = "raised") ->
     text: the error, including its type. points: what it costs. report: what each rank did. state: of the run.
     """
     message = MESSAGES[state].format(detail=text)
+    causes = [cause for pattern, cause in CAUSES if re.search(pattern, text)]
+    message = " ".join([message, *causes])
     if state in (*PLAIN, "raised"):
         for key, pattern, advice in RESOURCES:
             if state == "too-much-output" or re.search(pattern, text):

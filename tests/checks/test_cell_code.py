@@ -6,6 +6,7 @@ import pytest
 
 from autograde.contract.cell_code import by_stub, python_source
 from autograde.contract.subject import CellFails, NoSuchName, Subject
+from autograde.contract.trouble import ALONE, raised, trouble
 from course.world.report import kind_of
 
 RIGHT = "def f(x):\n    return 2 * x\n"
@@ -65,3 +66,29 @@ def test_not_started_is_only_the_stubs_own_line(body, stub):
 def test_a_run_that_torch_does_not_implement_is_an_error(source, state):
     error = {"type": "NotImplementedError", "message": "", "line": 1, "source": source, "traceback": ""}
     assert kind_of(error) == state
+
+
+def test_what_git_leaves_of_a_conflict_is_named():
+    with pytest.raises(CellFails, match="`<<<<<<< HEAD` .cell line 2. is what a git merge leaves"):
+        Subject("f", "def f(x):\n<<<<<<< HEAD\n    return x\n=======\n    return 2\n>>>>>>> other\n").load()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rank 0 raised AttributeError: 'float' object has no attribute 'new', cell line 5.", "Horovod sends tensors"),
+        ("rank 0 raised TypeError: object.__init__() takes exactly one argument.", "takes no arguments"),
+        ("rank 0 raised TypeError: f() takes exactly one argument.", ""),
+    ],
+)
+def test_errors_of_libraries_that_say_little_get_their_cause(text, said):
+    message = raised(text, 3).message
+    assert message.startswith("Your code raised an error: rank 0") and said in message
+    assert message.endswith(text) == (not said)
+
+
+@pytest.mark.parametrize("kind", ["NameError", "NoSuchName"])
+def test_where_a_name_is_missing_it_is_said_what_is_handed_in(kind):
+    rank = {"rank": 0, "state": "raised", "error": {"type": kind, "message": "x"}}
+    outcome = {"state": "raised", "detail": "rank 0 raised it.", "report": "", "ranks": [rank]}
+    assert trouble(outcome, 3)[0].message.endswith(ALONE)
