@@ -69,7 +69,7 @@ def test_a_run_that_torch_does_not_implement_is_an_error(source, state):
 
 
 def test_what_git_leaves_of_a_conflict_is_named():
-    with pytest.raises(CellFails, match="`<<<<<<< HEAD` .cell line 2. is what a git merge leaves"):
+    with pytest.raises(CellFails, match=r"`<<<<<<< HEAD` \(cell line 2\) is what a git merge leaves"):
         Subject("f", "def f(x):\n<<<<<<< HEAD\n    return x\n=======\n    return 2\n>>>>>>> other\n").load()
 
 

@@ -104,7 +104,7 @@ def misfits(check: Check, cases: list[dict], evidence: list) -> list[str]:
     return [text for text in found if text]
 
 
-@pytest.mark.sample(1, "lab")
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, check):
     """That of known answers, right and wrong, is looked at in tests/labs/test_labs.py."""
@@ -122,7 +122,7 @@ def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, 
     assert judge(check, *solved(lab, check)).passed
 
 
-@pytest.mark.sample(1, "lab")
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solved, lab, check):
     """Of a case on a GPU, no number is judged."""
@@ -147,7 +147,7 @@ def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solve
     assert full < FORGERIES * 3 / 4, "nearly all forgeries leave the numbers as they are: they try nothing"
 
 
-@pytest.mark.sample(1, "lab")
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("lab", "check"), TODOS)
 def test_evidence_without_what_the_case_asks_for_is_refused(solved, lab, check):
     for case, honest in zip(*solved(lab, check), strict=True):

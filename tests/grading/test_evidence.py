@@ -158,6 +158,7 @@ def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch):
         assert [one.score for one in run(lab, once).values()] == [2, 3]
 
 
+@pytest.mark.thorough
 def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     course = make_course(tmp_path)
     path = course / "solutions" / LAB / "checks" / "double.py"

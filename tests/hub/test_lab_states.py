@@ -84,6 +84,7 @@ def write_page(exchange: StudentExchange, **more: object) -> str:
     return " ".join(re.sub("<[^>]+>", " ", html).split())
 
 
+@pytest.mark.thorough
 def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
     lab = lab_of(ada)
     assert (lab.title, lab.released, lab.fetched, lab.deadline) == ("A small lab", True, False, DEADLINE)

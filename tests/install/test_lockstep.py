@@ -175,6 +175,7 @@ def test_debian_packages_that_the_tests_need_are_installed_by_root_or_asked_for(
     assert ("apt-get update" in output) == (os.geteuid() == 0)
 
 
+@pytest.mark.thorough
 def test_a_second_clone_takes_the_compiled_horovod_from_the_cache(ready):
     second = Clone(ready.tmp_path / "second", ready.tmp_path)
     (second.programs / "c++").rename(second.programs / "hidden")

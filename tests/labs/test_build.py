@@ -70,6 +70,7 @@ def test_labs_is_what_build_makes_of_solutions(tmp_path):
     assert files(REPOSITORY / "labs") == files(tmp_path / "labs")
 
 
+@pytest.mark.thorough
 def test_building_again_gives_the_same_bytes(tmp_path):
     build_all(tmp_path / "one")
     command = [sys.executable, "-m", "autograde", "build"]

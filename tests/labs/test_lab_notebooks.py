@@ -77,6 +77,7 @@ def test_a_lab_has_one_title_and_no_level_of_headings_is_left_out(lab):
     assert all(below <= above + 1 for above, below in pairwise(levels))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_blank_lab_runs_top_to_bottom_and_says_what_to_do(lab, tmp_path):

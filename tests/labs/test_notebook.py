@@ -129,6 +129,7 @@ def test_px_runs_on_the_same_ranks_in_rank_order_also_after_a_deadlock(tmp_path)
     assert text_of(ranks) == text_of(ranks_again) == "[0, 1]"
 
 
+@pytest.mark.thorough
 def test_px_shows_what_every_rank_printed_also_where_that_came_before_it_looked(tmp_path):
     late = """
     view = world._processes.client[world._processes.engines]
@@ -205,6 +206,7 @@ def in_cell(client: BlockingKernelClient, cell: str, source: str) -> str:
         shown += [message["content"]["data"]["text/plain"]] if "data" in message["content"] else []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("cell", "said"), [("a1b2", True), ("total", False), ("an editor's:own#id", False)])
 def test_a_todo_that_was_run_in_another_cell_is_told(tmp_path, cell, said):
     write_package(tmp_path / "checks", CHECKS)
@@ -293,6 +295,7 @@ def test_a_picture_of_a_deadlock_tells_of_it_and_lets_the_next_cell_run(tmp_path
     assert text_of(after).strip() == "2"
 
 
+@pytest.mark.thorough
 def test_a_picture_waits_for_its_todo_and_hides_no_other_error(tmp_path):
     body = 'with needs("total"):\n    print(world.run(total, COMM, 1))'
     _, blank, _, right, none, other = run(
@@ -322,6 +325,7 @@ skeleton = "def total(comm, mine): ..."
 """
 
 
+@pytest.mark.thorough
 def test_hints_are_unfolded_one_by_one_and_noted_also_when_all_cells_run_again(tmp_path):
     (tmp_path / "hints.toml").write_text(HINTS)
     check, first, second, third = 'check("total")', *(f'check.hint("total", {n})' for n in (1, 2, 3))

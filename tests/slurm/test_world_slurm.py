@@ -149,6 +149,7 @@ def test_the_end_of_a_job_is_told_also_of_a_rank_that_was_seen_to_be_killed_befo
         assert outcome.detail == f"ranks 0 and 1 died: Slurm job {job} was cancelled."
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_step_is_told_and_the_world_goes_on():
     aborts = cell("def f(comm):\n    if comm.rank:\n        comm.Abort(3)\n    comm.barrier()")
     with World(2, nodes=2, launcher="slurm", progress=False) as world:

@@ -105,7 +105,8 @@ def test_stop_leaves_nothing():
     owner.wait()
 
 
-@pytest.mark.parametrize("seconds", [120, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("seconds", [120, 1])
 def test_the_end_of_the_program_leaves_nothing(seconds):
     owner, mark, folder = start("ended")
     assert owner.wait() == 0
