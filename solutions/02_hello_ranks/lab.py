@@ -63,19 +63,28 @@ check = Checker("checks", world)
 
 # %% [markdown]
 # A cell that begins with `%%px` runs on all ranks at once. The code is the same on each of them. What makes them do
-# different things is their number:
+# different things is their number. It may decide what a value is, or which branch of an `if` is taken:
 
 # %%
 # %%px
-from mpi4py import MPI
+import horovod.torch as hvd
 
-rank, size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
-if rank % 2 == 0:
-    print(f"Hello from rank {rank} of {size}. My number is even.")
-else:
-    print(f"Hello from rank {rank} of {size}. My number is odd.")
+hvd.init()
+rank, size = hvd.rank(), hvd.size()
+hvd.shutdown()
+
+parity = ["even", "odd"][rank % 2]
+print(f"Hello from rank {rank} of {size}. My number is {parity}.")
+
 treasure = [0] * size
-treasure[rank] = 10 + rank
+if rank % 2 == 0:
+    treasure[rank] = 10 + rank
+else:
+    treasure[rank] = 20 + rank
+
+# %% [markdown]
+# That was [Horovod](https://horovod.readthedocs.io/en/stable/), a library for training on several ranks. mpi4py has the
+# same two numbers: `MPI.COMM_WORLD.rank` and `MPI.COMM_WORLD.size`.
 
 # %% [markdown]
 # Now each rank has a list `treasure`, and each list is another one. Here is what is in the memory of each rank:
@@ -120,6 +129,46 @@ for line in world.run(introduce, COMM, ranks=[world.size - 1, 0]):
 # %% [markdown]
 # A rank may have one number in the world and another one in a smaller group. A function that is given a communicator
 # asks *it* for rank and size.
+#
+# ## A loop in shares
+#
+# Number and size are enough to share out a loop: each rank does its own part of it. Here is a loop over four entries,
+# as it stood on a lecture's slide. `world.attempt` is like `world.run`, but does not raise if the ranks fail. Run the
+# cell, and read what they say:
+
+
+# %%
+def fill(comm) -> tuple[list[int], list[int]]:
+    """Four entries in this rank's memory, before and after its share of a loop."""
+    entries = [0] * 4
+    before = entries.copy()
+    for i in range(comm.rank * 4 / comm.size, (comm.rank + 1) * 4 / comm.size):
+        entries[i] = 10 + i
+    return before, entries
+
+
+filled = world.attempt(fill, COMM)
+print(filled.report)
+
+# %% [markdown]
+# With `/` a bound is a float, also where it is a whole number. Mend the line in the cell above, and run it again, until
+# each rank returns. This is what it then leaves in the memory of each rank:
+
+
+# %% folded=true
+# Draws the four entries of each rank before and after the loop.
+def filled_in_shares(comm) -> tuple[list[int], list[int]]:
+    """What `fill` returns once it is mended."""
+    own = np.array_split(range(4), comm.size)[comm.rank]
+    return [0] * 4, [10 + i if i in own else 0 for i in range(4)]
+
+
+memories = filled.results if filled.ok else world.run(filled_in_shares, COMM)
+before, after = zip(*memories, strict=True)
+memory_picture({"before": [*before], "after": [*after]}, "A loop over four entries, in shares")
+
+# %% [markdown]
+# Each rank has done its part, in its own memory. Nobody has all of it.
 #
 # ## 1. Which node am I on?
 #
@@ -168,8 +217,7 @@ def local_place(comm, host: str) -> tuple[int, int]:
 check("local_place")
 
 # %% [markdown]
-# Horovod, a library for training on several ranks, works out the same when it starts. Here are both, on the nodes that
-# your ranks are really on:
+# Horovod works out the same when it starts. Here are both, on the nodes that your ranks are really on:
 
 
 # %%
@@ -276,7 +324,7 @@ memory_picture(lists, "Each rank adds its own share")
 # [documentation](https://horovod.readthedocs.io/en/stable/api.html#module-horovod.torch) before you start: what
 # `hvd.allreduce` takes, what it returns, and which operation it applies unless you say otherwise.
 #
-# Mind the bounds of a share, too. `rank * N / size` is a float, which neither `range` nor a slice takes.
+# Mind the bounds of a share, too, as in the loop above.
 
 # %% todo="add_shares"
 import horovod.torch as hvd
@@ -329,8 +377,8 @@ with needs("add_shares"):
 # (`send` and `recv` move any Python object. The two kinds do not go together: what `Send` sends, only `Recv` can
 # receive.)
 #
-# `world.attempt` is like `world.run`, but returns how the run ended, well or badly. When no rank has made progress for
-# three seconds, it gives up, reports where each rank stands, and replaces the ranks by new ones.
+# `world.attempt` returns how the run ended, well or badly. When no rank has made progress for three seconds, it gives
+# up, reports where each rank stands, and replaces the ranks by new ones.
 
 
 # %%

@@ -99,9 +99,30 @@ def eight_collectives(comm) -> dict[str, tuple[list, list]]:
 collectives_picture(world.run(eight_collectives, COMM))
 
 # %% [markdown]
-# (A [barrier](GLOSSARY.md#barrier) is one, too; it moves nothing. Where there are sums here, there could be products,
-# or the smallest or largest number of all ranks: [MPI](GLOSSARY.md#mpi) calls them `MPI.PROD`, `MPI.MIN`, `MPI.MAX`.)
-#
+# (A [barrier](GLOSSARY.md#barrier) is one, too; it moves nothing.) Where there are sums here, there could be products,
+# or the least or largest number of all ranks:
+
+# %% folded=true
+# Runs an all-reduce with each of four operations of MPI, and draws what each rank has before and after.
+from course.figures.ranks.memory import memory_picture
+
+
+def four_operations(comm) -> tuple[list[int], list[int]]:
+    """This rank's number, and what becomes of all numbers by sum, product, least and largest."""
+    from mpi4py import MPI
+
+    own = comm.rank + 1
+    return [own], [comm.allreduce(own, op) for op in (MPI.SUM, MPI.PROD, MPI.MIN, MPI.MAX)]
+
+
+numbers = world.run(four_operations, COMM)
+lists = {
+    "own number": [own for own, _ in numbers],
+    "MPI.SUM, PROD, MIN and MAX": [together for _, together in numbers],
+}
+memory_picture(lists, "An all-reduce with four operations")
+
+# %% [markdown]
 # Look at three of them: a reduce-scatter gives each rank one piece of the sum, and an all-gather gives everybody all
 # pieces. One after the other, they are an all-reduce. That is how you will build it in sections 3 to 5. But begin with
 # the simplest one.
@@ -109,13 +130,13 @@ collectives_picture(world.run(eight_collectives, COMM))
 # ## 1. A plan for a broadcast
 #
 # You have a file of 5 MB, and seven friends want it. Your line sends 1 MB a second. "I serve all seven at once," you
-# say, "so nobody has to wait for the others." Watch what happens:
+# say, "so nobody has to wait for the others." Step through what happens:
 
 # %% folded=true
-# Animates rank 0 serving all others in one round, beside serving them one by one.
-from course.figures.collectives.plan_movie import plan_movie
+# A film: rank 0 serving all others in one round, beside serving them one by one.
+from course.figures.collectives.plan_film import plan_film
 
-plan_movie([[(0, friend) for friend in range(1, 8)]])
+plan_film([[(0, friend) for friend in range(1, 8)]])
 
 # %% [markdown]
 # Your line is shared, so all seven have it after 35 s: the one who is served first by "one by one" has it after 5 s.
@@ -149,7 +170,7 @@ check("broadcast_rounds")
 
 # %%
 with needs("broadcast_rounds"):
-    display(plan_movie(broadcast_rounds(8, 0)))
+    display(plan_film(broadcast_rounds(8, 0)))
 
 # %% [markdown]
 # Three rounds in place of seven: 15 s, not 35. The number of those who have the file doubles in every round, so a
@@ -366,7 +387,7 @@ check("ring_allreduce")
 # function sent.
 
 # %%
-from course.figures.collectives.ring_movie import numbered_array, ring_movie
+from course.figures.collectives.sent_ring_film import numbered_array, sent_ring_film
 
 
 def ring_of_numbers(comm) -> list[int]:
@@ -378,7 +399,7 @@ RING = ("ring_reduce_scatter", "ring_all_gather", "ring_allreduce")
 with needs(*RING):
     sums = world.run(ring_of_numbers, COMM)
     print("The same on all ranks:", all(each == sums[0] for each in sums))
-    display(ring_movie(world.events))
+    display(sent_ring_film(world.events))
 
 # %% [markdown]
 # In the first half the cells fill up, in the second one full cells are copied on. How many bytes is that? Below, the

@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 from course.figures.collectives.bytes_picture import bytes_picture
 from course.figures.collectives.cells import collectives_picture, ranks_in
 from course.figures.collectives.fit import Sample, crossing, fit_alpha_beta, ring_seconds, tree_seconds
-from course.figures.collectives.plan_movie import plan_movie, ways
-from course.figures.collectives.ring_movie import Cell, cells_of, numbered_array, ring_movie
+from course.figures.collectives.plan_film import plan_film, ways
+from course.figures.collectives.sent_ring_film import Cell, cells_of, numbered_array, sent_ring_film
 from course.figures.collectives.time_picture import time_picture
 from course.figures.style import COLOURS
 from course.world import COMM, World
@@ -20,6 +20,7 @@ from course.world import COMM, World
 TREE = [[(0, 1)], [(0, 2), (1, 3)], [(0, 4), (1, 5), (2, 6), (3, 7)]]
 AT_ONCE = [[(0, rank) for rank in range(1, 8)]]
 GATHERED = [{"all-gather": ([2**rank], [1, 2, 4])} | {"reduce": ([2**rank], [] if rank else [7])} for rank in range(3)]
+LARGEST = 300_000  # bytes of a film
 SIZES = [1000, 4000, 16_000, 64_000, 256_000]
 NETWORK = (2e-3, 2e-7)
 MEASURED = {
@@ -45,16 +46,17 @@ def test_a_cell_has_the_colours_of_the_ranks_whose_numbers_are_in_it() -> None:
     assert ranks_in(10) == [1, 3]
 
 
-@pytest.mark.thorough
 def test_a_plan_takes_its_rounds_and_a_line_that_is_shared_takes_as_long_as_one_by_one() -> None:
     assert max(way.ends for way in ways(TREE, 0, 5)) == 15
     assert {way.ends for way in ways(AT_ONCE, 0, 5)} == {35}
     assert [way.works for way in ways([[(0, 1)], [(2, 3), (1, 2)]], 0, 5)] == [True, False, True]
-    movie = plan_movie(TREE)
-    assert "one by one it takes 35 s, by the plan 15 s" in movie.alt
-    assert movie.gif[:3] == b"GIF" and movie.dark is not None
-    assert "bring nothing" in plan_movie([[(1, 0)]]).caption
-    assert "by the plan 0 s" in plan_movie([]).alt
+    film = plan_film(TREE)
+    assert "one by one it takes 35 s, by the plan 15 s" in film.name
+    assert [frame.caption.partition(":")[0] for frame in film.frames[1:]] == [f"After {s} s" for s in range(5, 36, 5)]
+    assert film.frames[3].caption.endswith("one by one, 3 of 7 have got it; by the plan, 7 of 7 have got it.")
+    assert "One orange line brings nothing" in plan_film([[(1, 0)]]).frames[-1].caption
+    assert "by the plan 0 s" in plan_film([]).name and len(plan_film([]).frames) == 1
+    assert len(film.html) < LARGEST and len(plan_film(AT_ONCE).html) < LARGEST
 
 
 def summed(comm: Any, whole: bool) -> list[int]:
@@ -82,7 +84,7 @@ def test_a_ring_is_drawn_from_the_messages_that_were_sent() -> None:
     with World(3, progress=False) as world:
         [total, *others] = world.run(summed, COMM, False)
         cells = cells_of(world.events)
-        movie = ring_movie(world.events)
+        film = sent_ring_film(world.events)
         world.run(summed, COMM, True)
         whole = cells_of(world.events)
     assert total == [0b111, 0b111 << 3, 0b111 << 6] and others == [total] * 2
@@ -92,7 +94,10 @@ def test_a_ring_is_drawn_from_the_messages_that_were_sent() -> None:
         Cell(3, 0, 1, 1, frozenset([0, 1, 2])),
         Cell(4, 0, 1, 0, frozenset([0, 1, 2])),
     ]
-    assert "3 ranks in 4 rounds, 12 chunks" in movie.alt
+    assert "3 ranks in 4 rounds, 12 chunks" in film.name
+    assert [frame.caption.rpartition(". ")[2].split()[0] for frame in film.frames[1:]] == ["0", "3", "6", "9"]
+    assert "copied on" in film.frames[3].caption and "added up" in film.frames[2].caption
+    assert len(film.html) < LARGEST
     assert len(whole) == 18 and {cell.round for cell in whole} == {1, 2}
 
 
