@@ -165,7 +165,8 @@ def filled_in_shares(comm) -> tuple[list[int], list[int]]:
 
 memories = filled.results if filled.ok else world.run(filled_in_shares, COMM)
 before, after = zip(*memories, strict=True)
-memory_picture({"before": [*before], "after": [*after]}, "A loop over four entries, in shares")
+lists = {"before": [*before], "after": [*after]}
+memory_picture(lists, "A loop over four entries, in shares")
 
 # %% [markdown]
 # Each rank has done its part, in its own memory. Nobody has all of it.

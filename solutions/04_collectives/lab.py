@@ -103,16 +103,16 @@ collectives_picture(world.run(eight_collectives, COMM))
 # or the least or largest number of all ranks:
 
 # %% folded=true
-# Runs an all-reduce with each of four operations of MPI, and draws what each rank has before and after.
+# Runs an all-reduce with each of four operations, and draws what each rank has.
 from course.figures.ranks.memory import memory_picture
 
 
 def four_operations(comm) -> tuple[list[int], list[int]]:
-    """This rank's number, and what becomes of all numbers by sum, product, least and largest."""
+    """This rank's number, and all ranks' sum, product, least and largest."""
     from mpi4py import MPI
 
-    own = comm.rank + 1
-    return [own], [comm.allreduce(own, op) for op in (MPI.SUM, MPI.PROD, MPI.MIN, MPI.MAX)]
+    own, operations = comm.rank + 1, (MPI.SUM, MPI.PROD, MPI.MIN, MPI.MAX)
+    return [own], [comm.allreduce(own, operation) for operation in operations]
 
 
 numbers = world.run(four_operations, COMM)
