@@ -624,16 +624,29 @@ with needs("serve", "work", "two_level_sum"):
 # %% [markdown]
 # TensorFlow calls these *strategies*:
 #
-# | strategy | variables | busiest rank, bytes | who waits | here |
-# |---|---|---|---|---|
-# | `MirroredStrategy`, one node | on each rank | $4 (N - 1) / N \cdot P$ | all, for the slowest | sections 1, 2 |
-# | `CentralStorageStrategy`, one node | on rank 0 | $2 (N - 1) P$ | all, for the slowest | the second picture |
-# | `MultiWorkerMirroredStrategy`, nodes | on each rank | as the first one | all, for the slowest | section 6 |
-# | `ParameterServerStrategy`, nodes | on the server | $2 (N - 1) P$ | nobody | sections 4, 5 |
+# | strategy | copies of the variables | busiest rank | between nodes | who waits | here |
+# |---|---|---|---|---|---|
+# | `MirroredStrategy` | $N$, one on each rank | $4 (N - 1) / N \cdot P$ | one node | all | sections 1, 2 |
+# | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | one node | all | second picture |
+# | `MultiWorkerMirroredStrategy` | $N$, one on each rank | as the first | $2 P$; $3 P$ in one ring | all | section 6 |
+# | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #
-# ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.)
-# In TensorFlow, variables that are made in `with tf.distribute.MirroredStrategy().scope():` are mirrored. On several
-# nodes, each process finds the others in the environment variable `TF_CONFIG`, as in
+# ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.
+# Between nodes: for two nodes of two ranks, as in the pictures. All wait for the slowest, if they wait.) These lines of
+# TensorFlow ask for them:
+#
+# ```python
+# strategy = tf.distribute.MirroredStrategy()
+# strategy = tf.distribute.experimental.CentralStorageStrategy()
+# strategy = tf.distribute.MultiWorkerMirroredStrategy()
+# strategy = tf.distribute.ParameterServerStrategy(
+#     tf.distribute.cluster_resolver.TFConfigClusterResolver()
+# )
+# with strategy.scope():
+#     ...  # variables that are made here are placed by it
+# ```
+#
+# On several nodes, each process finds the others in the environment variable `TF_CONFIG`, as in
 # `{"cluster": {"worker": ["node0:5000", "node1:5000"]}, "task": {"type": "worker", "index": 0}}`.
 #
 # ## What you saw
