@@ -624,11 +624,11 @@ with needs("serve", "work", "two_level_sum"):
 # %% [markdown]
 # TensorFlow calls these *strategies*:
 #
-# | strategy | copies of the variables | busiest rank | between nodes | who waits | here |
+# | strategy | variables | busiest rank | between nodes | who waits | here |
 # |---|---|---|---|---|---|
-# | `MirroredStrategy` | $N$, one on each rank | $4 (N - 1) / N \cdot P$ | one node | all | sections 1, 2 |
+# | `MirroredStrategy` | $N$ copies | $4 (N - 1) / N \cdot P$ | one node | all | sections 1, 2 |
 # | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | one node | all | second picture |
-# | `MultiWorkerMirroredStrategy` | $N$, one on each rank | $4 P$; $3 P$ in one ring | $2 P$; $3 P$ in one ring | all | section 6 |
+# | `MultiWorkerMirroredStrategy` | $N$ copies | $4 P$, or $3 P$ in one ring | $2 P$, or $3 P$ in one ring | all | section 6 |
 # | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #
 # ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.
