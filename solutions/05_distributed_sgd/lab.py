@@ -628,7 +628,7 @@ with needs("serve", "work", "two_level_sum"):
 # |---|---|---|---|---|---|
 # | `MirroredStrategy` | $N$ copies | $4 (N - 1) / N \cdot P$ | one node | all | sections 1, 2 |
 # | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | one node | all | second picture |
-# | `MultiWorkerMirroredStrategy` | $N$ copies | $4 P$, or $3 P$ in one ring | $2 P$, or $3 P$ in one ring | all | section 6 |
+# | `MultiWorkerMirroredStrategy` | $N$ copies | $4 P$; one ring: $3 P$ | $2 P$; one ring: $3 P$ | all | section 6 |
 # | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #
 # ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.
