@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 
 from course.files import Unreadable, read_plain
@@ -34,17 +35,15 @@ class Elsewhere:
 
 
 def elsewhere(folder: Path, usual: str) -> list[Elsewhere]:
-    """The first notebooks in a submission's folder but for the `usual` one, in the order of their paths."""
+    """The notebooks in a submission's folder but for the `usual` one, in the order of their paths. `MOST` are read."""
     found: list[Elsewhere] = []
     for path in files(folder):
         where = str(path.relative_to(folder))
-        if where.lower().endswith(".zip"):
-            found += in_archive(path, where)
+        if where.lower().endswith(".zip") and len(found) < MOST:
+            found += islice(in_archive(path, where), MOST)
         elif where.lower().endswith(ENDINGS) and where != usual:
-            found.append(Elsewhere(where, read(path)))
-        if len(found) >= MOST:
-            break
-    return found[:MOST]
+            found.append(Elsewhere(where, read(path) if len(found) < MOST else None))
+    return found
 
 
 def files(folder: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
-from autograde.classroom.elsewhere import Elsewhere, elsewhere
+from autograde.classroom.elsewhere import MOST, Elsewhere, elsewhere
 from autograde.classroom.rebuild import Rebuilt, rebuild
 from autograde.contract.labs import Lab
 from autograde.contract.questions import is_todo
@@ -97,8 +97,8 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
         return rebuilt
     usual = "there is no" if handed_in.raw is None else "nothing was written in"
     listed = ", ".join(f"`{'/'.join(quoted(part).strip('`') for part in where.split('/'))}`" for where in works)
-    if len(works) > 1:
-        rebuilt.manual = f"there is work in {len(works)} other notebooks: {listed}"
+    if len(works) > 1 or len(handed_in.others) > MOST:
+        rebuilt.manual = f"{len(handed_in.others)} other notebooks were handed in, with work in {listed}"
         rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of them counts?")
         return rebuilt
     (found,) = works.values()
