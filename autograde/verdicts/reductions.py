@@ -1,19 +1,23 @@
 """Whether the number that all ranks return can have come of what they communicate.
 
 A rank knows its own part of a sum. The others' parts reach it by what the ranks put into their reductions, which the
-watch keeps where it is few numbers. A right result beside a reduction that carries nothing was found elsewhere: each
-rank did all of the work, or read a file. Pure functions of the events of one call; see `course.watch.events`.
+watch keeps where it is few numbers. A right result beside a reduction that carries nothing, or that brings something
+else, was found elsewhere: each rank did all of the work, or read a file. Pure functions of the events of one call; see
+`course.watch.events`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from math import nan, prod
+from statistics import mean
 
 import numpy as np
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
-from course.world.report import name_ranks
+from autograde.verdicts.diagnosis import agree
+from course.world.report import enumerate_words, name_ranks
 
 NEAR = 1e-4  # relative; parts may have gone through float32
 SHORT = 2  # of how many numbers a reduction may be, if they are to be told apart
@@ -32,7 +36,16 @@ the result does not come from there.
 not-own-part 2
 What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself, {part:.6g}. The
 result should be made of what each rank found.
+
+not-what-came-out 2
+Every rank returns the right number, {actual:.6g}. But the ranks put in {values}, and what comes out is {out}. The
+result does not follow from that: it was found elsewhere. Which number should a rank put in, and what should it do with
+the one that comes out?
+
+one-rank-works 2
+Only {who} puts in anything but 0: {values}. There is work for all ranks. Which part of it is whose?
 """)
+OUTCOMES = {"SUM": sum, "AVERAGE": mean, "MAX": max, "MIN": min, "PROD": prod}  # of what the ranks put in
 
 
 def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float]) -> list[Finding]:
@@ -58,6 +71,42 @@ def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float]) -> list[Fin
     return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
 
 
+def came_out(
+    logs: Sequence[Sequence[dict]], returned: float, factors: Collection[float], all_work: bool
+) -> list[Finding]:
+    """What is wrong where a right result does not follow from what came out of the reductions.
+
+    logs: as for `carried`. returned: by all ranks. factors: what it may be, times the one number that came out, or the
+    sum of those that did. all_work: there is something to do for each rank, so that its part is not 0.
+    """
+    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
+    if len(logs) < 2 or not any(logs) or unlike(logs):
+        return []
+    outcomes = [outcome(events) for events in zip(*logs, strict=True)]
+    if None in outcomes or max(map(len, outcomes)) > SHORT:
+        return []
+    put_in = [[event["values"] for event in log] for log in logs]
+    numbers = [number for of_one in outcomes for number in of_one]
+    if not any(agree(returned, factor * number, NEAR) for factor in factors for number in [*numbers, sum(numbers)]):
+        values = by_rank(put_in)
+        return [finding("not-what-came-out", actual=returned, out=shown(outcomes), values=values)]
+    busy = [rank for rank, values in enumerate(put_in) if any(number for of_one in values for number in of_one)]
+    if all_work and len(busy) == 1:
+        return [finding("one-rank-works", who=name_ranks(busy), values=by_rank(put_in))]
+    return []
+
+
+def outcome(events: Sequence[dict]) -> list[float] | None:
+    """What comes out of a reduction, given its event on each rank; None if that is not known. Numbers that are not
+    finite come out as nan."""
+    if seen := next((event["results"] for event in events if event["results"]), None):
+        return [nan if number is None else number for number in seen]
+    values, combine = [event["values"] for event in events], OUTCOMES.get(events[0]["reduction"])
+    if not combine:
+        return None
+    return [nan if None in column else combine(column) for column in zip(*values, strict=True)]
+
+
 def unseen() -> Finding:
     """That the ranks know of each other, and how is not seen: it is not said that they do not communicate."""
     return finding("unseen-communication")
@@ -65,11 +114,13 @@ def unseen() -> Finding:
 
 def unknown(logs: Sequence[Sequence[dict]]) -> bool:
     """Whether anything was communicated other than by reductions to all whose numbers are known, on all ranks alike."""
+    return unlike(logs) or None in [number for log in logs for event in log for number in event["values"]]
+
+
+def unlike(logs: Sequence[Sequence[dict]]) -> bool:
+    """Whether anything was communicated other than by reductions to all of few numbers, on all ranks alike."""
     calls = [[(event["kind"], len(event["values"] or ())) for event in log] for log in logs]
-    if any(of_rank != calls[0] for of_rank in calls):
-        return True
-    numbers = [number for log in logs for event in log for number in event["values"] or [None]]
-    return any(kind != "allreduce" for kind, _ in calls[0]) or None in numbers
+    return any(of_rank != calls[0] for of_rank in calls) or any(kind != "allreduce" or not n for kind, n in calls[0])
 
 
 def components(put_in: Sequence[Sequence[list]]) -> list[list[float]]:
@@ -108,6 +159,11 @@ def farthest(columns: Sequence[Sequence[float]], part: Sequence[float]) -> int:
     return int(np.abs(column - given * (column.sum() / (given.sum() or 1.0))).argmax())
 
 
+def by_rank(put_in: Sequence[Sequence[list]]) -> str:
+    """What the ranks put in, as text, in their order."""
+    return enumerate_words([shown(of_rank) for of_rank in put_in])
+
+
 def shown(put_in: Sequence[list]) -> str:
     """What a rank put in, as text."""
-    return ", ".join(f"{number:.6g}" for values in put_in for number in values)
+    return ", ".join(f"{nan if number is None else number:.6g}" for values in put_in for number in values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_events import event
 
-from autograde.verdicts.reductions import carried
+from autograde.verdicts.reductions import came_out, carried
 
 PARTS = [2.0, 5.0, 3.0]
 COUNTS = [4.0, 6.0, 7.0]
@@ -68,3 +68,50 @@ def test_what_cannot_be_told_is_not_called_wrong(logs_):
 def test_ranks_with_equal_parts_may_put_in_the_same():
     assert found(logs([2.0], [2.0], [2.0]), [2.0, 2.0, 2.0]) == []
     assert found(logs([0.0], [0.0], [0.0]), [0.0, 0.0, 0.0]) == []
+
+
+def came(logs: list[list[dict]], returned: float = 10.0, factors: tuple[float, ...] = (1.0, 3.0)) -> list[str]:
+    """The keys of what is wrong with how `returned` came out."""
+    return [finding.key for finding in came_out(logs, returned, factors, all_work=True)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "about"),
+    [
+        ([2.0, 5.0, 3.0], {}),
+        ([2.0, 5.0, 3.0], {"reduction": "AVERAGE"}),
+        ([2.0, 5.0, 3.0], {"reduction": "custom", "results": [10.0]}),
+        ([2.0, 5.0, 3.0], {"reduction": "custom"}),
+        ([1.0, 10.0, 3.0], {"reduction": "MAX"}),
+        ([2.0, 5.0, 3.0], {"kind": "allgather"}),
+    ],
+    ids=["a sum", "an average, undone", "its own way to add", "its own way, not waited for", "a maximum", "a gather"],
+)
+def test_what_follows_from_what_came_out_or_may_is_right(numbers, about):
+    assert came(logs(*([number] for number in numbers), **about)) == []
+
+
+def test_a_result_may_be_added_up_in_several_reductions():
+    assert came([[*log, *log] for log in logs([1.0], [2.0], [2.0])]) == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "about"),
+    [
+        ([0.0, 1.0, 2.0], {}),
+        ([4.0, 10.0, 6.0], {}),
+        ([2.0, 5.0, 3.0], {"reduction": "MAX"}),
+        ([2.0, 5.0, 3.0], {"reduction": "custom", "results": [5.0]}),
+        ([None, None, None], {"results": [None]}),
+        ([2.0, None, 3.0], {}),
+    ],
+    ids=["its number", "twice its part", "the largest", "what came out is told", "nan", "nan on one rank"],
+)
+def test_what_does_not_follow_from_what_came_out_was_found_elsewhere(numbers, about):
+    assert came(logs(*([number] for number in numbers), **about)) == ["not-what-came-out"]
+
+
+def test_one_rank_that_does_all_the_work_is_named():
+    (finding,) = came_out(logs([0.0], [10.0], [0.0]), 10.0, [1.0], all_work=True)
+    assert finding.key == "one-rank-works" and "Only rank 1 puts in anything but 0: 0, 10 and 0." in finding.message
+    assert came_out(logs([0.0], [10.0], [0.0]), 10.0, [1.0], all_work=False) == [], "there may be work for one only"

@@ -128,6 +128,18 @@ Allreduce(mine, total, op=MPI.SUM) >>> Iallreduce(mine, total)
 == nothing_put_in: same-on-every-rank, allreduce
     comm.allreduce(0.0)
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== its_number_put_in: not-what-came-out, pi exercise
+    comm.allreduce(float(rank))
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> float("nan")
+== twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
+== largest_part: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals, op=MPI.MAX
+== rank_0_works: one-rank-works, pi exercise
+    whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+    return comm.allreduce(whole if rank == 0 else 0.0)
 == whole_divided: same-on-every-rank, allreduce
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return comm.allreduce(whole / size)

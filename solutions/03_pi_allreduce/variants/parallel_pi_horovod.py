@@ -71,6 +71,19 @@ intervals // size, rank, size >>> intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD
 == nothing_put_in: same-on-every-rank, ordinary values
     hvd.allreduce(torch.tensor(0.0, dtype=torch.float64), op=hvd.Sum).item()
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== its_number_put_in: not-what-came-out, pi exercise
+    hvd.allreduce(torch.tensor(float(rank), dtype=torch.float64), op=hvd.Sum)
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> float("nan")
+== twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
+== largest_part: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
+hvd.Sum >>> hvd.Max
+== rank_0_works: one-rank-works, pi exercise
+    whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals if rank == 0 else 0.0
+    return hvd.allreduce(torch.tensor(whole, dtype=torch.float64), op=hvd.Sum).item()
 == whole_divided: same-on-every-rank, ordinary values
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()

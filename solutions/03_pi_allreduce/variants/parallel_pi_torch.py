@@ -105,6 +105,20 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_
     total = torch.zeros(1, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== its_number_put_in: not-what-came-out, pi exercise
+    total = torch.tensor(float(rank), dtype=torch.float64, device=device)
+    dist.all_reduce(total)
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> float("nan")
+== twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
+== largest_part: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
+all_reduce(total) >>> all_reduce(total, op=dist.ReduceOp.MAX)
+== rank_0_works: one-rank-works, pi exercise < its_number_put_in
+float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals if rank == 0 else 0.0
+    return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals >>>     return total.item()
 == whole_divided: same-on-every-rank, allreduce
     total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64, device=device)
     dist.all_reduce(total)
