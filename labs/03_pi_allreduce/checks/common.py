@@ -18,7 +18,7 @@ from autograde.verdicts.collectives import one_allreduce, wrong_group
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.numbers import on_all
-from autograde.verdicts.reductions import carried
+from autograde.verdicts.reductions import came_out, carried
 from course.models.midpoints import midpoint_sum, midpoints, recorded
 
 from .shares import finding, other_points, unfair_points, unfair_shares
@@ -130,8 +130,17 @@ class ParallelPi(CallCheck, JudgedCalls):
             return found
         candidates = {"own-part-only": brought, "average-for-sum": expected / size, "h-twice": expected / intervals}
         found += on_all(call.of("value"), expected, candidates, finding, empty=self.empty(case, call.plan))
+        if not right:
+            return found
         seen = [own_parts(case["weights"], call)] if any(points) or any(shares) else []
-        return found + (carried(call.events, *seen) if right else [])
+        because = carried(call.events, *seen)
+        return found + (because or came_out(call.events, expected, factors(call), all_work=intervals >= size))
+
+
+def factors(call: Call) -> set[float]:
+    """What a result may be, times what came out: an average undone, parts put in without the width or the curve's 4."""
+    widths, sizes = (1.0, 1.0 / call.plan["intervals"]), (1.0, float(call.size), 1.0 / call.size)
+    return {width * size * four for width in widths for size in sizes for four in (1.0, 4.0)}
 
 
 def own_parts(weights: list[float], call: Call) -> list[float]:
