@@ -6,13 +6,14 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import failures
 import pytest
 from chosen import chosen, part_of
-from labs_under_test import COURSE
+from labs_under_test import COURSE, Worlds
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 from xdist.remote import Producer
@@ -137,10 +138,16 @@ def on_slurm(slurm_conf: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="session")
-def world() -> Iterator[World]:
+def worlds() -> Iterator[Worlds]:
+    """Worlds, each of which is started when it is first asked for."""
+    with ExitStack() as stack:
+        yield Worlds(stack)
+
+
+@pytest.fixture(scope="session")
+def world(worlds: Worlds) -> World:
     """Four real MPI ranks."""
-    with World(4, progress=False) as world:
-        yield world
+    return worlds.of_size(4)
 
 
 @pytest.fixture(scope="session")

@@ -52,6 +52,7 @@ def test_a_note_of_the_time_that_is_no_file_is_named_and_never_read(room):
     assert room.scores() == {"ada": 0}
 
 
+@pytest.mark.thorough
 def test_a_link_in_the_exchange_is_not_followed_when_it_is_collected(room):
     inbound = room.exchange / "lockstep" / "inbound" / f"eve+{LAB}+2025-01-01 10:00:00.000000 UTC+x"
     inbound.mkdir(parents=True)

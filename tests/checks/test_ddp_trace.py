@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,13 +24,6 @@ due_order = LOADER.dealt_by_torch
 BATCHES = draw_batches(random.Random(1), 2, 3)
 
 
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    """Two ranks."""
-    with World(2, progress=False) as started:
-        yield started
-
-
 def three_passes(rank: int, inside: list[int], directly: bool = False) -> tuple[list[dict], list[float]]:
     """Three micro-batches, those numbered in `inside` in `no_sync`, and a step. Gives the trace, and a gradient."""
     model = DistributedDataParallel(AwkwardTranslator(rank))
@@ -47,7 +39,7 @@ def three_passes(rank: int, inside: list[int], directly: bool = False) -> tuple[
 
 
 def test_a_trace_has_each_pass_in_order_and_gradients_are_averaged_where_it_says_so(world: World) -> None:
-    (trace, one), (_, other) = world.run(three_passes, RANK, [0, 1], init="torch")
+    (trace, one), (_, other) = world.run(three_passes, RANK, [0, 1], init="torch", size=2)
     names = ["forward", "backward"] * 3 + ["synchronise", "step"]
     assert [entry["what"] for entry in trace] == names
     assert [entry["number"] for entry in trace] == [0, 0, 1, 1, 2, 2, 2, 2]
@@ -68,7 +60,7 @@ def test_a_trace_has_each_pass_in_order_and_gradients_are_averaged_where_it_says
     ],
 )
 def test_gradients_that_are_averaged_at_another_time_are_found_by_the_trace(world, inside, directly, due) -> None:
-    results = world.run(three_passes, RANK, inside, directly, init="torch")
+    results = world.run(three_passes, RANK, inside, directly, init="torch", size=2)
     found = passes_mistakes(3, [trace for trace, _ in results], world.events)
     assert [each.key for each in found] == due
 
@@ -83,7 +75,7 @@ def unequal_forwards(rank: int) -> None:
 
 
 def test_a_wrapper_that_waits_for_buffers_is_found_as_a_deadlock_and_not_only_by_the_deadline(world: World) -> None:
-    outcome = world.attempt(unequal_forwards, RANK, init="torch", deadline=120)
+    outcome = world.attempt(unequal_forwards, RANK, init="torch", deadline=120, size=2)
     counts = [sum(event["kind"] == "broadcast" for event in events) for events in outcome.events]
     assert counts[0] < counts[1]
     assert outcome.state != "too-slow"

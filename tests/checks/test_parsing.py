@@ -36,6 +36,7 @@ def hasty():
     sys.setswitchinterval(interval)
 
 
+@pytest.mark.thorough
 def test_threads_that_parse_at_once_get_their_trees(hasty):
     def length(_: int) -> int:
         for _ in range(5):

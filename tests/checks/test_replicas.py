@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, leave_gradient, state_of
 from autograde.verdicts.replicas import Replicas, Rules, replay, same_state
-from course.world import COMM, World
+from course.world import COMM
 
 AveragingSGD = check_module("07_horovod_mnist", "averaging").AveragingSGD
 
@@ -18,12 +18,6 @@ ORDERS = [
     [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14]],
     [[15, 3, 9, 1, 11], [2, 18, 4, 19, 0], [5, 6, 7, 8, 12]],
 ]
-
-
-@pytest.fixture(scope="module")
-def world():
-    with World(3, progress=False) as world:
-        yield world
 
 
 def rank_trains(case: dict, comm) -> dict:
@@ -38,10 +32,11 @@ def rank_trains(case: dict, comm) -> dict:
     return state_of(model)
 
 
+@pytest.mark.thorough
 def test_the_replay_ends_where_real_ranks_end(world):
     case = {**CASE, "orders": ORDERS}
     due, _ = replay(case)[-1]
-    states = world.run(rank_trains, case, COMM)
+    states = world.run(rank_trains, case, COMM, size=3)
     assert all(map(same_state, states, due))
     assert not same_state(states[0], replay(case, Rules("sum"))[-1][0][0])
 
@@ -94,7 +89,7 @@ def broadcast(moving: bool, comm) -> list:
 @pytest.mark.parametrize("moving", [True, False])
 def test_horovod_broadcasts_the_averaging_optimizers_state_without_a_deadlock(world, moving):
     value = 1.0 if moving else 0.0
-    assert world.run(broadcast, moving, COMM, init="horovod", deadline=120) == [[0.1, value, value]] * 3
+    assert world.run(broadcast, moving, COMM, init="horovod", deadline=120, size=3) == [[0.1, value, value]] * 3
 
 
 def average_and_step_apart(comm) -> list[float]:
@@ -110,4 +105,4 @@ def average_and_step_apart(comm) -> list[float]:
 
 
 def test_the_average_and_the_step_can_be_parted(world):
-    assert world.run(average_and_step_apart, COMM) == [[-1.0, -1.0, True]] * 3
+    assert world.run(average_and_step_apart, COMM, size=3) == [[-1.0, -1.0, True]] * 3

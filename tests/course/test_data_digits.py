@@ -86,6 +86,7 @@ def fingerprints(seed: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_processes_with_different_hash_seeds_get_the_same_data_and_nothing_on_stderr() -> None:
     one, other = fingerprints("1"), fingerprints("2")
     assert one == other and len(set(one.split())) == 3
@@ -217,6 +218,7 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pyt
         digits()
 
 
+@pytest.mark.thorough
 def test_ranks_that_hold_other_digits_are_named_on_every_rank(world: World) -> None:
     def one_is_other(comm, rank: int) -> str:
         try:

@@ -159,6 +159,7 @@ def test_books_in_another_language_are_refused_and_not_kept(tmp_path: Path, book
     assert not list(target.iterdir())
 
 
+@pytest.mark.thorough
 def test_without_a_network_one_error_says_what_failed_and_what_to_copy(tmp_path: Path) -> None:
     environment = {
         **{name: value for name, value in os.environ.items() if name != "LOCKSTEP_DATA"},

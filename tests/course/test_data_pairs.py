@@ -254,6 +254,7 @@ def test_a_datasets_folder_that_is_not_opus_books_is_said_to_be_none(tmp_path: P
     assert str(tmp_path / "opus_books") in str(raised.value)
 
 
+@pytest.mark.thorough
 def test_datasets_is_not_imported_where_there_is_no_such_folder_and_is_silent_where_there_is(tmp_path: Path) -> None:
     saved(tmp_path, FIRST)
     program = """

@@ -89,6 +89,7 @@ os.wait()
 """
 
 
+@pytest.mark.thorough
 def test_two_processes_have_the_same_ids_and_a_forked_one_says_nothing_of_it() -> None:
     runs = [subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True) for _ in range(2)]
     assert [run.stderr for run in runs] == ["", ""]

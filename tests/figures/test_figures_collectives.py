@@ -80,13 +80,12 @@ def summed(comm: Any, whole: bool) -> list[int]:
     return total.tolist()
 
 
-def test_a_ring_is_drawn_from_the_messages_that_were_sent() -> None:
-    with World(3, progress=False) as world:
-        [total, *others] = world.run(summed, COMM, False)
-        cells = cells_of(world.events)
-        film = sent_ring_film(world.events)
-        world.run(summed, COMM, True)
-        whole = cells_of(world.events)
+def test_a_ring_is_drawn_from_the_messages_that_were_sent(world: World) -> None:
+    [total, *others] = world.run(summed, COMM, False, size=3)
+    cells = cells_of(world.events)
+    film = sent_ring_film(world.events)
+    world.run(summed, COMM, True, size=3)
+    whole = cells_of(world.events)
     assert total == [0b111, 0b111 << 3, 0b111 << 6] and others == [total] * 2
     assert [cell for cell in cells if cell.source == 0] == [
         Cell(1, 0, 1, 0, frozenset([0])),

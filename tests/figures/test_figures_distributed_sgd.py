@@ -62,6 +62,7 @@ def test_equal_paths_are_drawn_once_and_unequal_ones_each() -> None:
     assert "apart: 2 paths" in figure.alt and "together: 1 path," in figure.alt
 
 
+@pytest.mark.thorough
 def test_a_film_has_a_picture_of_each_point_of_the_path() -> None:
     movie = steps_movie(X, Y, ONE, ranks=3)
     assert "3 steps" in movie.alt and "3 ranks" in movie.alt

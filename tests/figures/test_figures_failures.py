@@ -111,7 +111,7 @@ def test_steps_in_the_film_are_done_then_lost_then_made_again() -> None:
     assert [*at[200.0]] == 8 * ["done"] + 2 * ["again"] + 6 * ["done"]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("attempts", [[KILLED, AGAIN], [KILLED, TWICE, THIRD], [AT_ONCE, WHOLE], [WHOLE]])
 def test_the_film_rests_at_each_kill_and_at_each_way_back(attempts: list[Attempt]) -> None:
     movie = failover_movie(attempts)

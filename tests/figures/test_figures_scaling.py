@@ -53,6 +53,7 @@ def test_the_fits_parts_add_up_to_its_time_and_its_best_number_is_marked() -> No
     assert any("4.6" in text.get_text() for text in axes.texts)
 
 
+@pytest.mark.thorough
 def test_a_film_shows_what_was_measured() -> None:
     movie = step_movie(TIMES["strong"], 0.2, 0.008, ranks=(1, 2, 4))
     assert "4 ranks: 56 ms computing, 42 not" in movie.alt

@@ -68,6 +68,7 @@ def late(comm, rank: int, folder: str) -> list[dict[str, float]]:
     return [{"forward": 0.0, "backward": backward, "update": 0.0}]
 
 
+@pytest.mark.thorough
 def test_in_a_real_run_the_other_ranks_wait_for_the_one_that_is_late(world, tmp_path) -> None:
     parts = world.run(late, COMM, RANK, str(tmp_path), deadline=120)
     drawn = bars(strip_picture(parts, world.events, "One step"))

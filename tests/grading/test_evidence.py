@@ -83,6 +83,7 @@ def test_the_same_seed_gives_the_same_cases_and_findings_and_another_seed_others
     assert other.result.findings[0].message != same[0].result.findings[0].message
 
 
+@pytest.mark.thorough
 def test_a_hidden_case_is_probed_though_no_case_is_in_the_sandbox_before(lab, sandboxes):
     assert "HIDDEN" not in str(sandboxes.checks) and "randrange" not in str(sandboxes.checks)
     found = run(lab, sandboxes, blank=("total",), double="def double(x):\n    return 2 * abs(x)")

@@ -73,6 +73,7 @@ def test_students_who_are_not_there_are_named(small):
     assert small.rows()["ada"]["status"] == "not graded yet"
 
 
+@pytest.mark.thorough
 def test_nobody_is_graded_twice_but_for_a_newer_submission(small):
     small.put("ada", small.released())
     small.put("bob", small.released())
@@ -130,6 +131,7 @@ def test_points_that_are_changed_later_count_for_those_who_are_graded_again(smal
     }
 
 
+@pytest.mark.thorough
 def test_enrolled_students_without_a_submission_are_in_the_list(small):
     small.put("ada", small.released())
     small.grade()

@@ -86,6 +86,7 @@ def test_a_server_of_another_hub_needs_no_proxy(clone):
     assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.server"}
 
 
+@pytest.mark.thorough
 def test_book_has_what_builds_the_site_and_passes_its_arguments(clone):
     status, output = clone.run("book", "3_talking_to_everybody")
     assert status == 3 and "kit book 3_talking_to_everybody\n" in output

@@ -134,6 +134,7 @@ def test_a_python_that_lacks_something_is_refused_and_nothing_is_made(clone, whe
     assert not (clone.folder / ".venv").exists()
 
 
+@pytest.mark.thorough
 def test_a_wheel_that_is_missing_is_named(clone, python, wheels):
     (wheels / "small_lab-1.0-py3-none-any.whl").unlink()
     status, output = clone.run("setup", "--wheels", str(wheels), "--with-torch-of", str(python))

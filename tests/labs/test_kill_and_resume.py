@@ -38,13 +38,6 @@ def cells() -> dict[str, str]:
     return {cell.id: cell.source for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))}
 
 
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    """Four ranks."""
-    with World(4, progress=False) as started:
-        yield started
-
-
 def draw_pairs(count: int = 38) -> list[tuple[list[int], list[int]]]:
     """Pairs of sentences of ids, always the same."""
     rng = random.Random(1)
@@ -132,7 +125,7 @@ def resume(world: World, cells: dict[str, str], path: Path, undisturbed: dict) -
     assert {each.name for each in path.parent.iterdir()} <= {path.name, f"{path.name}.killed"}
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 def test_a_training_whose_last_rank_is_killed_in_an_epoch_ends_where_it_ends_undisturbed(
     cells, world, undisturbed, tmp_path
 ):
@@ -179,7 +172,7 @@ def test_a_training_killed_from_outside_at_random_moments_ends_where_it_ends_und
     resume(world, cells, path, undisturbed)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", ["half", "another model", "no optimizer"])
 def test_a_file_that_does_not_fit_ends_the_training_with_an_error_that_names_it(cells, world, tmp_path, wrong):
     path = tmp_path / "checkpoint.pt"

@@ -78,6 +78,7 @@ def test_a_lab_that_is_not_chosen_any_more_keeps_work_and_grades(room):
     assert assignments(room) == {LAB, OWN}
 
 
+@pytest.mark.thorough
 def test_a_lab_of_ones_own_folder_is_built_and_graded(room, tmp_path, monkeypatch):
     for named in (tmp_path / "own", tmp_path / "own" / OWN):  # a folder of labs, and a lab
         monkeypatch.setenv("LOCKSTEP_LABS", f"{named}:")

@@ -43,6 +43,7 @@ def test_it_is_small_and_holds_to_its_variants(room):
             assert keys == ([finding] if finding else []), f"{name}\n{show.text(result)}"
 
 
+@pytest.mark.thorough
 def test_it_is_released_and_graded(room):
     room.put("ada", room.answered({"total": RIGHT}))
     room.put("bob", room.answered({"total": HANGS}))

@@ -206,7 +206,7 @@ def in_cell(client: BlockingKernelClient, cell: str, source: str) -> str:
         shown += [message["content"]["data"]["text/plain"]] if "data" in message["content"] else []
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("cell", "said"), [("a1b2", True), ("total", False), ("an editor's:own#id", False)])
 def test_a_todo_that_was_run_in_another_cell_is_told(tmp_path, cell, said):
     write_package(tmp_path / "checks", CHECKS)
@@ -239,6 +239,7 @@ def test_a_px_cell_that_hangs_does_not_hang_the_next_run(tmp_path):
     assert "[2, 2]" in text_of(after)
 
 
+@pytest.mark.thorough
 def test_under_nbgrader_autograde_the_score_is_the_result(tmp_path):
     cells = run(tmp_path, PARTLY, 'check("total")', RIGHT, 'check("total")', execution="autograde")
     results = [o.data["text/plain"] for c in cells for o in c.outputs if o.output_type == "execute_result"]
@@ -275,6 +276,7 @@ def test_a_name_that_is_nowhere_and_a_check_that_is_not_there_are_told(tmp_path)
     assert "(cell line 1)" in text_of(checked)
 
 
+@pytest.mark.thorough
 def test_a_helper_from_another_cell_is_not_there_and_the_finding_says_so(tmp_path):
     _, _, checked = run(
         tmp_path,
@@ -355,6 +357,7 @@ def test_a_hint_that_is_not_there_and_a_folder_that_cannot_be_written_are_told(t
     assert "Who has what?" in text_of(told) and "could not be noted: Is a directory" in text_of(told)
 
 
+@pytest.mark.thorough
 def test_a_notebook_that_does_not_use_torch_does_not_load_it(tmp_path):
     *_, loaded = run(tmp_path, RIGHT, 'check("total")', "import sys; 'torch' in sys.modules")
     assert text_of(loaded) == "False"

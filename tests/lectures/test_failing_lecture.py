@@ -40,6 +40,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.thorough
 def test_a_lecture_that_fails_is_named_with_its_line_and_the_others_are_built(course: Path) -> None:
     result = CliRunner().invoke(main, ["book"])
     assert result.exit_code == 1

@@ -40,6 +40,7 @@ def lockstep(course: Path, *arguments: str) -> Result:
     return CliRunner(env={"LOCKSTEP_COURSE": str(course)}).invoke(main, ["mutants", LAB, "--jobs", "2", *arguments])
 
 
+@pytest.mark.thorough
 def test_what_keeps_all_points_is_shown_until_it_is_listed(tmp_path):
     course = make_course(tmp_path, lab_with("    y = 2 * max(x, x - 0.0)\n    return y\n"))
     first = lockstep(course, "--todo", "double")

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from labs_under_test import LABS
 
 from autograde.build import instructor_notebook
 from autograde.contract.check import Check, draw_cases, gather
-from autograde.contract.labs import Lab, load_checks, load_ranks, load_variants, read_package
+from autograde.contract.labs import Lab, load_checks, load_variants, read_package
 from autograde.contract.subject import Subject
 from autograde.sandbox.probe_only import modules_needed, probe_only
 from course.world import World
@@ -81,13 +80,6 @@ def test_what_a_lab_needs_of_autograde_runs_where_nothing_else_is(lab, tmp_path)
     program = "from autograde.contract.labs import *; print([c.todo for c in load_checks('checks', probes_only=True)])"
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert ran.stdout.strip() == str(sorted(check.todo for check in load_checks(lab.checks))), ran.stderr
-
-
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    """Ranks for all labs."""
-    with World(max(load_ranks(lab.checks) for lab in LABS), progress=False) as started:
-        yield started
 
 
 def right_answer(lab: Lab, todo: str) -> str:

@@ -126,7 +126,7 @@ def told(what: str) -> list:
     return [dist.get_rank(), dist.get_world_size(), os.environ["LOCAL_RANK"]]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("launcher", [by_torchrun, by_srun])
 def test_without_slurm_ranks_are_started_and_tell_what_went_wrong(launcher, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -21,7 +21,10 @@ class Worlds:
 
     def of(self, lab: Lab) -> World:
         """A world of as many ranks as the lab asks for."""
-        ranks = load_ranks(lab.checks)
+        return self.of_size(load_ranks(lab.checks))
+
+    def of_size(self, ranks: int) -> World:
+        """A world of so many ranks."""
         if ranks not in self.started:
             self.started[ranks] = self.stack.enter_context(World(ranks, progress=False))
         return self.started[ranks]

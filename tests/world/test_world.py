@@ -87,7 +87,7 @@ def test_ranks_may_come_in_any_order(world, ranks):
         assert world.run(call, subject, ranks=ranks, init=init) == expected
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_world_has_as_many_ranks_as_asked_for(launcher, size):
     with World(size, launcher=launcher, progress=False) as small:
@@ -140,6 +140,7 @@ def test_a_deadlock_in_torch_or_horovod_is_told_as_well(world, init, subject, wh
     assert healthy(world)
 
 
+@pytest.mark.thorough
 def test_ranks_that_were_replaced_have_a_folder_for_temporary_files(world):
     hang = cell("def f(comm):\n    return comm.rank and comm.allreduce(1)")
     file = cell(
@@ -166,7 +167,7 @@ def test_an_asynchronous_call_that_cannot_finish_is_a_deadlock_where_it_is_waite
     assert "ranks 1 and 2 wait in comm.Request.Wait, cell line 6" in outcome.detail
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 def test_an_endless_loop_is_too_slow_and_its_line_is_told(world, launcher):
     loop = cell("def f(comm):\n    while comm.rank == 2:\n        pass\n    comm.barrier()")
     # Time enough for the others to get to their barrier; in a job, none is given back for what other programs took.

@@ -72,7 +72,7 @@ def leftovers(mark: str) -> int:
 
 
 @pytest.mark.parametrize("seconds", [120, pytest.param(10, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("what", ["idle", "busy"])
+@pytest.mark.parametrize("what", ["busy", pytest.param("idle", marks=pytest.mark.thorough)])
 def test_after_sigkill_of_the_owner_nothing_is_left_before_long(what, seconds):
     owner, mark, folder = start(what)
     while what == "busy" and leftovers(mark) < 2:
