@@ -92,7 +92,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     for item in items:
         if group(item.nodeid, config) == "hub":
-            item.add_marker(pytest.mark.timeout(900), append=False)  # its start alone takes minutes on a busy machine
+            item.add_marker(pytest.mark.timeout(3600), append=False)  # its start alone takes minutes on a busy machine
     if name:
         kept = [item for item in kept if is_of_lab(item)]
     if config.getoption("chosen"):
@@ -151,9 +151,11 @@ def world(worlds: Worlds) -> World:
 
 
 @pytest.fixture(scope="session")
-def hub() -> Iterator[Hub]:
-    """A JupyterHub with two courses, which runs as long as the tests; only root can start it."""
-    with running_hub({"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}) as hub:
+def hub(pytestconfig: pytest.Config) -> Iterator[Hub]:
+    """A JupyterHub with two courses, which runs as long as the tests; only root can start it. What is run each time
+    needs the first of them."""
+    courses = {"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}
+    with running_hub({"hpc": courses["hpc"]} if pytestconfig.getoption("chosen") else courses) as hub:
         yield hub
 
 

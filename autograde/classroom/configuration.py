@@ -34,6 +34,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     c.LabPreprocessor.root = str(root)
+    c.Execute.timeout = 600  # seconds that a cell may take when a notebook is validated, on a crowded machine
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}

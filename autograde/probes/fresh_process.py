@@ -27,6 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MPI = ("OMPI_", "OPAL_", "PMI", "PRTE_", "SLURM_")  # by these a library would take this process for the rank itself
 AHEAD = 40 * 86_400 + 12_345  # seconds that its clock is ahead
 HIGHEST_SALT = 2**32 - 1
+POLL = 0.5  # seconds between two looks at the time
 PR_SET_PDEATHSIG = 1
 
 
@@ -71,12 +72,18 @@ class FreshProcess:
     def answer(self, timeout: float) -> dict:
         """``{"result": what the function returned, "error": None}``, or a text as error and None as result.
 
-        timeout: in seconds, from now on.
+        timeout: in seconds, from now on, not counting time in which other programs had the cores.
         """
-        try:
-            written, _ = self._process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            return {"result": None, "error": f"not finished within {timeout:g} s"}
+        from course.world.deadline import Deadline, Loss  # not at the top: the new process has no need of a world
+
+        limit = Deadline(timeout, Loss(lambda: [self.pid]).seconds)
+        written = None
+        while written is None:
+            try:
+                written, _ = self._process.communicate(timeout=POLL)
+            except subprocess.TimeoutExpired:
+                if limit.passed():
+                    return {"result": None, "error": f"not finished within {timeout:g} s"}
         if not written:
             return {"result": None, "error": f"it ended with status {self._process.returncode}"}
         return json.loads(written)

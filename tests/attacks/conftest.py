@@ -1,6 +1,6 @@
 """Each group of attackers is graded once, with their neighbours, when the first test asks for it.
 
-With `--chosen`, one attacker of each group is: in one class those that have limits of their own, in another the rest.
+With `--chosen`, one attacker of each group is, all in one class, with the limits of all groups.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def seen(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
     def grade(groups: tuple[str, ...]) -> Seen:
         attacks = [each for group in groups for each in GROUPS[group] if not few or chosen(group, each.name)]
         limits = {name: limit for group in groups for name, limit in LIMITS.get(group, {}).items()}
-        place = tmp_path_factory.mktemp("-and-".join(groups[:2]) or "peace")
+        place = tmp_path_factory.mktemp((groups or ("peace",))[0])
         return graded(place / "course", attacks, limits)
 
     def of(group: str) -> Seen:
         if few and group:
-            return grade(tuple(other for other in GROUPS if (other in LIMITS) == (group in LIMITS)))
+            return grade((*GROUPS,))
         return grade((group,) if group else ())
 
     return of

@@ -222,6 +222,7 @@ def test_predictions_are_drawn_so_that_mistakes_can_be_told_apart(samples, held)
             assert all(each > 1e-4 for each in off)
 
 
+@pytest.mark.thorough
 def test_where_mistakes_cannot_be_told_apart_nothing_is_drawn():
     with pytest.raises(ValueError, match="11 samples, held"):
         counted_once.draw_call(random.Random(0), 11, [6, 6])

@@ -41,6 +41,7 @@ def gradients(settles: bool, rank: int) -> list[list[float]]:
     return seen
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("settles", [True, False])
 def test_the_first_gradient_is_the_later_ones_bit_for_bit_only_where_the_model_has_settled(world, settles):
     for first, *others in world.run(gradients, settles, RANK, init="torch"):

@@ -44,6 +44,7 @@ def test_four_ranks_get_95_percent_of_the_test_set_right(world: World, tmp_path:
     assert (tmp_path / "digits.pt").is_file()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("size", [2, 4])
 def test_ranks_make_step_by_step_what_one_makes_with_the_same_global_batch(
     world: World, tmp_path: Path, size: int

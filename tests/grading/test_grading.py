@@ -99,6 +99,7 @@ def test_a_grading_that_was_broken_off_is_done_again(small):
     assert small.scores() == {"ada": 0}
 
 
+@pytest.mark.thorough
 def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small):
     small.put("ada", small.released())
     small.grade()

@@ -198,6 +198,7 @@ def test_an_exchange_that_is_full_or_read_only_and_a_home_that_is_full(hpc):
     hpc.submit(hpc.ada)
 
 
+@pytest.mark.thorough
 def test_who_is_late_hears_it_at_once_and_by_how_much(hpc):
     due = datetime.now(UTC) - timedelta(hours=3, minutes=20, seconds=1)
     add = ["nbgrader", "db", "assignment", "add", LAB]
@@ -309,6 +310,7 @@ def test_feedback_reaches_its_student_and_nobody_else(hpc):
     assert hpc.eve.run("sh", "-c", f"echo forged > '{released}'").returncode != 0
 
 
+@pytest.mark.thorough
 def test_the_formgraders_buttons_are_ours(hpc):
     hpc.submit(hpc.ada)
     forge(hpc.eve, hpc, f"{hpc.ada.name}+{LAB}+{ago(days=-1)}+forged", hpc.fetched(hpc.eve))

@@ -125,7 +125,7 @@ def test_every_picture_says_in_words_what_it_shows(site: Site, offline: Offline,
     assert [words for words in told if len(words.split()) < 5 or not words.endswith(".")] == []
 
 
-@pytest.mark.sample(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @each_lecture
 def test_axe_finds_nothing(site: Site, offline: Offline, name: str, scheme: str) -> None:

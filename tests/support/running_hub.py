@@ -69,7 +69,7 @@ class Hub:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | known, cwd=REPOSITORY
             )
-        end = time.monotonic() + 600
+        end = time.monotonic() + 1800
         while not self.answers():
             assert self.process.poll() is None and time.monotonic() < end, self.log.read_text()[-5000:]
             time.sleep(0.2)
