@@ -260,11 +260,18 @@ def extend(lab: str, student: str, until: str) -> None:
 
 @main.command()
 @click.argument("students", nargs=-1, type=StudentId(), metavar="[ID[=NAME]]...")
-def enrol(students: tuple[str, ...]) -> None:
+@click.option(
+    "--students",
+    "listed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
+)
+def enrol(students: tuple[str, ...], listed: Path | None) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
     The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
-    go, unless somebody has handed one in.
+    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -272,6 +279,7 @@ def enrol(students: tuple[str, ...]) -> None:
     from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course, StepFailed, describe
     from autograde.contract.labs import LabError, find_labs, labs_left_out
+    from autograde.term.roster import enrol_list
 
     root = course_root()
     try:
@@ -282,6 +290,8 @@ def enrol(students: tuple[str, ...]) -> None:
                 write_instructor(build_of(lab), root)  # where nobody has built it yet
                 course.register(lab.name)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
+        for line in enrol_list(course, listed) if listed else []:
+            click.echo(line)
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:
