@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import click
@@ -30,7 +31,28 @@ class StudentId(click.ParamType):
         return normalize("NFC", value)
 
 
-@click.group()
+class OneLine(click.ClickException):
+    """A command line that cannot be, in one line."""
+
+    exit_code = click.UsageError.exit_code
+
+
+class Commands(click.Group):
+    """Commands that say in one line what is wrong with their arguments, and where these are explained."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command. Raises OneLine."""
+        try:
+            return super().invoke(context)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "lockstep"
+            said = " ".join(error.format_message().split()).rstrip(".")
+            raise OneLine(f"{said}; `./{command} --help` explains it") from error
+
+
+@click.group(cls=Commands)
 @click.pass_context
 def main(context: click.Context) -> None:
     """A JupyterLab course on distributed deep-learning training: build its labs, grade its classes."""
@@ -237,7 +259,7 @@ def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
         click.echo(line)
 
 
-@main.command()
+@main.command(context_settings={"ignore_unknown_options": True})  # -3d is a time that cannot be, and no option
 @click.argument("lab")
 @click.argument("student", type=StudentId())
 @click.argument("until")

@@ -11,6 +11,7 @@ import pytest
 from classroom import REPOSITORY, Classroom
 from labs_under_test import OUR_NAMES
 
+from autograde import new
 from autograde.build import build, write
 from autograde.contract import check as contract
 from autograde.contract import show
@@ -72,6 +73,14 @@ def test_ours_are_the_labs_that_this_repository_has():
     listed = ["git", "ls-files", "labs/*/run.sh"]
     found = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
     assert [Path(path).parent.name for path in found] == OUR_NAMES
+
+
+def test_in_a_bundle_it_says_that_it_cannot(room, monkeypatch, tmp_path):
+    monkeypatch.setattr(new, "GUIDE", tmp_path / "README.md")  # a bundle has no solutions/
+    said = room.lockstep("new", "14_other")
+    assert (said.exit_code, said.output) == (
+        1, "Error: a bundle cannot make labs: that takes solutions/README.md; use a clone of Lockstep\n",
+    )  # fmt: skip
 
 
 def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):
