@@ -5,6 +5,9 @@
                               kit/          the packages that the notebook imports, and the script that sets them up
 
 No solution, variant, hidden case or test goes into it. Every byte follows from the sources, as with `lockstep build`.
+
+`python -m autograde.bundle FOLDER` writes the same kit with all labs into a folder: what the containers of students
+have. Containerfile and slurm/lockstep.def run it.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ import errno
 import gzip
 import io
 import os
+import sys
 import tarfile
 from pathlib import Path
 
-from autograde.build import File, build, ignored
-from autograde.contract.labs import Lab
-from autograde.contract.places import REPOSITORY
+from autograde.build import File, beside_labs, build, ignored, write_file
+from autograde.contract.labs import Lab, find_labs
+from autograde.contract.places import LABS, REPOSITORY
 from course.files import write_whole
 
 PACKAGES = ("autograde", "course")
@@ -59,18 +63,34 @@ class BundleError(Exception):
     """A bundle cannot be written. The message names the file and says what to do."""
 
 
+def kit_files() -> dict[str, File]:
+    """The files of the kit that students get, by path in it."""
+    found = [REPOSITORY / name for name in FILES]
+    found += [path for package in PACKAGES for path in (REPOSITORY / package).rglob("*")]
+    files = {}
+    for path in sorted(found):
+        name = path.relative_to(REPOSITORY)
+        if path.is_file() and not ignored(name) and not name.as_posix().startswith(LEFT_OUT):
+            files[name.as_posix()] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
+    return files
+
+
 def bundle_files(lab: Lab) -> dict[str, File]:
     """The files of the lab's bundle, by path in it. Raises LabError."""
     text = README.format(name=lab.name, notebook=lab.notebook)
     files = {"README.txt": File(text.encode())}
     files |= {f"{lab.name}/{name}": file for name, file in build(lab).student.items()}
-    found = [REPOSITORY / name for name in FILES]
-    found += [path for package in PACKAGES for path in (REPOSITORY / package).rglob("*")]
-    for path in sorted(found):
-        name = path.relative_to(REPOSITORY)
-        if path.is_file() and not ignored(name) and not name.as_posix().startswith(LEFT_OUT):
-            files[f"kit/{name.as_posix()}"] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
-    return files
+    return files | {f"kit/{name}": file for name, file in kit_files().items()}
+
+
+def write_students_clone(labs: list[Lab], folder: Path) -> None:
+    """Write the kit and `labs`, as students get them, into `folder`. Raises LabError."""
+    files = kit_files()
+    for lab in labs:
+        files |= {f"{LABS}/{lab.name}/{name}": file for name, file in build(lab).student.items()}
+        files |= {f"{LABS}/{name}": file for name, file in beside_labs(lab).items()}
+    for name, file in files.items():
+        write_file(folder / name, file)
 
 
 def packed(folder: str, files: dict[str, File]) -> bytes:
@@ -102,3 +122,7 @@ def write_bundle(lab: Lab, target: Path) -> Path:
         room = f"; it takes {len(content) / 2**20:.1f} MiB" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise BundleError(f"{path} is not written: {error.strerror}{room}") from error
     return path
+
+
+if __name__ == "__main__":
+    write_students_clone(find_labs(REPOSITORY), Path(sys.argv[1]))

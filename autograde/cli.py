@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import click
@@ -30,7 +31,28 @@ class StudentId(click.ParamType):
         return normalize("NFC", value)
 
 
-@click.group()
+class OneLine(click.ClickException):
+    """A command line that cannot be, in one line."""
+
+    exit_code = click.UsageError.exit_code
+
+
+class Commands(click.Group):
+    """Commands that say in one line what is wrong with their arguments, and where these are explained."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command. Raises OneLine."""
+        try:
+            return super().invoke(context)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            command = error.ctx.command_path if error.ctx else "lockstep"
+            said = " ".join(error.format_message().split()).rstrip(".")
+            raise OneLine(f"{said}; `./{command} --help` explains it") from error
+
+
+@click.group(cls=Commands)
 @click.pass_context
 def main(context: click.Context) -> None:
     """A JupyterLab course on distributed deep-learning training: build its labs, grade its classes."""
@@ -237,7 +259,7 @@ def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
         click.echo(line)
 
 
-@main.command()
+@main.command(context_settings={"ignore_unknown_options": True})  # -3d is a time that cannot be, and no option
 @click.argument("lab")
 @click.argument("student", type=StudentId())
 @click.argument("until")
@@ -260,11 +282,18 @@ def extend(lab: str, student: str, until: str) -> None:
 
 @main.command()
 @click.argument("students", nargs=-1, type=StudentId(), metavar="[ID[=NAME]]...")
-def enrol(students: tuple[str, ...]) -> None:
+@click.option(
+    "--students",
+    "listed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
+)
+def enrol(students: tuple[str, ...], listed: Path | None) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
     The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
-    go, unless somebody has handed one in.
+    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -272,6 +301,7 @@ def enrol(students: tuple[str, ...]) -> None:
     from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course, StepFailed, describe
     from autograde.contract.labs import LabError, find_labs, labs_left_out
+    from autograde.term.roster import enrol_list
 
     root = course_root()
     try:
@@ -282,6 +312,8 @@ def enrol(students: tuple[str, ...]) -> None:
                 write_instructor(build_of(lab), root)  # where nobody has built it yet
                 course.register(lab.name)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
+        for line in enrol_list(course, listed) if listed else []:
+            click.echo(line)
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:

@@ -21,6 +21,8 @@ def make_lab(root: Path, name: str, parent: Path | None = None) -> Path:
         raise LabError(
             f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 13_my_lab"
         )
+    if not GUIDE.is_file():
+        raise LabError("a bundle cannot make labs: that takes solutions/README.md; use a clone of Lockstep")
     folder = (parent or root / "solutions") / name
     if folder.exists():
         raise LabError(f"{folder} is there already; choose another name")

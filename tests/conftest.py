@@ -113,7 +113,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     source, marks = collection_path.read_text(), config.getvalue("markexpr")
     whole = "".join(re.findall(r"^pytestmark = [^\n]*", source, re.MULTILINE))
-    if config.getoption("lab") and "LABS" not in source:
+    if config.getoption("lab") and not re.search("LABS|OURS", source):
         return True
     if config.getoption("chosen") and re.search(r"mark\.(alone|thorough)\b", whole):
         return True

@@ -28,7 +28,7 @@ from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import Lab, find_lab, load_checks
-from autograde.contract.verdict import Finding
+from autograde.contract.verdict import NOT_DONE, Finding
 from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
 from course.exchange.deadlines import duration
@@ -221,11 +221,13 @@ def histogram(scores: list[float], most: float) -> list[Bar]:
 
 
 def heat_map(students: list[Student], todos: list[str]) -> list[HeatMapRow]:
-    """All findings of the class, those that most students have first."""
+    """All findings of the class, those that most students have first. That a TODO was left is none."""
     rows: dict[str, HeatMapRow] = {}
     for todo in todos:
         for student in students:
             for finding in student.findings(todo):
+                if finding.key == NOT_DONE:
+                    continue
                 row = rows.setdefault(finding.key, HeatMapRow(finding.key))
                 row.students[todo].add(student.row.student)
                 row.examples.setdefault(todo, finding.message)

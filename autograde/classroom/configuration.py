@@ -17,6 +17,7 @@ from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
+from course.exchange.feedback import PlainReleaseFeedback
 from course.lab_choice import FILE
 
 
@@ -40,6 +41,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = PrivateRelease
+    c.ExchangeFactory.release_feedback = PlainReleaseFeedback
     with contextlib.suppress(OSError):  # people without write access may look at a course
         make_class_folder(root)
     if shutil.which("alembic") is None:  # nbgrader starts it by name, even if our environment is not activated

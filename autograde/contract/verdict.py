@@ -14,7 +14,7 @@ NOT_DONE = "not-done"  # key of the finding on a TODO that still is as it was re
 class Finding:
     """One thing a check saw.
 
-    key: what kind of mistake, stable and short, e.g. ``own-number``.
+    key: what kind of mistake, stable and short: small letters and hyphens.
     message: what was seen and what it means, for the student. Never the answer.
     points: what it costs.
     report: what each rank did, where that helps.

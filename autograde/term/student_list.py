@@ -1,7 +1,7 @@
 """Who is who in the university's system: students' ids there, from the gradebook or from a list.
 
-The list is a CSV file. Moodle's export of grades, Canvas's export of its gradebook, and what `nbgrader db student
-import` reads (`id`, `first_name`, `last_name`, `email`, `lms_user_id`) are all understood.
+The list is a CSV file. Moodle's exports of grades and participants, Canvas's export of its gradebook, and what
+`nbgrader db student import` reads (`id`, `first_name`, `last_name`, `email`, `lms_user_id`) are all understood.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ SECTION = "Section"
 HEADINGS = {
     **{name: name for name in (EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN, SECTION)},
     **{"email": EMAIL, "lms_user_id": NUMBER, "first_name": "First name", "last_name": "Last name"},
-    **{"First name": "First name", "Last name": "Last name", "Student": "Student", "id": "id"},
+    **{"First name": "First name", "Last name": "Last name", "Surname": "Last name"},
+    **{"Student": "Student", "id": "id", "name": "name"},
 }
 BY_ID = ("id", SIS_LOGIN, USERNAME, NUMBER, SIS_USER)  # columns that may hold the student's id in this course
 BY_EMAIL = (EMAIL, SIS_LOGIN, USERNAME)  # columns that may hold the e-mail address
+BY_LMS_ID = (NUMBER, CANVAS_ID, SIS_USER)  # columns that may hold the LMS id that the gradebook has
 POINTS_POSSIBLE = "Points Possible"  # begins the second line of Canvas's export, which is nobody
 
 
@@ -61,31 +63,51 @@ def from_list(path: Path, known: list[Person]) -> list[Person]:
     """The people on a list, in its order. Raises StepFailed if it cannot be read, or names somebody twice.
 
     known: the gradebook's. A line is a student's if one of `BY_ID` is the student's id in this course, or else if one
-    of `BY_EMAIL` is the e-mail address that the gradebook has.
+    of `BY_EMAIL` is the e-mail address that the gradebook has, or else if one of `BY_LMS_ID` is its LMS id.
     """
     by_id = {normalize("NFC", person.student): person for person in known}
     by_email = {person.ids[EMAIL].casefold(): person for person in known if EMAIL in person.ids}
+    by_lms_id = {person.ids[NUMBER]: person for person in known if NUMBER in person.ids}
     people: list[Person] = []
-    for line in read_lines(path):
-        if not any(line.values()) or (POINTS_POSSIBLE in line.get("Student", "") and not line.get(CANVAS_ID)):
-            continue
-        own = next((key for key in BY_ID if line.get(key) in by_id), None)
-        address = next((key for key in BY_EMAIL if line.get(key, "").casefold() in by_email), None)
-        compared = {key: line[key] for key in dict.fromkeys((*BY_ID, *BY_EMAIL)) if line.get(key)}
+    for line in people_lines(path):
+        compared = {key: line[key] for key in dict.fromkeys((*BY_ID, *BY_EMAIL, *BY_LMS_ID)) if line.get(key)}
+        tried = [(key, by_id.get(line.get(key))) for key in BY_ID]
+        tried += [(key, by_email.get(line.get(key, "").casefold())) for key in BY_EMAIL]
+        tried += [(key, by_lms_id.get(line.get(key))) for key in BY_LMS_ID]
         found = Person(None, line.get("id", ""))
-        if own or address:
-            found = by_id[line[own]] if own else by_email[line[address].casefold()]
-            compared = {own or address: compared[own or address]}
+        for key, person in tried:
+            if person is not None:
+                found, compared = person, {key: compared[key]}
+                break
         line.pop("id", None)
         if number := line.get(NUMBER):
             line.setdefault(CANVAS_ID if number.isdecimal() else SIS_USER, number)
-        first, last = line.pop("First name", "") or found.first, line.pop("Last name", "") or found.last
+        first, last = names_in({key: text for key, text in line.items() if key != "Student"})
+        for key in ("First name", "Last name", "name"):
+            line.pop(key, None)
+        first, last = first or found.first, last or found.last
         ids = found.ids | {key: text for key, text in line.items() if text}
         people.append(Person(found.student, first, last, ids, compared))
     counts = Counter(person.student for person in people if person.student)
     if twice := sorted(student for student, count in counts.items() if count > 1):
         raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
     return people
+
+
+def people_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a list that are people. Raises StepFailed."""
+    return [
+        line
+        for line in read_lines(path)
+        if any(line.values()) and (POINTS_POSSIBLE not in line.get("Student", "") or line.get(CANVAS_ID))
+    ]
+
+
+def names_in(line: dict[str, str]) -> tuple[str, str]:
+    """First and last name on a line of a list, where both may be in one column."""
+    last, _, first = line.get("Student", "").partition(",")
+    whole = line.get("name", "").rpartition(" ")
+    return line.get("First name") or first.strip() or whole[0], line.get("Last name") or last.strip() or whole[2]
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:

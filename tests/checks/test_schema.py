@@ -14,7 +14,7 @@ import pytest
 from forged_evidence import forged, right
 from forged_training import MORE, PARTS, right_in_training
 from lab_packages import write_package
-from labs_under_test import LABS
+from labs_under_test import LABS, OURS
 
 from autograde.build import instructor_notebook
 from autograde.contract.check import Check, draw_cases, gather, judge, plain
@@ -116,9 +116,9 @@ def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, 
 
 
 @pytest.mark.sample(2)
-@pytest.mark.parametrize(("lab", "check"), TODOS)
+@pytest.mark.parametrize(("lab", "check"), [todo for todo in TODOS if todo.values[0] in OURS])
 def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solved, lab, check):
-    """Of a case on a GPU, no number is judged."""
+    """Of a case on a GPU, no number is judged; which numbers of a lab are right, the tests know of ours only."""
     cases, honest = solved(lab, check)
     cases = [case for case in cases if not case.get(ON_GPU)]
     if check.todo == "sgd_path":  # only one of its runs has to be right

@@ -6,8 +6,11 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from fresh_system import DISTRIBUTIONS, ROOT, STUDENT, FreshSystem, copy_kit, make_root, packages_that_the_readme_names
@@ -57,7 +60,14 @@ class Container:
         elif name in ("ENTRYPOINT", "CMD"):
             setattr(self, {"ENTRYPOINT": "entrypoint", "CMD": "command"}[name], json.loads(rest))
         else:
-            assert name in ("FROM", "EXPOSE"), name
+            assert name == "EXPOSE", name
+
+    def stage(self, root: Path) -> Container:
+        """A stage that begins with what this one has, in the root file system `root`."""
+        subprocess.run(["cp", "-a", "--reflink=auto", self.system.root, root], check=True)
+        stage = copy(self)
+        stage.system, stage.environment = replace(self.system, root=root), {**self.environment}
+        return stage
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +82,22 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
         file.write_text("".join(line for line in file.open() if not line.startswith("student:")))
     shutil.rmtree(root / "home" / "student")
     made = Container(replace(FreshSystem(root, DEBIAN_13), kit="/"))
+    stages: dict[str, Container] = {}
     for name, rest in instructions():
-        made.follow(name, rest)
+        if name == "FROM":
+            base, _, stage = rest.partition(" AS ")
+            made = stages[base].stage(root.with_name(stage)) if base in stages else made
+            stages[stage] = made
+        elif rest.startswith("--from="):
+            source, target = rest.split()[-2:]
+            packed = stages[rest.split()[0].removeprefix("--from=")].system.root
+            shutil.rmtree(made.system.root / target.strip("/"))
+            shutil.copytree(packed / source.strip("/"), made.system.root / target.strip("/"), symlinks=True)
+        else:
+            made.follow(name, rest)
     yield made
-    shutil.rmtree(root)
+    for stage in stages.values():
+        shutil.rmtree(stage.system.root)
 
 
 def test_it_installs_what_the_readme_names():
@@ -83,6 +105,11 @@ def test_it_installs_what_the_readme_names():
     assert {*packages_that_the_readme_names()} <= {*installed.split()}
     apptainer = (ROOT / "slurm" / "lockstep.def").read_text()
     assert {*packages_that_the_readme_names()} <= {*apptainer.split()}
+
+
+def test_the_kit_is_set_up_and_not_for_students_to_change(container):
+    assert container.run("/opt/lockstep/lockstep", "setup") == ""
+    container.run("sh", "-c", "! test -w /opt/lockstep/autograde && ! test -e /opt/lockstep/solutions")
 
 
 def test_a_hub_can_start_its_single_user_server(container):

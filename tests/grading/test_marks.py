@@ -108,7 +108,7 @@ def test_canvas_own_export_says_who_is_who_and_both_kinds_of_missing_people_are_
     assert said == [
         "found by SIS Login ID: 2",
         f"not on the list {listed}, so not in the file: =1+1; li; o'neil; thora",
-        "not in the gradebook, mark left empty (compared: SIS Login ID, SIS User ID): Who, Dr",
+        "not in the gradebook, mark left empty (compared: SIS Login ID, SIS User ID, ID): Who, Dr",
         "handed in nothing, mark left empty: noor",
     ]
 
@@ -120,7 +120,7 @@ def test_who_is_not_matched_never_gets_0_and_an_address_finds_as_well_as_an_id(r
     (_, _, *rows), said = written(room, "canvas", "--students", listed, "--zero")
     assert [row[-1] for row in rows] == ["0", ""], "who was found handed in nothing"
     assert said[0] == "found by SIS Login ID: 1"
-    assert "not in the gradebook, mark left empty (compared: SIS Login ID): Who, Dr" in said
+    assert "not in the gradebook, mark left empty (compared: SIS Login ID, ID): Who, Dr" in said
 
 
 def test_a_list_of_which_nobody_is_known_is_an_error_and_makes_no_file(room, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from reported_class import LONG
 
 from autograde.classroom import similarity
-from autograde.classroom.class_report import Student, histogram, stopped
+from autograde.classroom.class_report import Student, heat_map, histogram, stopped
 from autograde.classroom.grades import Row
 from autograde.contract.check import Result
 from autograde.contract.verdict import Finding
@@ -23,6 +23,12 @@ def test_a_deadlock_that_a_lab_calls_by_another_name_is_among_the_hangs():
     marked = {"total": Marked("total", 3, Result("total", 3, 0.0, found))}
     student = Student(Row("carl", "graded"), marked, None, None)
     assert [finding.key for _, _, finding in stopped([student], ["total"])] == ["collective-skipped"]
+
+
+def test_that_a_todo_was_left_is_no_misconception():
+    left = Finding("not-done", "It is as it was released.", 3)
+    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, [left]))}
+    assert heat_map([Student(Row("carl", "graded"), marked, None, None)], ["total"]) == []
 
 
 def test_only_what_a_student_wrote_is_compared():

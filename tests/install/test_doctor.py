@@ -163,12 +163,11 @@ def test_slurm_must_answer_and_not_only_be_there(programs):
     assert doctor.probe_slurm() == Probe("Slurm", "yes", "2 nodes")
 
 
-def test_the_hub_needs_its_proxy_too(programs, monkeypatch):
+def test_the_hub_needs_its_proxy_too_and_our_own_command_brings_it(programs, monkeypatch):
     before = doctor.probe_hub()
-    assert "npm install -g configurable-http-proxy" in before.mend
+    assert before.mend == "./lockstep setup hub"
     add(programs, "configurable-http-proxy", "")
     after = doctor.probe_hub()
-    assert "npm" not in after.mend
     assert {"no": "partly", "partly": "yes"}[before.works] == after.works
 
 

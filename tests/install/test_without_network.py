@@ -171,9 +171,6 @@ def test_options_that_make_no_sense_get_one_line_of_why(clone, tmp_path):
     for arguments, why in {
         ("--wheels", "file", "--with-torch-of", python): "file is no folder",
         ("--wheels", "empty", "--with-torch-of", python): "empty has no requirements.txt",
-        ("--wheels", "empty"): "these options do not go together",
-        ("--wheels",): "--wheels needs a value",
-        ("--wheel", "empty"): "the set-up has no option --wheel",
         ("--wheels", "empty", "--with-torch-of", "none"): "none is no program",
         ("--wheels", "empty", "--with-torch-of", "old"): "old is: Python 3.10.12",
         ("--collect", "file"): "it is a file",
@@ -184,6 +181,13 @@ def test_options_that_make_no_sense_get_one_line_of_why(clone, tmp_path):
         assert status == 1 and why in output, output
         assert output.count("  why:") == 1 and "Traceback" not in output, output
     assert (tmp_path / "full" / "mine").exists()
+    for arguments, why in {
+        ("--wheels", "empty"): "these options do not go together",
+        ("--wheels",): "--wheels needs a value",
+        ("--wheel", "empty"): "the set-up has no option --wheel",
+    }.items():
+        status, output = clone.run("setup", *arguments)
+        assert status == 2 and why in output and output.count("\n") == 1, output
 
 
 def test_collecting_without_network_says_so_and_leaves_nothing(clone, tmp_path):

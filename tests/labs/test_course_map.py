@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from labs_under_test import COURSE, LABS
+from labs_under_test import COURSE, LABS, OURS
 from PIL import Image
 from small_course import LAB, LAB_PY, make_course
 
@@ -15,10 +15,10 @@ from autograde.course_map import PICTURE, course_map, place
 
 MAP = COURSE / "labs" / "README.md"
 SMALL = 60_000  # bytes of a picture
-each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 
 
-@each_lab
+@each_of_ours
 def test_a_lab_says_its_idea_and_its_time_and_which_earlier_labs_it_needs(lab):
     here = place(lab)
     assert here.idea.endswith(".") and here.minutes and here.seconds
@@ -26,13 +26,13 @@ def test_a_lab_says_its_idea_and_its_time_and_which_earlier_labs_it_needs(lab):
     assert all(other < lab.name[:2] for other in here.builds_on)
 
 
-@each_lab
+@each_of_ours
 def test_the_instructors_table_gives_the_same_minutes(lab):
     (minutes,) = re.findall(r"^\| Time \| (.+?) minutes", (lab.folder / "README.md").read_text(), re.MULTILINE)
     assert minutes == place(lab).minutes
 
 
-@each_lab
+@each_of_ours
 def test_a_lab_has_a_small_picture_on_a_light_ground_and_a_sentence_that_says_what_it_shows(lab):
     here, path = place(lab), lab.folder / PICTURE
     assert here.shown in [cell["id"] for cell in cells(lab)], "of a cell that there is"
@@ -51,9 +51,9 @@ def cells(lab: Lab) -> list[dict]:
 def test_the_map_has_each_lab_once_in_order_and_its_links_lead_to_what_is_there():
     text = MAP.read_text()
     assert re.findall(r"^## (\d\d)", text, re.MULTILINE) == [lab.name[:2] for lab in LABS]
-    assert re.findall(r'<img src="([^"]+)" width="\d+" alt="[^"]+">', text) == [f"{lab.name}/{PICTURE}" for lab in LABS]
+    assert re.findall(r'<img src="([^"]+)" width="\d+" alt="[^"]+">', text) == [f"{lab.name}/{PICTURE}" for lab in OURS]
     links = [link.partition("#")[0] for link in re.findall(r'(?:\]\(|src=")([^)"]+)', text)]
-    assert len(links) > 3 * len(LABS)
+    assert len(links) > 3 * len(OURS)
     assert [link for link in links if not (COURSE / "labs" / link).is_file()] == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from labs_under_test import COURSE, LABS
+from labs_under_test import COURSE, LABS, OURS
 
 from autograde.build import build
 from autograde.contract.labs import Lab
@@ -24,6 +24,7 @@ LINK = re.compile(r"\]\(GLOSSARY\.md#([a-z-]+)\)")
 # Not prose: code, formulas, headings, HTML, titles of labs, and the addresses of links.
 NOT_PROSE = r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|^#+ [^\n]*|<[^>]*>|(?<![*])\*[A-Z][^*\n]*(?:\n[^*\n]*)?\*(?![*])|(?<=\])\([^)]*\)"
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 
 
 def anchor(term: str) -> str:
@@ -65,7 +66,7 @@ def test_it_has_some_dozen_terms_in_two_lines_each():
         assert 1 <= len(lines.strip().splitlines()) <= 2, term
 
 
-@each_lab
+@each_of_ours
 def test_a_lab_links_each_term_where_it_first_uses_it(lab):
     text = text_of(lab)
     links = {found[1]: found.start() for found in reversed(list(LINK.finditer(text)))}
@@ -78,7 +79,7 @@ def test_a_lab_links_each_term_where_it_first_uses_it(lab):
     assert late == {}
 
 
-@each_lab
+@each_of_ours
 def test_a_lab_says_what_a_rank_is_before_its_first_todo(lab):
     cells = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4).cells
     first = next(number for number, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("solution"))
@@ -132,7 +133,7 @@ def test_no_link_leads_nowhere_and_no_term_is_left_without_one():
     assert {anchor(term) for term in ENTRIES} - linked == set()
 
 
-@each_lab
+@each_of_ours
 def test_each_lab_has_a_copy_and_so_has_the_folder_above(lab):
     assert build(lab).student["GLOSSARY.md"].content == GLOSSARY.read_bytes()
     assert Path(COURSE / "labs" / "GLOSSARY.md").read_bytes() == GLOSSARY.read_bytes()

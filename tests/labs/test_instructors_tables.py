@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from labs_under_test import COURSE, LABS
+from labs_under_test import COURSE, OURS
 from small_course import LAB, make_course
 
 from autograde.build import build, instructor_notebook
@@ -13,7 +13,7 @@ from autograde.contract.labs import Lab, find_lab, load_variants
 from autograde.contract.questions import is_number, is_text, read_questions
 
 ROWS = ("Time", "Students need", "Lecture", "Say first", "Say second", "Say third", "Usual mistakes")
-each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 
 
 def table(lab: Lab) -> dict[str, str]:
@@ -22,7 +22,7 @@ def table(lab: Lab) -> dict[str, str]:
     return dict(re.findall(r"^\| ([^|]+?) \| (.+) \|$", text, re.MULTILINE))
 
 
-@each_lab
+@each_of_ours
 def test_the_table_is_complete(lab):
     rows = table(lab)
     assert [row for row in ROWS if not rows.get(row)] == []
@@ -35,7 +35,7 @@ def test_the_table_is_complete(lab):
         assert stated in question.right
 
 
-@each_lab
+@each_of_ours
 def test_the_usual_mistakes_are_findings_that_the_labs_known_mistakes_get(lab):
     known = {wrong.finding for variants in load_variants(lab.variants)[1].values() for wrong in variants.values()}
     named = re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", table(lab)["Usual mistakes"])
@@ -43,7 +43,7 @@ def test_the_usual_mistakes_are_findings_that_the_labs_known_mistakes_get(lab):
     assert [key for key in named if key not in known] == []
 
 
-@each_lab
+@each_of_ours
 def test_the_guide_names_each_lab(lab):
     assert f"`{lab.name[:2]}`" in (COURSE / "solutions" / "README.md").read_text()
 

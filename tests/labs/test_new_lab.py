@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from classroom import Classroom
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+from classroom import REPOSITORY, Classroom
+from labs_under_test import OUR_NAMES
+
+from autograde import new
 from autograde.build import build, write
 from autograde.contract import check as contract
 from autograde.contract import show
@@ -51,6 +58,30 @@ def test_it_is_released_and_graded(room):
     result = room.grade()
     assert result.exit_code == 0, result.output
     assert room.scores() == {"ada": 2, "bob": 0}
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1800)
+def test_it_passes_all_that_a_lab_has_to_pass(tmp_path):
+    make_lab(tmp_path, LAB, tmp_path / "own")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--lab", LAB, "tests"]
+    known = os.environ | {"LOCKSTEP_LABS": str(tmp_path / "own")}
+    done = subprocess.run(command, cwd=REPOSITORY, env=known, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-5000:]
+
+
+def test_ours_are_the_labs_that_this_repository_has():
+    listed = ["git", "ls-files", "labs/*/run.sh"]
+    found = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
+    assert [Path(path).parent.name for path in found] == OUR_NAMES
+
+
+def test_in_a_bundle_it_says_that_it_cannot(room, monkeypatch, tmp_path):
+    monkeypatch.setattr(new, "GUIDE", tmp_path / "README.md")  # a bundle has no solutions/
+    said = room.lockstep("new", "14_other")
+    assert (said.exit_code, said.output) == (
+        1, "Error: a bundle cannot make labs: that takes solutions/README.md; use a clone of Lockstep\n",
+    )  # fmt: skip
 
 
 def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 import torch
-from labs_under_test import LABS
+from labs_under_test import OURS
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.build import build, instructor_notebook, worked_in, write
@@ -14,7 +14,7 @@ from autograde.contract.labs import Lab, LabError, find_lab
 from autograde.contract.questions import blank, is_number, is_text, read_questions
 from course.models.digits import digit_model
 
-each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 NUMBER = '\n# %% answer="smallest"\ncheck.answer("smallest", None)\n'
 TEXT = '\n# %% [markdown] answer="why" points=2\n# Because the sum is over all ranks.\n'
 KEY = '[smallest]\nvalue = 0.5\ntolerance = 0.01\nremark = "Well seen."\nwrong = [{value = 2, remark = "Upside down."}]\n'
@@ -25,7 +25,7 @@ def cells(lab: Lab, kind) -> list:
     return [cell for cell in instructor_notebook(lab).cells if kind(cell.metadata.get("nbgrader", {}))]
 
 
-@each_lab
+@each_of_ours
 def test_each_lab_asks_for_a_number_and_for_a_text_and_knows_both(lab):
     numbers, texts = cells(lab, is_number), cells(lab, is_text)
     assert numbers and texts
@@ -43,7 +43,7 @@ def test_each_lab_asks_for_a_number_and_for_a_text_and_knows_both(lab):
 
 def expected(lab: str, name: str) -> float:
     """The right number in a lab's key."""
-    return next(read_questions(one.folder)[name].right.value for one in LABS if one.name.startswith(lab))
+    return next(read_questions(one.folder)[name].right.value for one in OURS if one.name.startswith(lab))
 
 
 def test_the_smallest_learning_rate_of_lab_01_is_the_first_with_which_the_full_batch_ends_higher():
