@@ -19,13 +19,13 @@ import random
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.trouble import stops
-from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cut, settle
+from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cost, cut, settle
 
 # Members of a check that its probe may need, so that they go into the sandbox.
 PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
@@ -51,7 +51,8 @@ class Check:
     todo: name of the function or class that the student writes; its cell has this as `grade_id`.
     points: what the TODO is worth. consolidation: what there is to learn from it, in at most two sentences, for a
     student who has passed. batch: the record that is asked for, if one is; then `again` is a fifth part.
-    prices: points for findings that cost something else here than in general, by key.
+    prices: points for findings that cost something else here than in general, by key; one that hides others still costs
+    what the dearest of them does, see `autograde.contract.verdict.hiding`.
     """
 
     todo: str
@@ -195,8 +196,9 @@ def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None
     verdicts = [check.verdict(case, evidence) for case, evidence in zip(cases, gathered, strict=False)]
     if len(gathered) != len(cases) and not (stopped and settle(verdicts[-1:])):
         raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
-    priced = [replace(each, points=check.prices.get(each.key, each.points)) for each in settle(verdicts)]
-    findings = [replace(each, message=cut(each.message), report=cut(each.report)) for each in priced]
+    findings = [
+        Finding(each.key, cut(each.message), cost(each, check.prices), cut(each.report)) for each in settle(verdicts)
+    ]
     lost = math.fsum(finding.points for finding in findings)
     learnt = "" if findings else check.consolidation
     return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed, learnt)

@@ -51,6 +51,10 @@ class Findings:
         said = MANY.sub(plural, ONE_OF_MANY.sub(singular, message.format(**seen)))
         return Finding(key, said, points, report)
 
+    def some(self, *keys: str) -> tuple[Finding, ...]:
+        """The findings of these keys, all if none is given, with nothing filled in: what another one may hide."""
+        return tuple(Finding(key, "", self.known[key][0]) for key in keys or self.known)
+
 
 def singular(match: re.Match) -> str:
     """One of what ONE_OF_MANY found."""

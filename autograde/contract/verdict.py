@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 LONGEST = 4000  # characters of a finding's message or report
 NOT_DONE = "not-done"  # key of the finding on a TODO that still is as it was released
+NO_PRICES: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,22 @@ class Finding:
     message: str
     points: float
     report: str = ""
+
+
+@dataclass(frozen=True)
+class Hiding(Finding):
+    """A finding after which a check cannot see others.
+
+    hidden: those that there may be, besides. Whoever makes two mistakes is not to lose less than for one of them, so it
+    costs at least what the dearest of these would.
+    """
+
+    hidden: tuple[Finding, ...] = ()
+
+
+def hiding(found: Finding, *hidden: Finding) -> Hiding:
+    """`found` as one that hides others. hidden: as of `Hiding`; their messages do not matter."""
+    return Hiding(found.key, found.message, found.points, found.report, hidden)
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ def settle(verdicts: Iterable[Iterable[Finding | Diagnosis]]) -> list[Finding]:
     found = [finding for same in by_subject.values() for finding in settled(same)]
     once: dict[str, Finding] = {}
     for finding in [*found, *(part for part in parts if isinstance(part, Finding))]:
-        if finding.key not in once or finding.points > once[finding.key].points:
+        if finding.key not in once or cost(finding) > cost(once[finding.key]):
             once[finding.key] = finding
     return [*once.values()]
 
@@ -69,6 +87,12 @@ def settled(same: list[Diagnosis]) -> list[Finding]:
     times = Counter(finding.key for finding in explained)
     best = max(explained, key=lambda finding: times[finding.key], default=None)
     return [best] if best else [each.otherwise for each in wrong[:1]]
+
+
+def cost(finding: Finding, prices: Mapping[str, float] = NO_PRICES) -> float:
+    """What a finding costs where findings of some keys have other prices."""
+    hidden = finding.hidden if isinstance(finding, Hiding) else ()
+    return max(prices.get(each.key, each.points) for each in (finding, *hidden))
 
 
 def cut(text: str) -> str:

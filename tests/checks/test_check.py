@@ -9,8 +9,9 @@ import torch
 
 from autograde.contract import show
 from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
+from autograde.contract.findings import Findings
 from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
-from autograde.contract.verdict import Finding
+from autograde.contract.verdict import Finding, hiding
 
 
 class Doubles(Check):
@@ -71,6 +72,40 @@ def test_the_dearest_occurrence_counts_and_a_score_is_never_negative():
     check = Dear()
     assert judge(check, [{"cost": 0.5}, {"cost": 1.5}], [0, 0]).score == 0.5
     assert judge(check, [{"cost": 7}], [0]).score == 0
+
+
+class Looks(Check):
+    """Finds what the evidence of its cases says."""
+
+    todo, points = "look", 4
+    prices = {"late": 0.5, "dear": 2}  # noqa: RUF012
+
+    def verdict(self, case, evidence):
+        return evidence
+
+
+def lost(*verdicts):
+    """What each finding costs, by key, where these are the verdicts on the cases."""
+    return {each.key: each.points for each in judge(Looks(), [{}] * len(verdicts), verdicts).findings}
+
+
+OTHERS = Findings("cheap 0.5\nWhy?\n\ndear 3\nWhat is {what}?\n\ncommon 1\nHow?")
+
+
+def test_what_hides_others_costs_at_least_what_the_dearest_of_them_would():
+    late = Finding("late", "The rest was not seen.", 1)
+    assert lost([late]) == {"late": 0.5}
+    assert lost([hiding(late, *OTHERS.some("cheap"))]) == {"late": 0.5}
+    assert lost([hiding(late, *OTHERS.some("cheap", "common"))]) == {"late": 1}
+    assert lost([hiding(late, *OTHERS.some())]) == {"late": 2}  # "dear" has a price of its own in this check
+    assert lost([hiding(Finding("first", "", 3), *OTHERS.some())]) == {"first": 3}
+
+
+def test_of_several_cases_the_one_in_which_most_was_hidden_counts():
+    late = Finding("late", "The rest was not seen.", 1)
+    blind = hiding(late, *OTHERS.some())
+    assert lost([late], [blind], [late]) == {"late": 2}
+    assert type(judge(Looks(), [{}], [[blind]]).findings[0]) is Finding
 
 
 def test_after_a_hang_the_other_cases_are_not_tried():

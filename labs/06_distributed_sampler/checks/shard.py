@@ -68,17 +68,19 @@ class Shard(RankCheck, JudgedRun):
         errors = [(samples < len(own), entry["error"]) for samples, own in splits for entry in own if entry["error"]]
         if many := [error for few, error in errors if not few]:
             return [raised(many[0], self.points)]
-        if errors:
-            return [finding("few-samples", does=f"raises {errors[0][1]}")]
-        shards = [entry["shard"] for _, own in splits for entry in own]
+        splits = [(samples, [entry["shard"] for entry in own]) for samples, own in splits]
+        shards = [shard for _, own in splits for shard in own if shard]
         found: list[Finding | Diagnosis] = [*not_ints(shards)]
+        if errors:
+            found.append(finding("few-samples", does=f"raises {errors[0][1]}"))
         if strange := [shard["type"] for shard in shards if shard["type"] != "list"]:
             found.append(form_finding("not-a-list", type=strange[0]))
             if not any(shard["ids"] for shard in shards):
                 return found
         return found + of_large_shards(
-            (samples // len(own), dealing_mistakes(range(samples), [entry["shard"]["ids"] for entry in own]))
+            (samples // len(own), dealing_mistakes(range(samples), [shard["ids"] for shard in own]))
             for samples, own in splits
+            if all(own)
         )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, record, string
+from autograde.contract.schema import array, boolean, record, string
 from autograde.contract.verdict import Diagnosis, Finding
-from autograde.probes.sampler_passes import listed
+from autograde.probes.sampler_passes import kind_of, listed
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.samplers import listed_value, not_ints
@@ -96,9 +96,11 @@ class SamplesSeen(RankCheck, JudgedRun):
                 dealt += dealt[: own * size - samples]
                 return [dealt[own * rank : own * (rank + 1)] for rank in range(size)]
 
-            orders = [order() for _ in range(max(epochs) + 2)]
+            before, *orders = (order() for _ in range(max(epochs) + 3))
+            if any(len({*map(frozenset, of_rank)}) < len(of_rank) for of_rank in zip(before, *orders, strict=True)):
+                return case(size, own, batch_size, *epochs)  # in any order, a rank's ids are to tell the epoch
             ids = rng.sample(range(10**6, 10**12), samples)
-            plan = {"orders": orders, "before": order(), "epochs": epochs}
+            plan = {"orders": orders, "before": before, "epochs": epochs}
             return {"size": size, "ids": ids, "batch_size": batch_size, **plan}
 
         cases = [case(4, rng.choice([5, 7]), 2, 3, 2), case(3, rng.choice([5, 8]), 3, 4, 1)]
@@ -134,13 +136,15 @@ class SamplesSeen(RankCheck, JudgedRun):
         for epochs in case["epochs"]:
             returned = samples_seen(loader, epochs)
             outer = listed(returned, most=epochs + 10)
-            lists = returned if isinstance(returned, (list, tuple)) else []
-            seen.append({"type": outer["type"], "lists": [listed(each, most) for each in lists[: epochs + 10]]})
+            lists = [*returned.values()] if isinstance(returned, dict) else returned
+            lists = lists[: epochs + 10] if isinstance(lists, (list, tuple)) else []
+            seen.append({"type": outer["type"], "lists": [listed_epoch(each, most) for each in lists]})
         return seen
 
     def shape(self, case: dict) -> dict:
         """For each call, a list of ids for each epoch that came back."""
-        call = record(type=string(), lists=array(listed_value(), most=max(case["epochs"]) + 10))
+        epoch = record(**listed_value()["properties"], batches=boolean())
+        call = record(type=string(), lists=array(epoch, most=max(case["epochs"]) + 10))
         return array(call, len(case["epochs"]))
 
     def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
@@ -148,23 +152,41 @@ class SamplesSeen(RankCheck, JudgedRun):
         for place, (epochs, *calls) in enumerate(zip(case["epochs"], *results, strict=True)):
             before = case["epochs"][place - 1] - 1 if place else None
             lists = [[each["ids"] for each in call["lists"]] for call in calls]
-            if found := form_mistakes(epochs, calls) or epoch_mistakes(case, before, lists):
+            found = [*form_mistakes(calls), *(unreadable(epochs, calls) or epoch_mistakes(case, before, lists))]
+            if found:
                 return found  # the next call begins with another sampler than it would after a right answer
         return []
 
 
-def form_mistakes(epochs: int, calls: list[dict]) -> list[Finding]:
-    """What keeps the values that the ranks returned from being read."""
+def listed_epoch(values: Any, most: int) -> dict:
+    """On a rank: the list of an epoch as `listed` gives it, whole batches in it taken apart; and whether there were
+    such."""
+    entries = values[:most] if isinstance(values, (list, tuple)) else []
+    batches = [isinstance(each, (list, tuple)) or getattr(each, "ndim", 0) > 0 for each in entries]
+    flat = chain.from_iterable(each if whole else [each] for each, whole in zip(entries, batches, strict=True))
+    return {**listed(flat if any(batches) else values, most), "type": kind_of(values), "batches": any(batches)}
+
+
+def form_mistakes(calls: list[dict]) -> list[Finding]:
+    """What is wrong with the form of the values that the ranks returned, which can be read all the same."""
+    lists, found = [each for call in calls for each in call["lists"]], []
+    if others := [call["type"] for call in calls if call["type"] != "list"]:
+        found.append(form_finding("not-a-list", type=others[0]))
+    if any(each["batches"] for each in lists):
+        return [*found, finding("batches-not-flattened")]
+    return [*found, *not_ints(lists)]
+
+
+def unreadable(epochs: int, calls: list[dict]) -> list[Finding]:
+    """What keeps the values that the ranks returned from being compared, epoch by epoch."""
     for call in calls:
-        if call["type"] != "list":
-            return [form_finding("not-a-list", type=call["type"])]
         if call["lists"] and all(each["type"] in ("int", "Tensor of torch.int64") for each in call["lists"]):
             return [finding("not-per-epoch")]
         if len(call["lists"]) != epochs:
             return [finding("wrong-number-of-epochs", n=len(call["lists"]), expected=epochs)]
         if any(None in each["ids"] for each in call["lists"]):
-            return [finding("batches-not-flattened")]
-    return not_ints([each for call in calls for each in call["lists"]])
+            return [finding("wrong-ids", epoch=0)]
+    return []
 
 
 def epoch_mistakes(case: dict, before: int | None, lists: Sequence[Sequence[Ids]]) -> list[Finding | Diagnosis]:
@@ -182,13 +204,19 @@ def epoch_mistakes(case: dict, before: int | None, lists: Sequence[Sequence[Ids]
     def seen_by_all(epochs: Sequence[int | None]) -> list[list[list[int]]]:
         return [[order_of(epoch, rank) for epoch in epochs] for rank in range(len(lists))]
 
-    rows = []
+    rows: list[list[int | None]] = []
+    strange: list[Finding | Diagnosis] = []
     for rank, own in enumerate(lists):
-        known = {tuple(order_of(epoch, rank)): epoch for epoch in reversed(orders)}
-        if strange := [place for place, each in enumerate(own) if tuple(each) not in known]:
-            name = strange_list(ids, [*orders.values()], rank, own[strange[0]])
-            return [finding(name, epoch=strange[0])]
-        rows.append([known[tuple(each)] for each in own])
+        known = {epoch: order_of(epoch, rank) for epoch in orders}
+        rows.append([])
+        for place, each in enumerate(own):
+            name = "" if each in known.values() else strange_list(ids, [*orders.values()], rank, each)
+            strange += [finding(name, epoch=place)] if name else []
+            likely = {place: known[place], **known}  # where few ids fit several epochs, the one that is due
+            read = [epoch for epoch, order in likely.items() if fits(name, each, order)]
+            if not read:
+                return strange[:1]
+            rows[-1].append(read[0])
     candidates = {"no-set-epoch": [before] * len(expected), "epochs-from-1": [epoch + 1 for epoch in expected]}
     if len(expected) > 1:
         candidates["set-epoch-too-late"] = [before, *expected[:-1]]
@@ -203,8 +231,22 @@ def epoch_mistakes(case: dict, before: int | None, lists: Sequence[Sequence[Ids]
 
     would_give = {key: seen_by_all(epochs) for key, epochs in candidates.items()}
     generic = "epoch-differs-by-rank" if other else "other-epochs"
-    found = diagnose("epochs", lists, seen_by_all(expected), would_give, known_mistake, generic, eq)
-    return [found] if found.otherwise else []
+    meant = [[order_of(epoch, rank) for epoch in row] for rank, row in enumerate(rows)]
+    found = diagnose("epochs", meant, seen_by_all(expected), would_give, known_mistake, generic, eq)
+    return [*strange[:1], *([found] if found.otherwise else [])]
+
+
+def fits(name: str, got: Ids, order: Sequence[int]) -> bool:
+    """Whether a list comes of this order by the mistake `name`; none: by no mistake."""
+    if name == "epochs-run-together":
+        return [*got[-len(order) :]] == order
+    if name == "smaller-batch-dropped":
+        return got == order[: len(got)]
+    if name == "order-lost":
+        return sorted(got) == sorted(order)
+    if name == "other-ranks-samples":
+        return {*order} < {*got}
+    return not name and got == order
 
 
 def strange_list(ids: Sequence[int], orders: Orders, rank: int, got: Ids) -> str:
