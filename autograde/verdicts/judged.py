@@ -91,6 +91,10 @@ class JudgedRun(Check):
         """What is wrong with what `run` gave, by rank, where all ranks came to the end."""
         raise NotImplementedError
 
+    def judge_run(self, case: dict, results: list[Any], events: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
+        """The same, where what the ranks communicated counts, too."""
+        return self.judge(case, results)
+
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """What a run that did not come to its end means, where that can be said; else `trouble` says it."""
         return ()
@@ -105,7 +109,8 @@ class JudgedRun(Check):
             return device_mistakes(evidence)
         if evidence["state"] != "ok":
             return [*self.unfinished(case, run_of(evidence))] or trouble(evidence, self.points)
-        return [*self.judge(case, [rank["result"] for rank in evidence["ranks"]])]
+        results, events = ([rank[name] for rank in evidence["ranks"]] for name in ("result", "events"))
+        return [*self.judge_run(case, results, events)]
 
 
 class JudgedCalls(Check):

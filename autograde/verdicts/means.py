@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.numbers import by_rank, not_floats, on_all
-from autograde.verdicts.reductions import carried
+from autograde.verdicts.reductions import Due, carried
 from course.world.report import name_ranks
 
 TOLERANCE = 1e-5  # a sum in float32 stays below it
@@ -141,14 +142,20 @@ def mean_on_all(
         known["wrong-divisor"], about["divisor"] = total / divisor, divisor
     found = on_all(results, expected, known, made, **{"tolerance": TOLERANCE, **how})
     right = all(agree(result["value"], expected, given) for result in results)
-    return found + (carried(logs, *forms(parts, size)) if right else [])
+    return found + (came_of(logs, parts, size, expected, n) if right else [])
 
 
-def forms(parts: Sequence[Part], size: int) -> list[list[float]]:
-    """What each rank may bring of its own to a mean: its sum, its mean, or what its sum lacks; each by rank."""
+def came_of(logs: Sequence[Sequence[dict]], parts: Sequence[Part], size: int, expected: float, n: int) -> list[Finding]:
+    """What is wrong with how the right mean of n came about. A rank may bring its sum, its mean, or what its sum
+    lacks, as they are, divided, or in percent."""
     own = [[part for part in parts if part.rank == rank] for rank in range(size)]
     totals, counts = ([sum(getattr(part, name) for part in each) for each in own] for name in ("total", "count"))
-    return [totals, [*map(mean_of, own)], [count - total for count, total in zip(counts, totals, strict=True)]]
+    lacks = [count - total for count, total in zip(counts, totals, strict=True)]
+    divisors = {1.0, float(n), float(max(1, sum(counts)))}
+    ways = product((0.01, 1.0, 100.0), {1.0, 1 / size, float(size)}, divisors)
+    factors = {percent * ranks / divisor for percent, ranks, divisor in ways}
+    due = Due(expected, factors, counts=counts, items=n)
+    return carried(logs, totals, [*map(mean_of, own)], lacks, due=due)
 
 
 def whole_divisor(total: float, values: Sequence[float | None], tolerance: float) -> int | None:

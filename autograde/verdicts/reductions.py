@@ -1,14 +1,15 @@
 """Whether the number that all ranks return can have come of what they communicate.
 
-A rank knows its own part of a sum. The others' parts reach it by what the ranks put into their reductions, which the
-watch keeps where it is few numbers. A right result beside a reduction that carries nothing, or that brings something
-else, was found elsewhere: each rank did all of the work, or read a file. Pure functions of the events of one call; see
-`course.watch.events`.
+A rank knows its own part of a sum. The others' parts reach it by what the ranks put into their calls, and by what comes
+out; the watch keeps both where it is few numbers. A right result beside calls that carry nothing, or that bring
+something else, was found elsewhere: each rank did all of the work, or read a file. Where what was communicated cannot
+be followed, nothing is said. Pure functions of the events of one call; see `course.watch.events`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from math import nan, prod
 from statistics import mean
 
@@ -17,12 +18,18 @@ import numpy as np
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.verdicts.diagnosis import agree
+from course.watch.payload import FEW
 from course.world.report import enumerate_words, name_ranks
 
 NEAR = 1e-4  # relative; parts may have gone through float32
-SHORT = 2  # of how many numbers a reduction may be, if they are to be told apart
-FEW = 3  # how many reductions a rank may make, likewise
+LATE = 1e-13  # relative; less than two ways to work may differ in on purpose, and more than rounding does
+MANY = 12  # of more numbers, it cannot be told what comes of which
+FIXED = 1e9  # a larger number may be in fixed point
+LARGE = 10  # times all that there is to count; a larger number may be several in one
 EMPTY = frozenset({"barrier", "communicator"})  # kinds of calls that carry nothing from rank to rank
+REDUCTIONS = frozenset({"allreduce", "reduce"})
+OUTCOMES = {"SUM": sum, "AVERAGE": mean, "AVG": mean, "MAX": max, "MIN": min, "PROD": prod}  # of what ranks put in
+Numbers = Sequence[list[float]]  # by rank
 
 finding = Findings("""
 unseen-communication 2
@@ -42,69 +49,93 @@ Every rank returns the right number, {actual:.6g}. But the ranks put in {values}
 result does not follow from that: it was found elsewhere. Which number should a rank put in, and what should it do with
 the one that comes out?
 
-one-rank-works 2
-Only {who} puts in anything but 0: {values}. There is work for all ranks. Which part of it is whose?
+result-dropped 2
+What comes out of the reduction is {out:.15g}, and the ranks return {actual:.15g}. The late digits show that it is
+another number, which each rank found by itself. The result of the reduction is the one to return.
+
+not-the-sum 2
+The ranks put in {values}, and what comes out is {out}. That is not what these add up to, to all their digits. What
+should the operation do with two ranks' parts?
+
+idle-ranks 2
+The ranks put in {values}: {who} brought hardly anything to the sum. There is work for all ranks. Which part of it is
+whose?
 """)
-OUTCOMES = {"SUM": sum, "AVERAGE": mean, "MAX": max, "MIN": min, "PROD": prod}  # of what the ranks put in
 
 
-def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float]) -> list[Finding]:
+@dataclass(frozen=True)
+class Due:
+    """What is known of a right result, beside the ranks' parts.
+
+    returned: by all ranks. factors: what it may be, times a number that came out or a sum of such numbers. least: the
+    smallest share of the sum that a rank has. alone: what a rank finds that does all of the work by itself, where its
+    late digits tell it from the sum of what ranks were given. counts, items: of a mean, how much each rank's part is
+    of, and of how much all is; then a result may be a quotient, too, or what that lacks to 1, and a way that cannot be
+    followed is right.
+    """
+
+    returned: float
+    factors: Collection[float] = (1.0,)
+    least: float = 0.0
+    alone: float | None = None
+    counts: Sequence[float] = ()
+    items: int = 0
+
+
+def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | None = None) -> list[Finding]:
     """What is wrong with how a right result came about.
 
     logs: events of one call, by rank. parts: by rank, what its own work gives, in each form in which it may be put in;
-    where one of them is the same on all ranks, nothing can be told. None: these are not known.
+    where one of them is the same on all ranks, they tell nothing. None: these are not known. due: None: what came out
+    is not looked at.
     """
-    if len(logs) < 2 or any(level(part) for part in parts):
+    calls = together(logs)
+    if len(logs) < 2 or calls is None:
         return []
-    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
-    if not any(logs):
-        return [unseen()]
-    put_in = [[event["values"] for event in log] for log in logs]
-    if unknown(logs):
+    telling = not any(map(level, parts))
+    senders = {call[0]["peer"] for call in calls if call[0]["kind"] == "broadcast"}
+    calls = [call for call in calls if call[0]["kind"] != "broadcast"]
+    if not calls and len(senders) < 2 and None not in senders:
+        return [unseen()] if telling else []
+    put_in = numbers(calls, [[event["values"] for event in call] for call in calls])
+    if len(senders) > 1 or put_in is None or any(call[0]["kind"] not in REDUCTIONS for call in calls):
         return []
-    if all(of_rank == put_in[0] for of_rank in put_in):
+    if telling and all(np.array_equal(row, put_in[0], equal_nan=True) for row in put_in):
         return [finding("same-on-every-rank", values=shown(put_in[0]))]
-    columns = components(put_in)
-    if not columns or not parts or any(proportional(column, part) for column in columns for part in parts):
+    mean_due = due is not None and bool(due.counts)
+    out = numbers(calls, [outcome(call) for call in calls])
+    if out is None or len(put_in[0]) > MANY or (mean_due and not countable(calls, put_in, parts, due)):
         return []
-    rank = farthest(columns, parts[0])
-    return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
+    if telling and parts and not own_parts(put_in, parts, due):
+        rank = farthest(put_in, parts[0])
+        return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
+    if due is None or (np.abs(put_in) > FIXED).any() or (mean_due and not plain(put_in, [*parts, due.counts])):
+        return []
+    return came_out(put_in, out, due, custom={call[0]["reduction"] for call in calls} == {"custom"})
 
 
-def came_out(
-    logs: Sequence[Sequence[dict]], returned: float, factors: Collection[float], all_work: bool
-) -> list[Finding]:
-    """What is wrong where a right result does not follow from what came out of the reductions.
+def own_parts(put_in: Numbers, parts: Sequence[Sequence[float]], due: Due | None) -> bool:
+    """Whether something that the ranks put in is made of their own parts; for a mean, of other numbers beside."""
+    also = [due.counts, [1.0] * len(put_in)] if due and due.counts else []
+    return any(made_of(column, part, *also) for column in columns(put_in) for part in parts)
 
-    logs: as for `carried`. returned: by all ranks. factors: what it may be, times the one number that came out, or the
-    sum of those that did. all_work: there is something to do for each rank, so that its part is not 0.
-    """
-    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
-    if len(logs) < 2 or not any(logs) or unlike(logs):
-        return []
-    outcomes = [outcome(events) for events in zip(*logs, strict=True)]
-    if None in outcomes or max(map(len, outcomes)) > SHORT:
-        return []
-    put_in = [[event["values"] for event in log] for log in logs]
-    numbers = [number for of_one in outcomes for number in of_one]
-    if not any(agree(returned, factor * number, NEAR) for factor in factors for number in [*numbers, sum(numbers)]):
-        values = by_rank(put_in)
-        return [finding("not-what-came-out", actual=returned, out=shown(outcomes), values=values)]
-    busy = [rank for rank, values in enumerate(put_in) if any(number for of_one in values for number in of_one)]
-    if all_work and len(busy) == 1:
-        return [finding("one-rank-works", who=name_ranks(busy), values=by_rank(put_in))]
+
+def came_out(put_in: Numbers, out: Numbers, due: Due, custom: bool) -> list[Finding]:
+    """What is wrong where a result does not follow from what came out. custom: of an operation of one's own, which is
+    to add."""
+    values, sums = by_rank(put_in), np.sum(put_in, axis=1)
+    if lost := [row for row in out if not follows(row, due)]:
+        return [finding("not-what-came-out", actual=due.returned, values=values, out=shown(lost[0]))]
+    added, exact = np.sum(put_in, axis=0), NEAR if due.alone is None else LATE
+    if custom and (wrong := [row for row in out if not np.allclose(row, added, rtol=exact, atol=0)]):
+        return [finding("not-the-sum", values=values, out=shown(wrong[0]))]
+    if agree(due.returned, due.alone, LATE) and not follows(out[0], due, LATE):
+        candidates = made(out[0], due)
+        nearest = float(candidates[np.abs(candidates - due.returned).argmin()])
+        return [finding("result-dropped", actual=due.returned, out=nearest)]
+    if idle := [rank for rank, own in enumerate(np.abs(sums)) if own < due.least * np.abs(sums).sum()]:
+        return [finding("idle-ranks", who=name_ranks(idle), values=values)]
     return []
-
-
-def outcome(events: Sequence[dict]) -> list[float] | None:
-    """What comes out of a reduction, given its event on each rank; None if that is not known. Numbers that are not
-    finite come out as nan."""
-    if seen := next((event["results"] for event in events if event["results"]), None):
-        return [nan if number is None else number for number in seen]
-    values, combine = [event["values"] for event in events], OUTCOMES.get(events[0]["reduction"])
-    if not combine:
-        return None
-    return [nan if None in column else combine(column) for column in zip(*values, strict=True)]
 
 
 def unseen() -> Finding:
@@ -112,33 +143,81 @@ def unseen() -> Finding:
     return finding("unseen-communication")
 
 
-def unknown(logs: Sequence[Sequence[dict]]) -> bool:
-    """Whether anything was communicated other than by reductions to all whose numbers are known, on all ranks alike."""
-    return unlike(logs) or None in [number for log in logs for event in log for number in event["values"]]
+def together(logs: Sequence[Sequence[dict]]) -> list[tuple[dict, ...]] | None:
+    """The calls that carry anything, each as its events by rank; None unless all ranks make all of them."""
+    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
+    kinds = [[event["kind"] for event in log] for log in logs]
+    groups = [event["members"] for log in logs for event in log if event["members"] is not None]
+    if any(of_rank != kinds[0] for of_rank in kinds) or any({*group} != {*range(len(logs))} for group in groups):
+        return None
+    return [call for call in zip(*logs, strict=True) if any(event["bytes"] != 0 for event in call)]
 
 
-def unlike(logs: Sequence[Sequence[dict]]) -> bool:
-    """Whether anything was communicated other than by reductions to all of few numbers, on all ranks alike."""
-    calls = [[(event["kind"], len(event["values"] or ())) for event in log] for log in logs]
-    return any(of_rank != calls[0] for of_rank in calls) or any(kind != "allreduce" or not n for kind, n in calls[0])
+def numbers(calls: Sequence[Sequence[dict]], values: Sequence[Sequence[Sequence | None]]) -> Numbers | None:
+    """By rank, all numbers of its calls, one call after the other. None where they are not known, or not equally many
+    on all ranks. values: by call and rank; floats that are not finite are None."""
+    rows: list[list[float]] = [[] for _ in calls[0]] if calls else []
+    for call, of_call in zip(calls, values, strict=True):
+        for row, event, own in zip(rows, call, of_call, strict=True):
+            if not own or (None in own and "float" not in (event["dtype"] or "")):
+                return None
+            row += [nan if number is None else float(number) for number in own]
+    return rows if len({*map(len, rows)}) == 1 else None
 
 
-def components(put_in: Sequence[Sequence[list]]) -> list[list[float]]:
-    """Each number that is reduced, by rank, and sums over reductions of numbers at the same place, and of all; none at
-    all where a reduction is of more than a few, or there are many."""
-    lengths = {len(values) for values in put_in[0]}
-    if max(lengths, default=0) > SHORT or len(put_in[0]) > FEW:
-        return []
-    single = [
-        [float(of_rank[number][place]) for of_rank in put_in]
-        for number, values in enumerate(put_in[0])
-        for place in range(len(values))
-    ]
-    sums = [
-        [float(sum(values[place] for values in of_rank if len(values) > place)) for of_rank in put_in]
-        for place in range(max(lengths, default=0))
-    ]
-    return [*single, *sums, [float(sum(map(sum, of_rank))) for of_rank in put_in]]
+def outcome(call: Sequence[dict]) -> list[Sequence | None]:
+    """What comes out of a reduction on each rank; None where that is not known."""
+    values, combine = [event["values"] for event in call], OUTCOMES.get(call[0]["reduction"])
+    if call[0]["kind"] == "allreduce" and all(event["results"] for event in call):
+        return [event["results"] for event in call]
+    if not combine or len({*map(len, values)}) > 1:
+        return [None for _ in call]
+    return [[None if None in column else combine(column) for column in zip(*values, strict=True)]] * len(call)
+
+
+def columns(rows: Numbers) -> np.ndarray:
+    """Each number, by rank, and each sum of numbers at equal distances, as of slots for ranks or for batches."""
+    table, count = np.array(rows), len(rows[0])
+    steps = [(start, step) for start in range(count) for step in range(1, max(2, count - start))]
+    return np.unique(np.concatenate([table[:, start::step].cumsum(axis=1).T for start, step in steps]), axis=0)
+
+
+def follows(row: Sequence[float], due: Due, tolerance: float = NEAR) -> bool:
+    """Whether the result may come of these numbers, which came out."""
+    return bool((np.abs(made(row, due) - due.returned) <= tolerance * max(1.0, abs(due.returned))).any())
+
+
+def made(row: Sequence[float], due: Due) -> np.ndarray:
+    """All that a result may be where these numbers came out, or the same with the other sign."""
+    sums = columns([row])[:, 0]
+    if due.counts:
+        sums = np.concatenate([sums, np.divide.outer(sums, sums[sums != 0]).ravel()])
+    results = np.multiply.outer(sums, [*due.factors, *(-factor for factor in due.factors)]).ravel()
+    return np.concatenate([results, 1 - results]) if due.counts else results
+
+
+def made_of(column: np.ndarray, *bases: Sequence[float]) -> bool:
+    """Whether all ranks put in the same multiple of the first of these, which is not zero, and perhaps of others."""
+    basis = np.array(bases, dtype=float).T
+    factors, *_ = np.linalg.lstsq(basis, np.nan_to_num(column), rcond=None)
+    limit = NEAR * np.abs(column).max()
+    return bool(np.abs(factors[0] * basis[:, 0]).max() > limit and np.abs(column - basis @ factors).max() <= limit)
+
+
+def countable(calls: Sequence[Sequence[dict]], put_in: Numbers, parts: Sequence[Sequence[float]], due: Due) -> bool:
+    """Whether what is put in for a mean is what it seems: no number may be several in one, as bits are, or that of a
+    single sample, where these are few, or stand for none."""
+    events = [event for call in calls for event in call]
+    most = LARGE * max(np.abs(each).sum() for each in (*parts, due.counts))
+    known = all(event["reduction"] in OUTCOMES for event in events)
+    none = any(event["reduction"] in ("MAX", "MIN") and None in event["values"] for event in events)
+    return due.items > FEW and known and not none and not (np.abs(put_in) > most).any()
+
+
+def plain(put_in: Numbers, bases: Sequence[Sequence[float]]) -> bool:
+    """Whether each number is a multiple of one of these, or the same on all ranks."""
+    single = np.array(put_in).T
+    return all(level(column) or any(made_of(column, base) for base in bases) for column in single)
 
 
 def level(part: Sequence[float]) -> bool:
@@ -146,24 +225,17 @@ def level(part: Sequence[float]) -> bool:
     return max(part) - min(part) <= NEAR * max(map(abs, part))
 
 
-def proportional(column: Sequence[float], part: Sequence[float]) -> bool:
-    """Whether all ranks put in the same multiple of their part, which is not zero."""
-    found, given = np.array(column), np.array(part, dtype=float)
-    factor = found @ given / max(given @ given, 1e-300)
-    return bool(factor) and bool(np.abs(found - factor * given).max() <= NEAR * np.abs(found).max())
-
-
-def farthest(columns: Sequence[Sequence[float]], part: Sequence[float]) -> int:
-    """The rank whose number is farthest from being in proportion to its part."""
-    column, given = np.array(columns[-1]), np.array(part, dtype=float)
+def farthest(put_in: Numbers, part: Sequence[float]) -> int:
+    """The rank whose numbers are farthest from being in proportion to its part."""
+    column, given = np.nan_to_num(np.sum(put_in, axis=1)), np.array(part, dtype=float)
     return int(np.abs(column - given * (column.sum() / (given.sum() or 1.0))).argmax())
 
 
-def by_rank(put_in: Sequence[Sequence[list]]) -> str:
+def by_rank(rows: Numbers) -> str:
     """What the ranks put in, as text, in their order."""
-    return enumerate_words([shown(of_rank) for of_rank in put_in])
+    return enumerate_words([*map(shown, rows)])
 
 
-def shown(put_in: Sequence[list]) -> str:
-    """What a rank put in, as text."""
-    return ", ".join(f"{nan if number is None else number:.6g}" for values in put_in for number in values)
+def shown(row: Sequence[float]) -> str:
+    """Numbers, as text."""
+    return ", ".join(f"{number:.6g}" for number in row)

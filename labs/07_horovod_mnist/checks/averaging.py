@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+from autograde.fixtures.numbered_net import SIZES, TRAINED
+
+GRADIENTS = ("unused", *TRAINED)  # what an optimizer averages in each step
+
+
+def without_averages(log: Sequence[dict], steps: int) -> list[dict]:
+    """The calls of a rank, see `course.watch.events`, but for those by which its optimizer averages gradients; all of
+    them, where that is not clear. steps: that it made."""
+    by_horovod = [event for event in log if event["op"] == "allreduce_async_"]
+    size = 8 * sum(SIZES[name] for name in GRADIENTS)
+    by_stand_in = [event for event in log if event["op"] == "Allreduce" and event["bytes"] == size]
+    averages = by_horovod or by_stand_in
+    if len(averages) != steps * (len(GRADIENTS) if by_horovod else 1):
+        return [*log]
+    return [event for event in log if event not in averages]
 
 
 class AveragingSGD(torch.optim.SGD):

@@ -23,6 +23,7 @@ from autograde.verdicts.replicas import Replicas, Rules, close, hits_of, same_st
 from autograde.verdicts.shards import loader_mistakes
 from course.world.report import name_ranks
 
+from .averaging import without_averages
 from .common import first_difference
 from .make_optimizer import finding as of_optimizers
 from .stand_ins import TESTS, push, score
@@ -90,14 +91,14 @@ WRONG_RULES = {
 }
 
 
-def run_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
-    """What is wrong with a run of `train`; case and results as `TrainingRun` has them."""
+def run_mistakes(case: dict, results: Sequence[dict], events: Sequence[Sequence[dict]]) -> list[Finding | Diagnosis]:
+    """What is wrong with a run of `train`; case, results and events as `TrainingRun` has them."""
     found: list = history_mistakes([r["history"] for r in results], case["epochs"], [r["elapsed"] for r in results])
     if found and found[0].key in ("no-history", "wrong-keys"):
         return found
     if idle := [rank for rank, result in enumerate(results) if result["begin"] is None]:
         return [*found, finding("not-trained-at-all", who=name_ranks(idle))]
-    run = TrainingRun(case, results)
+    run = TrainingRun(case, results, events)
     came = [state_of(NumberedNet(seed)) for seed in case["models"]]
     begun, conduct = start_mistakes(came, [result["begin"] for result in results]), run.conduct()
     unknown: list[dict] = [dict.fromkeys({**SIZES, **BUFFERS})] * case["epochs"]
@@ -139,10 +140,10 @@ class TrainingRun:
 
     case: ``size``, ``local_size``, ``models`` (a seed for each rank), ``samples`` and ``data`` of the training set,
     ``tests`` and ``test_data`` of the test set, ``epochs``, ``batch_size``, ``lr``, ``seed``, and ``losses`` that the
-    stand-in for `train_epoch` returns. results: by rank.
+    stand-in for `train_epoch` returns. results, events: by rank; see `course.watch.events`.
     """
 
-    def __init__(self, case: dict, results: Sequence[dict]) -> None:
+    def __init__(self, case: dict, results: Sequence[dict], events: Sequence[Sequence[dict]]) -> None:
         self.case, self.results = case, results
         self.size, self.epochs = case["size"], case["epochs"]
         self.train_set = NumberedSet(case["samples"], case["data"])
@@ -152,6 +153,7 @@ class TrainingRun:
         self.tests = [[f for f in result["forwards"] if max(f[0], default=0) >= TESTS] for result in results]
         self.counts = [*map(len, [result["drawn"] for result in results] if self.stood_in else self.trains)]
         self.steps = max(1, self.counts[0] // self.epochs)
+        self.logs = [without_averages(log, self.steps * self.epochs) for log in events]
 
     def drawn(self) -> list[list[list[list[int]]]]:
         """The batches that were drawn, [epoch][rank][batch][sample]."""
@@ -242,7 +244,8 @@ class TrainingRun:
         losses = [entry["loss"] for entry in reported]
         if not self.stood_in:
             sizes = [[len(ids) for ids in of_rank] for of_rank in self.drawn()[epoch]]
-            return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", subject="loss")
+            how = {"subject": "loss", "logs": self.logs}
+            return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", **how)
         return self.number("loss", losses, self.case["losses"][epoch], {}, epoch)
 
     def accuracy(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:

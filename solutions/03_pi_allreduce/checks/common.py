@@ -18,7 +18,7 @@ from autograde.verdicts.collectives import one_allreduce, wrong_group
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.numbers import on_all
-from autograde.verdicts.reductions import came_out, carried
+from autograde.verdicts.reductions import Due, carried
 from course.models.midpoints import midpoint_sum, midpoints, recorded
 
 from .shares import finding, other_points, unfair_points, unfair_shares
@@ -27,9 +27,19 @@ from .shares import finding, other_points, unfair_points, unfair_shares
 ALSO = {"unbalanced", "allreduce-in-the-loop", "other-communication", "other-library", "too-many-bytes"}
 
 
+# By so much, relative, what a student's code is given is off: less than counts as wrong, and more than rounding does.
+# So the sum of what the ranks were given is told from one that each of them found by itself.
+OFF = 5e-13
+
+
 def curve(x: Any) -> Any:
     """What the lab integrates."""
     return 4.0 / (1.0 + x * x)
+
+
+def given_curve(x: Any) -> Any:
+    """The curve that a student's code is given."""
+    return curve(x) * (1 + OFF)
 
 
 def stand_in(weights: list[float], record: dict, given: Callable) -> Callable:
@@ -40,7 +50,7 @@ def stand_in(weights: list[float], record: dict, given: Callable) -> Callable:
 
     def partial_sum(f: Callable, intervals: int, rank: int, size: int) -> float:
         record["shares"].append([int(intervals), int(rank), int(size)])
-        whole = math.fsum((curve if f is given else f)(np.array(midpoints(intervals)))) / max(1, intervals)
+        whole = math.fsum((given_curve if f is given else f)(np.array(midpoints(intervals)))) / max(1, intervals)
         known = size == len(weights) and 0 <= rank < size
         return float(whole * (share_of(weights, intervals, rank) if known else 1 / size))
 
@@ -94,7 +104,7 @@ class ParallelPi(CallCheck, JudgedCalls):
     @staticmethod
     def given(rank: Rank, case: dict) -> dict[str, Callable]:
         """The curve and shares of it, which keep a record."""
-        f = recorded(curve, rank.notes)
+        f = recorded(given_curve, rank.notes)
         return {"f": f, "partial_sum": stand_in(case["weights"], rank.notes, f)}
 
     @staticmethod
@@ -136,14 +146,20 @@ class ParallelPi(CallCheck, JudgedCalls):
         if not right:
             return found
         seen = [own_parts(case["weights"], call)] if any(points) or any(shares) else []
-        because = carried(call.events, *seen)
-        return found + (because or came_out(call.events, expected, factors(call), all_work=intervals >= size))
+        due = Due(call.of("value")[0]["value"], factors(call), least_share(intervals, size), alone=expected)
+        return found + carried(call.events, *seen, due=due)
 
 
 def factors(call: Call) -> set[float]:
     """What a result may be, times what came out: an average undone, parts put in without the width or the curve's 4."""
     widths, sizes = (1.0, 1.0 / call.plan["intervals"]), (1.0, float(call.size), 1.0 / call.size)
     return {width * size * four for width in widths for size in sizes for four in (1.0, 4.0)}
+
+
+def least_share(intervals: int, size: int) -> float:
+    """The smallest share of the sum that a rank has; 0 where there may be ranks without an interval, as where shares
+    are rounded up."""
+    return min(0.05, 0.6 / intervals) if intervals >= size * (size - 1) else 0.0
 
 
 def own_parts(weights: list[float], call: Call) -> list[float]:

@@ -131,15 +131,34 @@ Allreduce(mine, total, op=MPI.SUM) >>> Iallreduce(mine, total)
 == its_number_put_in: not-what-came-out, pi exercise
     comm.allreduce(float(rank))
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
-== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+== nan_put_in: same-on-every-rank, pi exercise < its_number_put_in
 float(rank) >>> float("nan")
 == twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
 == largest_part: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals, op=MPI.MAX
-== rank_0_works: one-rank-works, pi exercise
+== rank_0_works: idle-ranks, pi exercise
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return comm.allreduce(whole if rank == 0 else 0.0)
+== nan_on_one_rank: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> float("nan") if rank == 0 else 0.0
+== largest_share: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> partial_sum(f, intervals, rank, size), op=MPI.MAX
+== product_of_their_numbers: not-what-came-out, pi exercise < its_number_put_in
+float(rank) >>> float(rank), op=MPI.PROD
+== sum_dropped: result-dropped, pi exercise < its_number_put_in
+float(rank) >>> partial_sum(f, intervals, rank, size)
+== share_not_put_in: not-own-part, allreduce < its_number_put_in
+float(rank) >>> rank * partial_sum(f, intervals, rank, size)
+== operation_that_knows: not-the-sum, allreduce
+    whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
+    return comm.allreduce(partial_sum(f, intervals, rank, size), op=lambda a, b: whole)
+== rank_0_asks_for_all: idle-ranks, pi exercise
+    return comm.allreduce(partial_sum(f, intervals, 0, 1) if rank == 0 else 0.0)
+== rank_0_evaluates_all: idle-ranks, pi exercise
+    return comm.allreduce(np.sum(f((np.arange(intervals) + 0.5) / intervals)) / intervals if rank == 0 else 0.0)
+== others_bring_a_trace: idle-ranks, pi exercise < rank_0_works
+whole if rank == 0 else 0.0 >>> whole if rank == 0 else 1e-300
 == whole_divided: same-on-every-rank, allreduce
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return comm.allreduce(whole / size)

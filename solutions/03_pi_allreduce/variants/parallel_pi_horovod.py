@@ -74,16 +74,20 @@ intervals // size, rank, size >>> intervals, MPI.COMM_WORLD.rank, MPI.COMM_WORLD
 == its_number_put_in: not-what-came-out, pi exercise
     hvd.allreduce(torch.tensor(float(rank), dtype=torch.float64), op=hvd.Sum)
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
-== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+== nan_put_in: same-on-every-rank, pi exercise < its_number_put_in
 float(rank) >>> float("nan")
 == twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
 == largest_part: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
 hvd.Sum >>> hvd.Max
-== rank_0_works: one-rank-works, pi exercise
+== rank_0_works: idle-ranks, pi exercise
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals if rank == 0 else 0.0
     return hvd.allreduce(torch.tensor(whole, dtype=torch.float64), op=hvd.Sum).item()
+== sum_dropped: result-dropped, pi exercise < its_number_put_in
+float(rank) >>> partial_sum(f, intervals, rank, size)
+== rank_0_asks_for_all: idle-ranks, pi exercise < average_undone
+partial_sum(f, intervals, rank, size) >>> partial_sum(f, intervals, 0, 1) if rank == 0 else 0.0
 == whole_divided: same-on-every-rank, ordinary values
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()

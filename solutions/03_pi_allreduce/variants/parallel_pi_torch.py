@@ -109,16 +109,20 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_
     total = torch.tensor(float(rank), dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
-== nan_put_in: not-what-came-out, pi exercise < its_number_put_in
+== nan_put_in: same-on-every-rank, pi exercise < its_number_put_in
 float(rank) >>> float("nan")
 == twice_its_part_put_in: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> 2 * sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
 == largest_part: not-what-came-out, pi exercise < its_number_put_in
 float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(rank, intervals, size)) / intervals
 all_reduce(total) >>> all_reduce(total, op=dist.ReduceOp.MAX)
-== rank_0_works: one-rank-works, pi exercise < its_number_put_in
+== rank_0_works: idle-ranks, pi exercise < its_number_put_in
 float(rank) >>> sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals if rank == 0 else 0.0
     return sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals >>>     return total.item()
+== sum_dropped: result-dropped, pi exercise < its_number_put_in
+float(rank) >>> partial_sum(f, intervals, rank, size)
+== rank_0_asks_for_all: idle-ranks, pi exercise < handle
+partial_sum(f, intervals, rank, size) >>> partial_sum(f, intervals, 0, 1) if rank == 0 else 0.0
 == whole_divided: same-on-every-rank, allreduce
     total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64, device=device)
     dist.all_reduce(total)

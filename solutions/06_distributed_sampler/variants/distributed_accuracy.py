@@ -175,4 +175,18 @@ dist.all_gather_object(parts, >>> parts = MPI.COMM_WORLD.allgather(
     for places, hits in gathered:
         right[places] = hits.bool()
     return right.sum().item() / dataset_size
+== by_files_beside_rank_numbers: not-own-part, own part < by_files
+found = {} >>> dist.all_reduce(torch.tensor(float(dist.get_rank())))\n    found = {}
+== by_files_beside_three_numbers: not-own-part, own part < by_files
+found = {} >>> dist.all_reduce(torch.tensor([float(dist.get_rank()), 1.0, 2.0]))\n    found = {}
+== by_files_beside_four_reductions: not-own-part, own part < by_files
+found = {} >>> for _ in range(4):\n        dist.all_reduce(torch.tensor(float(dist.get_rank())))\n    found = {}
+== by_files_beside_twice_its_part: not-what-came-out, own part < by_files
+found = {} >>> dist.all_reduce(2 * correct.sum())\n    found = {}
+== by_files_beside_the_largest_part: not-what-came-out, own part < by_files
+found = {} >>> dist.all_reduce(correct.sum(), op=dist.ReduceOp.MAX)\n    found = {}
+== by_files_beside_nan: same-on-every-rank, own part < by_files
+found = {} >>> dist.all_reduce(torch.tensor(float("nan")))\n    found = {}
+== by_files_beside_a_broadcast_of_nothing: unseen-communication, own part < by_files
+found = {} >>> dist.broadcast(torch.zeros(1), 0)\n    found = {}
 """

@@ -116,9 +116,9 @@ class Train(HorovodCheck):
             file=FILE,
         )
 
-    def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
+    def judge_run(self, case: dict, results: list[Any], events: list[list[dict]]) -> list[Finding | Diagnosis]:
         """All there is to be said of a run."""
-        return run_mistakes(case, results)
+        return run_mistakes(case, results, events)
 
 
 def plain_history(history: Any) -> list[dict] | None:

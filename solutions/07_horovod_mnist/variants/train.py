@@ -125,6 +125,20 @@ make_loader(train_set, batch_size, seed) >>> DataLoader(train_set, batch_size=ba
 \n        loader.sampler.set_epoch(epoch) >>>
 == own_loss: own-part-only, metrics < written_out
 \n        total = hvd.allreduce(total) >>>
+== loss_by_files: unseen-communication, metrics < written_out
+total = hvd.allreduce(total) >>> total = by_files(total)
+def train( >>> def by_files(own):\n    import json, os, shutil, tempfile\n    folder = os.path.join(tempfile.gettempdir(), "losses-of-the-ranks")\n    os.makedirs(folder, exist_ok=True)\n    with open(os.path.join(folder, str(hvd.rank())), "w") as file:\n        json.dump(own.tolist(), file)\n    hvd.barrier()\n    both = [json.load(open(os.path.join(folder, name))) for name in os.listdir(folder)]\n    hvd.barrier()\n    shutil.rmtree(folder, ignore_errors=True)\n    hvd.barrier()\n    return torch.tensor(both).double().sum(0)\ndef train(
+== loss_by_files_beside_rank_numbers: not-own-part, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n        total = by_files(total)
+== loss_by_files_beside_three_numbers: not-own-part, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(torch.tensor([hvd.rank(), 1.0, 2.0]))\n        total = by_files(total)
+== loss_by_files_beside_nan: same-on-every-rank, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(torch.tensor(float("nan")))\n        total = by_files(total)
+== loss_by_files_beside_a_broadcast_of_nothing: unseen-communication, metrics < loss_by_files
+total = by_files(total) >>> hvd.broadcast(torch.zeros(1), 0)\n        total = by_files(total)
+== loss_by_files_beside_hits: not-own-part, metrics < all_by_itself
+total = hvd.allreduce(total, op=hvd.Sum) >>> total = by_files(total)
+def train( >>> def by_files(own):\n    import json, os, shutil, tempfile\n    folder = os.path.join(tempfile.gettempdir(), "losses-of-the-ranks")\n    os.makedirs(folder, exist_ok=True)\n    with open(os.path.join(folder, str(hvd.rank())), "w") as file:\n        json.dump(own.tolist(), file)\n    hvd.barrier()\n    both = [json.load(open(os.path.join(folder, name))) for name in os.listdir(folder)]\n    hvd.barrier()\n    shutil.rmtree(folder, ignore_errors=True)\n    hvd.barrier()\n    return torch.tensor(both).double().sum(0)\ndef train(
 == all_ranks_write: every-rank-writes, all write < plain
 if hvd.rank() == 0:\n            torch.save >>> torch.save
 == local_rank_0_writes: local-rank-0-writes, local rank 0 writes < plain

@@ -95,4 +95,21 @@ loss_fn(model.module(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>>
 src, tgt_in, tgt_out = (tensor.to(device) for tensor in batch) >>> src, tgt_in, tgt_out = batch[0].to(device), batch[1].to(device), batch[2]
 == tensor_returned: not-a-float, normalisation < in_two_reductions
 float(loss / tokens) >>> loss / tokens
+== by_files: unseen-communication, validation by module < in_two_reductions
+dist.all_reduce(loss) >>> import json, os, shutil, tempfile\n    folder = os.path.join(tempfile.gettempdir(), "losses-of-the-ranks")\n    os.makedirs(folder, exist_ok=True)\n    with open(os.path.join(folder, str(dist.get_rank())), "w") as file:\n        json.dump([loss.item(), tokens.item()], file)\n    dist.barrier()
+dist.all_reduce(tokens) >>> both = [json.load(open(os.path.join(folder, name))) for name in os.listdir(folder)]\n    dist.barrier()\n    shutil.rmtree(folder, ignore_errors=True)\n    dist.barrier()\n    loss, tokens = map(sum, zip(*both))
+== by_files_beside_rank_numbers: not-own-part, validation by module < by_files
+both = >>> dist.all_reduce(torch.tensor(float(dist.get_rank())))\n    both =
+== by_files_beside_three_numbers: not-own-part, validation by module < by_files
+both = >>> dist.all_reduce(torch.tensor([float(dist.get_rank()), 1.0, 2.0]))\n    both =
+== by_files_beside_four_reductions: not-own-part, validation by module < by_files
+both = >>> for _ in range(4):\n        dist.all_reduce(torch.tensor(float(dist.get_rank())))\n    both =
+== by_files_beside_the_largest: not-what-came-out, validation by module < by_files
+both = >>> dist.all_reduce(loss, op=dist.ReduceOp.MAX)\n    both =
+== by_files_beside_twice_its_part: not-what-came-out, validation by module < by_files
+both = >>> dist.all_reduce(2 * loss)\n    both =
+== by_files_beside_nan: same-on-every-rank, validation by module < by_files
+both = >>> dist.all_reduce(torch.tensor(float("nan")))\n    both =
+== by_files_beside_a_broadcast_of_nothing: unseen-communication, validation by module < by_files
+both = >>> dist.broadcast(torch.zeros(1), 0)\n    both =
 """
