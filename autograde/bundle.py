@@ -26,7 +26,7 @@ from autograde.contract.places import LABS, REPOSITORY
 from course.files import write_whole
 
 PACKAGES = ("autograde", "course")
-FILES = ("LICENSE", "environment.yml", "lockstep", "pyproject.toml")  # those that there are
+FILES = ("LICENSE", "LICENSE-CC-BY-4.0", "environment.yml", "lockstep", "pyproject.toml")  # those that there are
 LEFT_OUT = ("course/pictures/",)  # of README.md
 README = """{name}
 

@@ -260,19 +260,27 @@ def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
 
 
 @main.command(context_settings={"ignore_unknown_options": True})  # -3d is a time that cannot be, and no option
-@click.argument("lab")
+@click.argument("lab", metavar="[LAB]")
 @click.argument("student", type=StudentId())
-@click.argument("until")
-def extend(lab: str, student: str, until: str) -> None:
-    """Give one STUDENT more time for LAB: UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back."""
+@click.argument("until", required=False)
+def extend(lab: str, student: str, until: str | None) -> None:
+    """Give one STUDENT more time for LAB, or for all labs that have a deadline.
+
+    UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from autograde.classroom.nbgrader_course import StepFailed, describe
     from autograde.contract.labs import LabError
     from autograde.term.extending import extend as give_more_time
+    from autograde.term.extending import extend_everywhere
 
     try:
-        for line in give_more_time(course_root(), lab, student, until):
+        if until is None:  # two words: STUDENT UNTIL
+            given = extend_everywhere(course_root(), normalize("NFC", lab), student)
+        else:
+            given = give_more_time(course_root(), lab, student, until)
+        for line in given:
             click.echo(line)
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error

@@ -1,5 +1,6 @@
-"""`lockstep extend`: more time for one student, which deadline, late penalty, collecting and the reports respect.
+"""`lockstep extend`: more time for one student, for a lab or for all.
 
+Deadline, late penalty, collecting and the reports respect it.
 nbgrader keeps an extension with the student's submission, so the gradebook gets one before there is anything handed in.
 It counts as one in the formgrader's number of submissions; `grades.csv` and the reports still say "no submission".
 """
@@ -20,7 +21,7 @@ from autograde.build import build, write_instructor
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.times import later
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import find_lab, find_labs
 from course.exchange.deadlines import duration
 from course.exchange.extensions import extension_file, write_extension
 
@@ -55,6 +56,30 @@ def extend(root: Path, name: str, student: str, until: str) -> list[str]:
     if (course.folder("autograded", student, lab.name) / lab.notebook).exists():
         said.append(f"the late penalty is computed anew; `lockstep grade {lab.name} --student ID` updates the feedback")
     return said + shown(course, lab.name, student, own if own > common else None)
+
+
+def extend_everywhere(root: Path, student: str, until: str) -> list[str]:
+    """What `extend` does, for each lab of the course that has a deadline. Returns what to say, line by line.
+
+    A lab whose deadline cannot be that one, as it would be over, is named and stays as it is. Raises LabError, and
+    StepFailed if nothing is changed.
+    """
+    said, refused = [], []
+    course = Course(root)
+    with course.gradebook() as gradebook:
+        refuse_unknown(gradebook, student)
+        dated = {each.name for each in gradebook.assignments if each.duedate is not None}
+    for lab in find_labs(root):
+        if lab.name in dated:
+            try:
+                said += extend(root, lab.name, student, until)
+            except StepFailed as error:
+                refused.append(f"{lab.name}: {error}")
+    if not said:
+        raise StepFailed(
+            "; ".join(refused) or "no lab has a deadline that could be extended; set one in the formgrader first"
+        )
+    return said + refused
 
 
 def refuse_unknown(gradebook: Gradebook, student: str) -> None:

@@ -20,14 +20,21 @@ from course.exchange.folders import EXCHANGE, OF_A_COURSE, name_of
 from course.jupyterhub import accounts
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 from course.jupyterhub.place import FOLDER, Place
+from course.jupyterhub.readable import readable
 from course.processes.reaper import MARK
 
 GIB = 2**30
-PER_STUDENT = 0.8  # GiB, with a world of four ranks; see README.md, "How much it takes"
+PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see solutions/README.md, "What a class costs"
 LEAST_SPACE = GIB  # bytes free on each disk
 LEAST_FILES = 10_000  # that can still be made on it
 OK, WRONG, UNSEEN = "ok", "WRONG", "not seen"
-SERVICES = {"culler": "jupyterhub_idle_culler", "roster": "course.jupyterhub.roster"}  # by what their commands contain
+# By what their commands contain.
+SERVICES = {
+    "proxy": "configurable-http-proxy",
+    "culler": "jupyterhub_idle_culler",
+    "roster": "course.jupyterhub.roster",
+}
+SERVICE = "JUPYTERHUB_SERVICE_NAME"  # in the environment of a service; a formgrader's is its course
 SUDO = "sudo ./lockstep doctor --class"
 START = "./lockstep hub"
 
@@ -70,7 +77,7 @@ def examine(folder: Path) -> Iterator[Line]:
         yield memory(courses, processes)
         yield from people(place, courses)
     yield from disks(place, courses or [])
-    yield from services(place, processes)
+    yield from services(place, courses or [], processes)
     yield worlds(place, processes)
     yield from permissions(place, courses)
 
@@ -148,8 +155,8 @@ def disk(names: list[str], folder: Path) -> Line:
     return Line("disk", OK, seen)
 
 
-def services(place: Place, processes: list[Process]) -> Iterator[Line]:
-    """Whether the hub runs, and with it what ends unused servers, and what follows courses.toml."""
+def services(place: Place, courses: list[Course], processes: list[Process]) -> Iterator[Line]:
+    """Whether the hub runs, and with it its proxy, what ends unused servers, what follows courses.toml, formgraders."""
     hubs = [process for process in processes if "-m jupyterhub -f " in process.command]
     mine = [process for process in hubs if process.environment.get(FOLDER) == str(place.root)]
     if not mine and any(not process.environment for process in hubs):
@@ -159,8 +166,12 @@ def services(place: Place, processes: list[Process]) -> Iterator[Line]:
         yield Line("hub", WRONG, "it does not run, nor does its culler", START)
         return
     yield Line("hub", OK, f"runs, process {mine[0].pid}")
-    for name, command in SERVICES.items():
-        found = [each for each in processes if each.parent == mine[0].pid and command in each.command]
+    children = [each for each in processes if each.parent == mine[0].pid]
+    found_by_name = {name: [each for each in children if part in each.command] for name, part in SERVICES.items()}
+    for course in courses:
+        of_course = [each for each in children if each.environment.get(SERVICE) == course.name]
+        found_by_name[f"formgrader of {course.name}"] = of_course
+    for name, found in found_by_name.items():
         if found:
             yield Line(name, OK, f"runs, process {found[0].pid}")
         else:
@@ -196,6 +207,7 @@ def alive(pid: int) -> bool:
 def permissions(place: Place, courses: list[Course] | None) -> Iterator[Line]:
     """Whether the hub's folders and the exchange's have the owners and permissions that keep people apart."""
     found = list(faults(expected_folders(place, courses or [])))
+    found += [Line("folders", WRONG, seen, mend) for seen, mend in readable(place, courses or [])]
     yield from found
     if courses is None:
         yield Line("folders", UNSEEN, "those of the courses, which courses.toml names", SUDO)

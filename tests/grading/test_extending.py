@@ -59,6 +59,17 @@ def test_an_extension_takes_the_lateness_and_its_penalty_away_for_that_student_o
     assert table(room)["thora"]["points"] == "4"
 
 
+def test_without_a_lab_it_is_for_all_labs_that_have_a_deadline(room):
+    assert extend(room, "li", "2d") == (
+        0, f"li: the deadline of {LAB} is 2026-01-05 12:00:00 UTC, 2 d after the class's\n",
+    )  # fmt: skip
+    assert table(room)["li"]["days late"] == "0"
+    assert extend(room, "li", "none")[0] == 0
+    assert extend(room, "lii", "2d") == (1, "Error: no student lii in the gradebook; do you mean li?\n")
+    status, said = extend(room, "ada", "-3d")
+    assert status == 1 and f"Error: {LAB}: -3d is no time: say 3d" in said and said.count("\n") == 1
+
+
 def test_who_has_not_handed_in_yet_is_not_behind_until_the_extension_ends(room):
     assert extend(room, LAB, "noor", "2999-12-31")[0] == 0
     row = table(room)["noor"]

@@ -16,7 +16,7 @@ from autograde.cli import main
 from course.exchange.folders import prepare
 from course.jupyterhub import health
 from course.jupyterhub.courses import read_courses
-from course.jupyterhub.place import FOLDER, Place
+from course.jupyterhub.place import FOLDER, REPOSITORY, Place
 from course.processes.reaper import MARK
 
 COURSES = '[hpc]\ninstructors = ["iris"]\nstudents = ["ada", "bob"]\n'
@@ -57,11 +57,16 @@ def asked(folder: Path) -> tuple[int, str]:
 
 def test_a_class_that_is_too_large_for_the_memory_is_told_how_much_it_takes(place):
     (line,) = found(place, "memory")
-    assert line.state == health.OK and "2 students take 1.6, 0.8 each" in line.seen
+    assert line.state == health.OK and "2 students take 3.6, 1.8 each" in line.seen
     many = ", ".join(f'"s{number}"' for number in range(10_000))
     place.courses_file.write_text(f"[hpc]\nstudents = [{many}]\n[ml]\nstudents = [{many}]\n")
     (line,) = found(place, "memory")
-    assert line.state == health.WRONG and "10000 students take 8000.0" in line.seen and line.mend.startswith("ps ")
+    assert line.state == health.WRONG and "10000 students take 18000.0" in line.seen and line.mend.startswith("ps ")
+
+
+def test_it_counts_with_the_size_that_the_guide_names():
+    guide = " ".join((REPOSITORY / "solutions" / "README.md").read_text().split())
+    assert f"For twenty students at once, plan {20 * health.PER_STUDENT:.0f} GiB" in guide
 
 
 def test_a_full_disk_is_named_with_what_lies_on_it(place, monkeypatch):
@@ -87,6 +92,34 @@ def test_permissions_that_are_wrong_are_mended_by_the_commands_it_prints(place):
     assert line.seen.endswith("outbound is missing")
 
 
+def test_homes_a_class_and_solutions_that_others_can_read_are_found_and_closed_by_the_commands_it_prints(
+    place, tmp_path
+):
+    (place.homes / "ada").mkdir(parents=True, mode=0o700)
+    (course,) = read_courses(place.courses_file)
+    of_class, lab = place.course(course) / "class", place.root.parent / "labs" / "20_own"
+    of_class.mkdir(mode=0o700)
+    (of_class / "gradebook.db").touch(0o644)
+    lab.mkdir(parents=True)
+    (lab / "lab.py").touch(0o600)
+    for folder in lab.resolve().parents:
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to(tmp_path.parents[1]):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    place.courses_file.write_text(f'{COURSES}labs_folders = ["{lab.parent}"]\n')
+    assert [line.seen for line in found(place, "folders") if "can be read" in line.seen] == []
+    (place.homes / "ada").chmod(0o755)
+    of_class.chmod(0o755)
+    (lab / "lab.py").chmod(0o644)
+    lines = [line for line in found(place, "folders") if "can be read" in line.seen]
+    assert [line.seen.partition(",")[0].partition(" can")[0] for line in lines] == [
+        *(str(path) for path in (place.homes / "ada", of_class, lab))
+    ]
+    for line in lines:
+        command = line.mend.replace("sudo ", "").replace(f":{course.grader}", f":{os.getegid()}")  # there is no grader
+        subprocess.run(command, shell=True, check=True)
+    assert [line.seen for line in found(place, "folders") if "can be read" in line.seen] == []
+
+
 def test_ranks_whose_world_has_no_reaper_are_found_and_ended_by_the_command_it_prints(place):
     world = {**os.environ, MARK: f"{uuid.uuid4().hex}-ranks-000001"}
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=world) as rank:
@@ -96,16 +129,19 @@ def test_ranks_whose_world_has_no_reaper_are_found_and_ended_by_the_command_it_p
     assert all(str(rank.pid) not in line.mend for line in found(place, "worlds"))
 
 
-def test_a_hub_without_a_culler_is_found(place):
+def test_a_hub_without_a_culler_a_proxy_or_a_formgrader_is_found(place):
     (line,) = found(place, "hub")
     assert line.state == health.WRONG and line.mend == "./lockstep hub"
     # What can be seen of a hub: its command, its folder, and its children's commands.
     hub = 'import subprocess, sys; subprocess.run([sys.executable, "-c", "input()", *sys.argv[5:]])'
-    for services, culler in (("jupyterhub_idle_culler course.jupyterhub.roster", health.OK), ("", health.WRONG)):
+    all_three = "jupyterhub_idle_culler course.jupyterhub.roster configurable-http-proxy"
+    for services, course, state in ((all_three, "hpc", health.OK), ("", "ml", health.WRONG)):
         command = [sys.executable, "-c", hub, "-m", "jupyterhub", "-f", "config.py", *services.split()]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, FOLDER: str(place.root)}) as process:
+        known = {**os.environ, FOLDER: str(place.root), health.SERVICE: course}
+        with subprocess.Popen(command, stdin=subprocess.PIPE, env=known) as process:
             wait_for(lambda pid=process.pid: f"process {pid}" in found(place, "hub")[0].seen)
-            wait_for(lambda state=culler: [each.state for each in found(place, "culler")] == [state])
+            for name in ("culler", "proxy", "roster", "formgrader of hpc"):
+                wait_for(lambda name=name, due=state: [each.state for each in found(place, name)] == [due])
             process.stdin.close()
 
 

@@ -106,6 +106,28 @@ def test_nothing_is_set_up_for_a_purpose_that_is_none(clone):
     assert not (clone.folder / ".venv").exists()
 
 
+def test_where_no_python_will_do_uv_fetches_one(clone):
+    """The Python is one that only says how it was called."""
+    script = clone.folder / "lockstep"
+    assert " /usr/bin/python3; do" in script.read_text()
+    script.write_text(script.read_text().replace(" /usr/bin/python3; do", "; do"))  # this machine's own
+    clone.add_program("python3", "exit 1")
+    clone.add_program("fetched", "echo ran $*")
+    has = clone.tmp_path / "has"
+    clone.add_program(
+        "uv",
+        f"""case "$*" in
+        "python install 3.12") : > {has} ;;
+        "python find --system 3.12") test -e {has} && echo {clone.programs}/fetched ;;
+        *) exit 2 ;;
+        esac""",
+    )
+    for already in (False, True):
+        assert has.exists() == already
+        status, output = clone.run("setup")
+        assert (status, output.startswith("ran -s -m autograde.install --for lab ")) == (0, True), output
+
+
 @pytest.fixture
 def real_lab(tmp_path) -> Iterator[tuple[int, Callable[[], str]]]:
     """The repository's own `./lockstep lab`, told to use a port that is taken: that port, and a reader of its lines."""

@@ -39,7 +39,7 @@ def lockstep(*args: str | Path) -> Result:
 def test_what_students_do_not_get_is_not_in_it():
     for lab in LABS:
         files = bundle_files(lab)
-        assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
+        assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/LICENSE-CC-BY-4.0", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
             *files
         }
         for word in ("solutions", "variants", "tests", "attacks", "class", "hub", "lab.py", ".venv", ".git", "bench"):
