@@ -40,11 +40,14 @@ class Wrong:
     finding: key of the finding that it must get.
     source: source text of the whole cell.
     known_from: where it is known from: a link, or a name.
+    base, edits: the answer that it changes, by name, and the lines that change it; empty for a whole cell.
     """
 
     finding: str
     source: str
     known_from: str
+    base: str = ""
+    edits: str = ""
 
 
 def read_variants(text: str, sources: Mapping[str, str], solution: str) -> tuple[dict[str, str], dict[str, Wrong]]:
@@ -70,7 +73,7 @@ def read_variants(text: str, sources: Mapping[str, str], solution: str) -> tuple
         elif source not in sources:
             raise ValueError(f"{name}: no source {source!r}; a mistake's title is `name: finding, source`")
         else:
-            wrong[name] = Wrong(finding, answers[name], sources[source])
+            wrong[name] = Wrong(finding, answers[name], sources[source], base, body if base else "")
     return right, wrong
 
 

@@ -81,9 +81,10 @@ def loading_calls(
 ) -> list[dict]:
     """Runs on each rank: a call of `load(path, model, optimizer)` for each file, into a model of its own.
 
-    filename: of the student's code, for errors. case: `seed` and `optimizer` of what the files hold; `fresh`, seed of
-    the models that are given. files: of each the kind, see `write_checkpoint`, and what a good one holds beside model
-    and optimizer. before, after: called close to each call; `after` gives what is noted with it.
+    filename: of the student's code, for errors. case: `seed` and `optimizer` of what the files hold; `from_gpu`,
+    whether a GPU wrote them, as where this is left out; `fresh`, seed of the models that are given. files: of each the
+    kind, see `write_checkpoint`, and what a good one holds beside model and optimizer. before, after: called close to
+    each call; `after` gives what is noted with it.
     """
     calls = []
     for number, (kind, entries) in enumerate(files):
@@ -91,7 +92,9 @@ def loading_calls(
         if rank.rank == 0:
             model, optimizer = after_steps(case["seed"], case["optimizer"])
             state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            write_checkpoint(path, kind, {**state, **entries})
+            write_checkpoint(
+                path, kind, {**state, **entries}, write_as_a_gpu if case.get("from_gpu", True) else torch.save
+            )
         model, optimizer = after_steps(case["fresh"] + number, case["optimizer"], steps=0)
         model = DistributedDataParallel(model)
         meet(rank.comm)
@@ -109,8 +112,8 @@ def loading_calls(
     return calls
 
 
-def write_checkpoint(path: str, kind: str, state: dict[str, Any]) -> None:
-    """Write a file as a rank on a GPU would. state: what a good one holds; its "model" is changed for some kinds.
+def write_checkpoint(path: str, kind: str, state: dict[str, Any], save: Callable[[Any, str], None]) -> None:
+    """Write a file with `save`. state: what a good one holds; its "model" is changed for some kinds.
 
     kind: "good"; "none", which writes nothing; "half" of a file; "missing", "unexpected" or "renamed" weights; or
     "without-" and the name of an entry.
@@ -126,4 +129,4 @@ def write_checkpoint(path: str, kind: str, state: dict[str, Any]) -> None:
     if kind == "half":
         half_a_file(Path(path))
     elif kind != "none":
-        write_as_a_gpu({name: value for name, value in {**state, "model": model}.items() if name != lacking}, path)
+        save({name: value for name, value in {**state, "model": model}.items() if name != lacking}, path)

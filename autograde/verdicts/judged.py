@@ -13,7 +13,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, described_value, outcome, record, string, tuple_of
 from autograde.contract.trouble import trouble
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, hiding
 from autograde.verdicts.collectives import deadlock, group_sizes, left_running, unequal_sizes, wrong_group
 from autograde.verdicts.numbers import finding as judging
 from autograde.verdicts.on_gpu import device_mistakes
@@ -141,7 +141,8 @@ class JudgedCalls(Check):
         if run.state == "raised" and errors and errors.keys() <= {*empty}:
             rank, error = min(errors.items())
             does = f"raises {error['type']}: {error['message'][:200]}"
-            return [judging("empty-rank", run.report, who=name_ranks([rank]), does=does)]
+            empty_rank = judging("empty-rank", run.report, who=name_ranks([rank]), does=does)
+            return [hiding(empty_rank, *judging.some("own-part-only"))]  # nobody knows what would have come of it
         return deadlock(events, run.report) if run.state == "hang" else []
 
     def schema(self, case: dict) -> dict:

@@ -21,13 +21,15 @@ class Rules:
     """How the replicas train; the defaults are what is right.
 
     combine: what becomes of the ranks' gradients: "mean", "sum", or "own", where each rank uses its own. momentum: of
-    SGD. zeroed: whether the gradient of the step before is forgotten. loss: "mean" or "sum" over a batch.
+    SGD. zeroed: whether the gradient of the step before is forgotten. loss: "mean" or "sum" over a batch. training:
+    whether the models are in train mode.
     """
 
     combine: str = "mean"
     momentum: float = 0.9
     zeroed: bool = True
     loss: str = "mean"
+    training: bool = True
 
 
 class Replicas:
@@ -47,7 +49,7 @@ class Replicas:
         gradients, losses = [], []
         for model, trained, ids in zip(self.models, self.trained, batches, strict=True):
             inputs, labels = dataset.batch(ids)
-            loss = cross_entropy(model.train()(inputs), labels)
+            loss = cross_entropy(model.train(self.rules.training)(inputs), labels)
             summed = loss * len(labels) if self.rules.loss == "sum" else loss
             gradients.append(torch.autograd.grad(summed, trained, materialize_grads=True))
             losses.append(loss.item())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from autograde.contract.findings import Findings
 from autograde.contract.schema import array, optional, record, string
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, hiding
 from autograde.verdicts.checkpoints import FILE, always_whole, file_mistakes, short, who_writes
 from autograde.verdicts.checkpoints import finding as of_checkpoints
 from autograde.verdicts.judged import Run
@@ -51,7 +51,8 @@ def saved(**more: dict) -> dict:
 def unfinished_saving(run: Run) -> list[Finding]:
     """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
     if "cross-device" in run.detail:
-        return [finding("other-disk", run.report, error=short(run.detail))]
+        unseen = of_checkpoints.some("every-rank-writes", "model-missing")
+        return [hiding(finding("other-disk", run.report, error=short(run.detail)), *unseen)]
     if run.state != "hang":
         return []
     calls = [sum(event["library"] == "torch" for event in rank["events"]) for rank in run.ranks]

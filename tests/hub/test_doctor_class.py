@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,19 +94,24 @@ def test_permissions_that_are_wrong_are_mended_by_the_commands_it_prints(place):
     assert line.seen.endswith("outbound is missing")
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody can enter, as those of pytest are not."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder).resolve()
+
+
 def test_homes_a_class_and_solutions_that_others_can_read_are_found_and_closed_by_the_commands_it_prints(
-    place, tmp_path
+    place, open_folder
 ):
     (place.homes / "ada").mkdir(parents=True, mode=0o700)
     (course,) = read_courses(place.courses_file)
-    of_class, lab = place.course(course) / "class", place.root.parent / "labs" / "20_own"
+    of_class, lab = place.course(course) / "class", open_folder / "20_own"
     of_class.mkdir(mode=0o700)
     (of_class / "gradebook.db").touch(0o644)
-    lab.mkdir(parents=True)
+    lab.mkdir()
     (lab / "lab.py").touch(0o600)
-    for folder in lab.resolve().parents:
-        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to(tmp_path.parents[1]):
-            folder.chmod(folder.stat().st_mode | 0o011)
     place.courses_file.write_text(f'{COURSES}labs_folders = ["{lab.parent}"]\n')
     assert [line.seen for line in found(place, "folders") if "can be read" in line.seen] == []
     (place.homes / "ada").chmod(0o755)

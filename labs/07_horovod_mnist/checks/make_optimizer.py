@@ -124,8 +124,8 @@ class MakeOptimizer(RankCheck, JudgedRun):
         options, size = results[0]["options"], case["size"]
         lr = options["lr"] or 0.0
         others = option_mistakes(options, MOMENTUM)
-        combined = first_step_mistakes(case, [one["states"][0] for one in results], lr or 1.0)
-        if others:  # they may explain steps that nothing else does
+        combined = first_step_mistakes(case, [one["states"][0] for one in results], {**options, "lr": lr or 1.0})
+        if options["dampening"] is None:  # of no SGD, which may explain steps that nothing else does
             combined = [each for each in combined if isinstance(each, Finding) or each.explained]
         found = [rate_mistakes(lr, case["lr"], size, case["local_size"]), *others, *combined]
         if any(isinstance(each, Finding) or each.otherwise for each in found):
@@ -160,13 +160,19 @@ def optimizer_facts(optimizer: Any, model: NumberedNet) -> dict:
     return facts
 
 
-def first_step_mistakes(case: dict, states: list[dict], lr: float) -> list[Finding | Diagnosis]:
-    """What is wrong with how much of each rank's gradient is in the ranks' first steps. states: after it, by rank."""
+def first_step_mistakes(
+    case: dict, states: list[dict], options: Mapping[str, float | None]
+) -> list[Finding | Diagnosis]:
+    """What is wrong with how much of each rank's gradient is in the ranks' first steps. states: after it, by rank.
+    options: of SGD; what they make of the gradient is undone."""
     model, data = NumberedNet(case["model"]), NumberedSet(case["samples"], case["data"])
     before = vector_of(state_of(model))
     batches = [[data.batch(ids)] for ids in case["orders"][0]]
     parts = one_process.parts_of(model.train(), one_process.mean_over_samples(cross_entropy), batches, TRAINED)
-    return one_process.gradient_mistakes(parts, [(before - vector_of(state)) / lr for state in states])
+    factor = options["lr"] * (1 + (options["momentum"] or 0) * bool(options["nesterov"]))
+    decay, sign = (options["weight_decay"] or 0) * before, -1 if options["maximize"] else 1
+    used = [sign * ((before - vector_of(state)) / factor - decay) for state in states]
+    return one_process.gradient_mistakes(parts, used)
 
 
 def rate_mistakes(lr: float, alone: float, size: int, local_size: int) -> Diagnosis:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from autograde.contract.calls import described, meet
+from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank
 from autograde.contract.schema import (
     array,
@@ -25,10 +27,28 @@ from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.probes.checkpoint_files import read_checkpoint, recorded_saves
 from autograde.probes.simulated_node import seeded_apart, simulated_node
 from autograde.verdicts.checkpoints import FILE
+from autograde.verdicts.replicas import close
+from course.world.report import name_ranks
 
 from .common import MOMENTUM, STATE, HorovodCheck, seeds
 from .stand_ins import TESTS, stand_ins
-from .training import KEYS, run_mistakes
+from .training import run_mistakes
+
+KEYS = ("epoch", "loss", "accuracy", "seconds")
+
+finding = Findings("""
+no-history 4
+On {who} the function does not return a list of {epochs} dicts.
+
+wrong-keys 1
+The dicts of the history have the keys {keys}; expected are {expected}.
+
+history-epochs 0.5
+The epochs in the history are {numbers}; they count from 0.
+
+wrong-seconds 0.5
+The seconds in the history are {seconds}, and the whole call took {elapsed:.3g}. Each epoch has a time of its own.
+""")
 
 
 class Train(HorovodCheck):
@@ -114,8 +134,10 @@ class Train(HorovodCheck):
         )
 
     def judge_run(self, case: dict, results: list[Any], events: list[list[dict]]) -> list[Finding | Diagnosis]:
-        """All there is to be said of a run."""
-        return run_mistakes(case, results, events)
+        """The form of the history; then all there is to be said of a run."""
+        histories, elapsed = [result["history"] for result in results], [result["elapsed"] for result in results]
+        found = history_mistakes(histories, case["epochs"], elapsed)
+        return found if found and found[0].key == "no-history" else [*found, *run_mistakes(case, results, events)]
 
 
 def plain_history(history: Any) -> list[dict] | None:
@@ -125,6 +147,27 @@ def plain_history(history: Any) -> list[dict] | None:
     return [
         {"keys": [str(key) for key in entry], **{key: described(entry.get(key)) for key in KEYS}} for entry in history
     ]
+
+
+def history_mistakes(histories: Sequence[Any], epochs: int, elapsed: Sequence[float]) -> list[Finding]:
+    """What is wrong with the form of the ranks' histories: lists of dicts, their values as `described` gives them.
+
+    elapsed: seconds that the whole call took, by rank.
+    """
+    if wrong := [rank for rank, own in enumerate(histories) if own is None or len(own) != epochs]:
+        return [finding("no-history", who=name_ranks(wrong), epochs=epochs)]
+    for own, whole in zip(histories, elapsed, strict=True):
+        if any(sorted(entry["keys"]) != sorted(KEYS) for entry in own):
+            keys = sorted({key for entry in own for key in entry["keys"]})
+            return [finding("wrong-keys", keys=", ".join(keys) or "none", expected=", ".join(KEYS))]
+        numbers = [entry["epoch"]["value"] for entry in own]
+        if not all(map(close, numbers, range(epochs))):
+            return [finding("history-epochs", numbers=numbers)]
+        seconds = [entry["seconds"]["value"] for entry in own]
+        if any(each is None or each < 0 for each in seconds) or sum(seconds) > whole + 1e-3:
+            shown = ", ".join("none" if each is None else f"{each:.3g}" for each in seconds)
+            return [finding("wrong-seconds", seconds=shown, elapsed=whole)]
+    return []
 
 
 CHECK = Train()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding, settle
@@ -19,7 +19,7 @@ from autograde.verdicts.numbers import on_all
 from autograde.verdicts.one_process import finding as of_gradients
 from autograde.verdicts.orders import finding as of_orders
 from autograde.verdicts.replicas import TOLERANCE as STEPS
-from autograde.verdicts.replicas import Replicas, Rules, close, hits_of, same_state
+from autograde.verdicts.replicas import Replicas, Rules, hits_of, same_state
 from autograde.verdicts.shards import loader_mistakes
 from course.world.report import name_ranks
 
@@ -29,21 +29,7 @@ from .make_optimizer import finding as of_optimizers
 from .stand_ins import TESTS, push, score
 from .synchronize_start import start_mistakes
 
-KEYS = ("epoch", "loss", "accuracy", "seconds")
-
 finding = Findings("""
-no-history 4
-On {who} the function does not return a list of {epochs} dicts.
-
-wrong-keys 1
-The dicts of the history have the keys {keys}; expected are {expected}.
-
-history-epochs 0.5
-The epochs in the history are {numbers}; they count from 0.
-
-wrong-seconds 0.5
-The seconds in the history are {seconds}, and the whole call took {elapsed:.3g}. Each epoch has a time of its own.
-
 not-trained-at-all 4
 On {who} the model is never trained, neither by `train_epoch` nor by the function itself.
 
@@ -82,6 +68,9 @@ After the call, {name} on rank {rank} has the entry {actual}; this training give
 one that was passed, and does the model go once through the loader in each epoch?
 """)
 
+# Findings on which batches are drawn: what is made of them can be judged all the same.
+OTHER_ORDERS = {"seed-not-passed", "epoch-numbers", "same-order-every-epoch"}
+
 # Rules by which a model may have been trained instead.
 WRONG_RULES = {
     "own-gradient-only": Rules("own"),
@@ -92,39 +81,16 @@ WRONG_RULES = {
 
 
 def run_mistakes(case: dict, results: Sequence[dict], events: Sequence[Sequence[dict]]) -> list[Finding | Diagnosis]:
-    """What is wrong with a run of `train`; case, results and events as `TrainingRun` has them."""
-    found: list = history_mistakes([r["history"] for r in results], case["epochs"], [r["elapsed"] for r in results])
-    if found and found[0].key in ("no-history", "wrong-keys"):
-        return found
+    """What is wrong with a run of `train` that has a history; case, results and events as `TrainingRun` has them."""
     if idle := [rank for rank, result in enumerate(results) if result["begin"] is None]:
-        return [*found, finding("not-trained-at-all", who=name_ranks(idle))]
+        return [finding("not-trained-at-all", who=name_ranks(idle))]
     run = TrainingRun(case, results, events)
     came = [state_of(NumberedNet(seed)) for seed in case["models"]]
     begun, conduct = start_mistakes(came, [result["begin"] for result in results]), run.conduct()
-    unknown: list[dict] = [dict.fromkeys({**SIZES, **BUFFERS})] * case["epochs"]
-    outcome, states = ([], unknown) if begun or conduct else run.outcome()
-    return [*found, *begun, *conduct, *outcome, *run.checkpoints(states)]
-
-
-def history_mistakes(histories: Sequence[Any], epochs: int, elapsed: Sequence[float]) -> list[Finding]:
-    """What is wrong with the form of the ranks' histories: lists of dicts, their values as `described` gives them.
-
-    elapsed: seconds that the whole call took, by rank.
-    """
-    if wrong := [rank for rank, own in enumerate(histories) if own is None or len(own) != epochs]:
-        return [finding("no-history", who=name_ranks(wrong), epochs=epochs)]
-    for own, whole in zip(histories, elapsed, strict=True):
-        if any(sorted(entry["keys"]) != sorted(KEYS) for entry in own):
-            keys = sorted({key for entry in own for key in entry["keys"]})
-            return [finding("wrong-keys", keys=", ".join(keys) or "none", expected=", ".join(KEYS))]
-        numbers = [entry["epoch"]["value"] for entry in own]
-        if not all(map(close, numbers, range(epochs))):
-            return [finding("history-epochs", numbers=numbers)]
-        seconds = [entry["seconds"]["value"] for entry in own]
-        if any(each is None or each < 0 for each in seconds) or sum(seconds) > whole + 1e-3:
-            shown = ", ".join("none" if each is None else f"{each:.3g}" for each in seconds)
-            return [finding("wrong-seconds", seconds=shown, elapsed=whole)]
-    return []
+    outcome, states = [], [dict.fromkeys({**SIZES, **BUFFERS})] * case["epochs"]
+    if not begun and {each.key for each in settle([conduct])} <= OTHER_ORDERS:
+        outcome, states = run.outcome()
+    return [*begun, *conduct, *outcome, *run.checkpoints(states)]
 
 
 class Epoch(NamedTuple):
@@ -144,8 +110,7 @@ class TrainingRun:
     """
 
     def __init__(self, case: dict, results: Sequence[dict], events: Sequence[Sequence[dict]]) -> None:
-        self.case, self.results = case, results
-        self.size, self.epochs = case["size"], case["epochs"]
+        self.case, self.results, self.size, self.epochs = case, results, case["size"], case["epochs"]
         self.train_set = NumberedSet(case["samples"], case["data"])
         self.test_set = NumberedSet(case["tests"], case["test_data"])
         self.stood_in = any(result["drawn"] for result in results)
@@ -208,11 +173,12 @@ class TrainingRun:
 
     def outcome(self) -> tuple[list[Finding | Diagnosis], list[dict]]:
         """What is wrong with the models and the history; and rank 0's state that is expected after each epoch."""
-        expected = self.replay()
-        found: list[Finding | Diagnosis] = [self.final_model(expected[-1].states)]
-        if settle([found]):
-            return found, [dict.fromkeys(epoch.states[0]) for epoch in expected]
-        for judged in (self.loss, self.accuracy):
+        trained, expected = self.final_model(self.replay())
+        if expected is None:
+            return [trained], [dict.fromkeys({**SIZES, **BUFFERS})] * self.epochs
+        found: list[Finding | Diagnosis] = [trained]
+        kept = set.intersection(*({*entry["keys"]} for result in self.results for entry in result["history"]))
+        for judged in [getattr(self, name) for name in ("loss", "accuracy") if name in kept]:
             for epoch in range(self.epochs):
                 reported = [result["history"][epoch] for result in self.results]
                 mistakes = judged(epoch, reported, expected)
@@ -221,12 +187,14 @@ class TrainingRun:
                     break
         return found, [epoch.states[0] for epoch in expected]
 
-    def final_model(self, expected: list[dict]) -> Diagnosis:
-        """What is wrong with the models in the end."""
+    def final_model(self, expected: list[Epoch]) -> tuple[Diagnosis, list[Epoch] | None]:
+        """What is wrong with the models in the end; and the epochs of a replay that ends with them, if one does and has
+        the same model on all ranks."""
         size, local, states = self.size, self.case["local_size"], [result["state"] for result in self.results]
         factors = {"lr-not-scaled": 1 / size, "lr-scaled-by-local-size": local / size, "lr-scaled-twice": size}
-        candidates = {key: self.replay(factor)[-1].states for key, factor in factors.items()}
-        candidates |= {key: self.replay(rules=rules)[-1].states for key, rules in WRONG_RULES.items()}
+        replays = {key: self.replay(factor) for key, factor in factors.items()}
+        replays |= {key: self.replay(rules=rules) for key, rules in WRONG_RULES.items()}
+        candidates = {key: epochs[-1].states for key, epochs in replays.items()}
 
         def worded(key: str) -> Finding:
             known = next(known for known in (of_optimizers, of_gradients) if key in known.known)
@@ -236,8 +204,11 @@ class TrainingRun:
         def equal(actual: list[dict], states: list[dict]) -> bool:
             return all(map(same_state, actual, states))
 
-        otherwise = finding("other-model", **first_difference(states, expected))
-        return diagnose("final model", states, expected, candidates, worded, otherwise, equal)
+        due = expected[-1].states
+        otherwise = finding("other-model", **first_difference(states, due))
+        told = diagnose("final model", states, due, candidates, worded, otherwise, equal)
+        known = [replays[each.key] for each in told.explained if each.key != "own-gradient-only"]
+        return told, next(iter(known), None) if told.otherwise else expected
 
     def loss(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:
         """What is wrong with the loss of an epoch."""
@@ -246,7 +217,8 @@ class TrainingRun:
             sizes = [[len(ids) for ids in of_rank] for of_rank in self.drawn()[epoch]]
             how = {"subject": "loss", "logs": self.logs}
             return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", **how)
-        return self.number("loss", losses, self.case["losses"][epoch], {}, epoch)
+        told = dict(enumerate(self.results[0]["epochs"])).get(epoch, epoch)
+        return self.number("loss", losses, self.case["losses"][told % len(self.case["losses"])], {}, epoch)
 
     def accuracy(self, epoch: int, reported: Sequence[dict], expected: Sequence[Epoch]) -> list[Finding | Diagnosis]:
         """What is wrong with the accuracy of an epoch."""
@@ -286,19 +258,17 @@ class TrainingRun:
 
     def checkpoints(self, states: Sequence[dict]) -> list[Finding | Diagnosis]:
         """What is wrong with the checkpoints. states: of rank 0's model that is expected after each epoch."""
-        writers = [rank for rank, result in enumerate(self.results) if result["saves"]]
-        local = [rank % self.case["local_size"] for rank in range(self.size)]
-        found: list[Finding | Diagnosis] = [*who_writes(writers, local)]
-        if settle([found]):
-            return found
-        saves, file = self.results[0]["saves"], self.results[0]["file"]
+        writers, file = [rank for rank, result in enumerate(self.results) if result["saves"]], self.results[0]["file"]
+        other_ranks = who_writes(writers, [rank % self.case["local_size"] for rank in range(self.size)])
+        saves = self.results[min(writers, default=0)]["saves"]
         by_epoch = {save["after"] // self.steps - 1: save for save in saves if save["after"] % self.steps == 0}
         if not file["there"]:
-            return [*found, of_checkpoints("nothing-written")]
+            return [*other_ranks, of_checkpoints("nothing-written")]
         saved = [epoch if epoch in by_epoch else None for epoch in range(self.epochs)]
         last = accumulate(saved, lambda before, epoch: before if epoch is None else epoch)
-        found.append(each_epoch([None, *last], 0))
+        found: list[Finding | Diagnosis] = [each_epoch([None, *last], 0)]
         for epoch, save in sorted(by_epoch.items()):
             if not settle([found]) and 0 <= epoch < self.epochs:
                 found += content_mistakes(save["content"], {"model": states[epoch]}, STEPS)
+        found = [*other_ranks, *found]
         return found if settle([found]) else [*found, *file_mistakes(file, {"model": states[-1]}, STEPS)]

@@ -23,7 +23,7 @@ from autograde.verdicts.numbers import near
 from course.models.sentences import PAD, collate, loss_fn
 
 from .common import SteepTranslator, gradient_row, trained, wrapped
-from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
+from .ddp_passes import EXPLAIN_GRADIENTS, in_train_mode, passes_mistakes, stuck_in_a_step, trace_schema
 from .steps import draw_step, parts_of
 
 finding = Findings("""
@@ -131,9 +131,10 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
         found: list[Finding | Diagnosis] = [*passes]
         keys = {each.key for each in passes}
-        if keys & EXPLAIN_ALL:
+        training = in_train_mode(call.of("trace"))
+        if "several-steps" in keys or training is None:
             return found
-        parts = parts_of(call.plan, SteepTranslator(call.plan["seed"], norm=call.plan["norm"]))
+        parts = parts_of(call.plan, SteepTranslator(call.plan["seed"], norm=call.plan["norm"]).train(training))
         if not keys & EXPLAIN_GRADIENTS:
             found += sum_mistakes(call, parts)
         return found + totals_mistakes(call, parts)

@@ -56,9 +56,8 @@ The ranks do not make the same communication calls, so they wait for ever, or ca
 {calls}.
 """)
 
-# Findings after which the gradients need not be looked at, and after which no number need be: they explain them.
+# Findings after which the gradients need not be looked at: they explain them.
 EXPLAIN_GRADIENTS = {"forward-through-module", "never-synchronised", "synchronised-too-early"}
-EXPLAIN_ALL = {"several-steps", "not-train-mode"}
 
 
 def trace_schema() -> dict:
@@ -66,6 +65,12 @@ def trace_schema() -> dict:
     kinds = {"enum": ["forward", "backward", "synchronise", "step"]}
     flags = dict.fromkeys(("inside", "training", "grads", "wrapped"), boolean())
     return array(record(what=kinds, number=integer(), **flags), most=MOST)
+
+
+def in_train_mode(traces: Sequence[list[dict]]) -> bool | None:
+    """Whether the model was in train mode in each forward pass; None where it was so in some of them only."""
+    modes = {entry["training"] for trace in traces for entry in trace if entry["what"] == "forward" and entry["grads"]}
+    return None if len(modes) > 1 else modes != {False}
 
 
 def stuck_in_a_step(run: Run) -> list[Finding]:

@@ -92,9 +92,11 @@ class OneRankStep(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The model's mode; then the step and what was returned."""
-        if not all(call.of("modes")[0]):
-            return [one_process.finding("not-train-mode")]
-        expected = expected_step(call.plan, case["lr"])
+        modes = {*call.of("modes")[0]}
+        found = [one_process.finding("not-train-mode")] if False in modes else []
+        if len(modes) > 1:
+            return found
+        expected = expected_step(call.plan, case["lr"], training=modes != {False})
         (part,), sentences = expected.parts, len(call.plan["batches"][0][0])
         candidates = {"loss-not-divided": part.total, "loss-with-padding": part.total / part.places}
         candidates |= {"loss-per-sentence": part.total / sentences, "loss-after-step": expected.after}
@@ -102,7 +104,7 @@ class OneRankStep(CallCheck, JudgedCalls):
         def made(key: str, **seen: Any) -> Finding:
             return (finding if key in finding.known else of_steps)(key, count=part.count, places=part.places, **seen)
 
-        found = parameter_mistakes(call, expected, case["lr"])
+        found += parameter_mistakes(call, expected, case["lr"])
         return found + on_all(call.of("result"), part.total / part.count, candidates, made, tolerance=TOLERANCE)
 
 

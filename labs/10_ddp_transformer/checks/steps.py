@@ -62,9 +62,9 @@ def parts_of(plan: dict, model: torch.nn.Module) -> list[one_process.Part]:
     return one_process.parts_of(model, token_loss, batches)
 
 
-def expected_step(plan: dict, lr: float) -> Expected:
-    """What one process makes of it, by plain SGD with this learning rate."""
-    model = SteepTranslator(plan["seed"], norm=plan["norm"])
+def expected_step(plan: dict, lr: float, training: bool = True) -> Expected:
+    """What one process makes of it, by plain SGD with this learning rate. training: whether in train mode."""
+    model = SteepTranslator(plan["seed"], norm=plan["norm"]).train(training)
     parts, before = parts_of(plan, model), one_process.row_of(state_row(model))
     gradient = one_process.expected_gradient(parts)
     with torch.no_grad():

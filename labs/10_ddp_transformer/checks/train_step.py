@@ -21,7 +21,7 @@ from autograde.verdicts.means import mean_on_all
 from course.models.sentences import PAD, collate, loss_fn
 
 from .common import SteepTranslator, fill_gradients, left_in_grad, trained, wrapped
-from .ddp_passes import EXPLAIN_ALL, EXPLAIN_GRADIENTS, passes_mistakes, stuck_in_a_step, trace_schema
+from .ddp_passes import EXPLAIN_GRADIENTS, in_train_mode, passes_mistakes, stuck_in_a_step, trace_schema
 from .steps import LRS, draw_step, expected_step, parameter_mistakes
 from .steps import finding as of_steps
 
@@ -99,10 +99,11 @@ class TrainStep(CallCheck, JudgedCalls):
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """The passes; then the step and what was returned, where the passes do not explain them."""
         passes = passes_mistakes(len(call.plan["batches"][0]), call.of("trace"), call.events)
-        keys = {each.key for each in passes}
-        if keys & EXPLAIN_ALL:
+        keys, lr = {each.key for each in passes}, call.plan["lr"]
+        training = in_train_mode(call.of("trace"))
+        if "several-steps" in keys or training is None:
             return passes
-        expected, lr = expected_step(call.plan, call.plan["lr"]), call.plan["lr"]
+        expected = expected_step(call.plan, lr, training)
         found = [*passes, *parameter_mistakes(call, expected, lr, explained=bool(keys & EXPLAIN_GRADIENTS))]
         parts, count = expected.parts, len(call.plan["batches"][0])
         last = sum(part.total for part in parts[count - 1 :: count]) / sum(part.count for part in parts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
 from torch.utils.data import DataLoader
 
@@ -11,13 +13,14 @@ from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, described_value, integer
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.numbered_net import SIZES, GivenOrder, NumberedNet, NumberedSet, state_of
+from autograde.contract.verdict import Diagnosis, Finding, hiding
+from autograde.fixtures.numbered_net import BUFFERS, SIZES, GivenOrder, NumberedNet, NumberedSet, state_of
 from autograde.probes.simulated_node import seeded_apart, simulated_node
 from autograde.verdicts import one_process
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.means import apart, loss_parts, mean_on_all
+from autograde.verdicts.means import finding as of_means
 from autograde.verdicts.replicas import Rules, cut_into_batches, replay, same_state
 
 from .averaging import AveragingSGD
@@ -57,6 +60,9 @@ class TrainEpoch(CallCheck, JudgedCalls):
         "Sums and counts add up over ranks, and means do not: divide once, at the end. The loss of one rank is about "
         "its own images; the loss that you report is about all of them."
     )
+
+    # The loss is looked at where the training is right, so it costs no more than the cheapest mistake in that.
+    prices = MappingProxyType(dict.fromkeys(("no-number", "wrong-value"), 2))
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Ranks whose last batches are of different sizes."""
@@ -109,27 +115,33 @@ class TrainEpoch(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
         """What the model was shown; then what became of it, and the loss."""
-        if found := shown_mistakes(case, call):
+        found, seen = shown_mistakes(case, call)
+        if seen is None or (found and call.number):  # the second epoch begins with what the first one left
             return found
-        states, losses = replay(case)[call.number]
-        made = {key: replay(case, rules)[call.number][0] for key, rules in WRONG_RULES.items()}
+        twice = any(each.key == "shown-twice" for each in found)
+        names = SIZES if twice else {**SIZES, **BUFFERS}  # BatchNorm follows whatever it is shown
+        training = all(mode for one in call.shown for _, mode in one["forwards"])
+        states, losses = replay(seen, Rules(training=training))[call.number]
+        rules = {key: replace(wrong, training=training) for key, wrong in WRONG_RULES.items()}
+        made = {key: replay(seen, wrong)[call.number][0] for key, wrong in rules.items()}
         made["no-step"] = [state_of(NumberedNet(case["model"]))] * call.size
         candidates = {key: [{name: one[name] for name in SIZES} for one in own] for key, own in made.items()}
-        known = {"items": "samples", "size": call.size, **first_difference(call.of("state"), states)}
+        due = [{name: one[name] for name in names} for one in states]
+        known = {"items": "samples", "size": call.size, **first_difference(call.of("state"), due)}
         trained = diagnose(
             "training",
             call.of("state"),
-            states,
+            due,
             candidates,
             lambda key: (finding if key in finding.known else one_process.finding)(key, **known),
             "wrong-training",
             same_states,
         )
-        if trained.otherwise:
-            return [trained]
+        if trained.otherwise or twice:
+            return [*found, trained]
         parts = loss_parts(losses, batch_sizes(case, call.number))
         logs = [[event for event in log if event["library"] == "horovod"] for log in call.events]  # not the optimizer's
-        return [trained, *mean_on_all(call.of("loss"), parts, "samples", logs=logs)]
+        return [*found, trained, *mean_on_all(call.of("loss"), parts, "samples", logs=logs)]
 
 
 def same_states(states: Sequence[Mapping], expected: Sequence[Mapping]) -> bool:
@@ -137,19 +149,27 @@ def same_states(states: Sequence[Mapping], expected: Sequence[Mapping]) -> bool:
     return all(map(same_state, states, expected))
 
 
-def shown_mistakes(case: dict, call: Call) -> list[Finding]:
-    """What is wrong with the batches that the models were shown."""
-    epoch, batch_size = call.plan["epoch"], case["batch_size"]
+def shown_mistakes(case: dict, call: Call) -> tuple[list[Finding], dict | None]:
+    """What is wrong with the batches that the models were shown; and the case in which these are the right ones, None
+    if no case has them."""
+    epoch, size, found, orders = call.plan["epoch"], case["batch_size"], [], []
     for rank, one in enumerate(call.shown):
         shown = [ids for ids, _ in one["forwards"]]
-        expected = cut_into_batches(call.plan["order"][rank], batch_size)
-        if shown == cut_into_batches(case["other"][rank], batch_size):
-            return [finding("epoch-told-late" if epoch in one["told"] else "epoch-not-told", epoch=epoch)]
-        if shown != expected:
-            twice = any(shown.count(ids) > 1 for ids in expected)
-            return [finding("shown-twice" if twice else "other-batches", rank=rank)]
-    training = all(mode for one in call.shown for _, mode in one["forwards"])
-    return [] if training else [one_process.finding("not-train-mode")]
+        once = [ids for place, ids in enumerate(shown) if ids not in shown[:place]]
+        known = (call.plan["order"][rank], case["other"][rank])
+        order = next((order for order in known if once == cut_into_batches(order, size)), None)
+        if order is None:
+            return [finding("shown-twice" if once != shown else "other-batches", rank=rank)], None
+        if order == case["other"][rank]:
+            found.append(finding("epoch-told-late" if epoch in one["told"] else "epoch-not-told", epoch=epoch))
+        if once != shown:
+            found.append(hiding(finding("shown-twice", rank=rank), *of_means.some("mean-of-means")))
+        orders.append(order)
+    modes = {mode for one in call.shown for _, mode in one["forwards"]}
+    if False in modes:
+        found.append(one_process.finding("not-train-mode"))
+    seen = {**case, "orders": [*case["orders"][: call.number], orders]}
+    return found, seen if len(modes) == 1 else None
 
 
 def draw_epochs(rng: random.Random, size: int) -> dict:

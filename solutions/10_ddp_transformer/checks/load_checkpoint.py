@@ -31,7 +31,7 @@ From a file with epoch {epoch} the function returns {value}.
 class LoadCheckpoint(RankCheck, JudgedRun):
     """The file's state on all ranks and the epoch to go on with; 0 without a file; an error for what does not fit.
 
-    A case has `files`, their kinds, see `write_checkpoint`; `seed`,
+    A case has `files`, their kinds, see `write_checkpoint`; `from_gpu`, whether a GPU wrote them; `seed`,
     `optimizer` and `epoch` of what they hold; `fresh`, seed of the models that are given.
     """
 
@@ -42,20 +42,20 @@ class LoadCheckpoint(RankCheck, JudgedRun):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Each kind of file, in any order; both optimizers."""
+        """Each kind of file, in any order, written on a GPU or not; both optimizers."""
 
-        def case(ranks: list[int], optimizer: str, files: list[str]) -> dict:
+        def case(ranks: list[int], optimizer: str, files: list[str], from_gpu: bool) -> dict:
             seed, epoch = rng.randrange(2**30), rng.randint(1, 20)
-            about = {"ranks": ranks, "optimizer": optimizer, "files": files}
+            about = {"ranks": ranks, "optimizer": optimizer, "files": files, "from_gpu": from_gpu}
             return {**about, "seed": seed, "fresh": 2**30 + seed, "epoch": epoch}
 
         misfits = ["missing", "unexpected", "half", f"without-{rng.choice(['optimizer', 'epoch'])}"]
         others = ["renamed", "without-model", "without-optimizer", "without-epoch"]
-        cases = [case([2, 0, 3], "momentum", ["none", "good", *rng.sample(misfits, len(misfits))])]
-        cases += [case([3, 1], "adam", ["good", *rng.sample(others, len(others)), "none"])]
+        cases = [case([2, 0, 3], "momentum", ["none", "good", *rng.sample(misfits, len(misfits))], True)]
+        cases += [case([3, 1], "adam", ["good", *rng.sample(others, len(others)), "none"], False)]
         ### BEGIN HIDDEN CASES
         again = rng.sample(misfits + others, 3)
-        cases += [case([1, 2, 0], rng.choice(["momentum", "adam"]), ["good", *again, "none"])]
+        cases += [case([1, 2, 0], rng.choice(["momentum", "adam"]), ["good", *again, "none"], rng.random() < 0.5)]
         ### END HIDDEN CASES
         return cases
 

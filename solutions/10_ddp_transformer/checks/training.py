@@ -20,6 +20,9 @@ from .training_plan import Step, everyones_batches, in_one_process, in_steps
 CLOSE = 1e-6  # relative: a loss may have gone through float32
 RESUMED = 1e-5  # how far weights may be off after a resume, on more than two ranks
 
+# Findings on epochs whose batches come in the order of other epochs: what is made of them can be judged all the same.
+OTHER_ORDERS = {"sampler-not-told", "set-epoch-from-0", "set-epoch-late", "epoch-shifted"}
+
 finding = Findings("""
 set-epoch-from-0 1
 After a resume the sampler is told the epochs {seen}; expected are {expected}. The first epochs' orders come a second
@@ -109,23 +112,23 @@ def call_mistakes(
     seen = calls[0]["epochs"]
     if any(call["epochs"] != seen for call in calls):
         return [finding("ranks-disagree", seen="; ".join(str(call["epochs"]) for call in calls))]
-    found: list[Finding | Diagnosis] = [epochs_run(seen, start, until)]
-    if settle([found]):
-        return found
-    places = [everyones_batches(training, epoch) for epoch in range(until)]
+    told, found = epochs_run(seen, start, until), []
+    if any(each.key not in OTHER_ORDERS for each in settle([[told]])) or len(seen) != until - start:
+        return [told]
+    places = [everyones_batches(training, epoch) for epoch in (*range(start), *seen)]
     before = [step for each in places[:start] for step in in_steps(each, training["accumulate"])]
     steps = [step for each in places[start:] for step in in_steps(each, training["accumulate"])]
     losses, weights = in_one_process(training, before + steps)
     if steps:
         found.append(weights_after(training, before, places[start:], calls, weights, fresh if start else None))
         if settle([found]):
-            return found
+            return [told, *found]
         files = calls[0]["files"]
         if len(files) != until - start + 1 or files[-1] is None:
             found.append(of_checkpoints("nothing-written"))
         else:
             found.append(each_epoch(files, start))
-    return found + returned(calls, losses[len(before) :], until - start)
+    return [told, *found, *returned(calls, losses[len(before) :], until - start)]
 
 
 def epochs_run(seen: Sequence[int], start: int, until: int) -> Diagnosis:
