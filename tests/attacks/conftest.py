@@ -1,6 +1,6 @@
 """Each group of attackers is graded once, with their neighbours, when the first test asks for it.
 
-With `--chosen`, one attacker of each group is, all in one class, with the limits of all groups.
+With `--chosen`, one attacker of each group is, all in one class, with the memory of the group that has least.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ def seen(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) 
     def grade(groups: tuple[str, ...]) -> Seen:
         attacks = [each for group in groups for each in GROUPS[group] if not few or chosen(group, each.name)]
         limits = {name: limit for group in groups for name, limit in LIMITS.get(group, {}).items()}
+        if len(groups) > 1:
+            limits.pop("cpu")  # who loops for ever would come to it before the time of the TODO is up
         place = tmp_path_factory.mktemp((groups or ("peace",))[0])
         return graded(place / "course", attacks, limits)
 
