@@ -8,7 +8,7 @@ from __future__ import annotations
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.verdicts.numbers import single_precision
-from autograde.verdicts.reductions import unseen
+from autograde.verdicts.reductions import among_ranks, unseen
 from course.watch.marks import without_marks
 from course.world.report import name_ranks
 
@@ -32,7 +32,8 @@ The ranks bring tensors of different sizes to {op}: {sizes} bytes. What becomes 
 not be an error. How does a rank know how much the others have?
 
 no-reduction 3
-No rank communicates, so each of {size} ranks knows its own part only. How do the other ranks' parts get to it?
+No rank communicates with another one, so each of {size} ranks knows its own part only. How do the other ranks'
+parts get to it?
 
 allreduce-in-the-loop 1.5
 One call of your function makes {n} reductions, and each of them keeps all ranks waiting. What could a rank add up by
@@ -79,6 +80,7 @@ def deadlock(logs: list[list[dict]], report: str) -> list[Finding]:
 
     logs: events of this call, one list a rank.
     """
+    logs = [[event for event in log if event["kind"] != "probe"] for log in logs]
     numbers = [len(log) for log in logs]
     if min(numbers) == max(numbers) or any(event["kind"] in MESSAGES for log in logs for event in log):
         return []
@@ -94,7 +96,8 @@ def unequal_sizes(logs: list[list[dict]], report: str = "") -> list[Finding]:
     logs: events of one call, one list a rank.
     """
     for events in zip(*map(without_marks, logs), strict=False):
-        sizes, ops = [event["bytes"] for event in events], {event["op"] for event in events}
+        sizes = [event["bytes"] if event["room"] is None else event["room"] for event in events]
+        ops = {event["op"] for event in events}
         torch = all(event["library"] == "torch" and "object" not in event["op"] for event in events)
         torch = torch and not any(event["kind"] in MESSAGES for event in events)
         if torch and len(ops) == 1 and None not in sizes and len({*sizes}) > 1:
@@ -132,6 +135,7 @@ def one_allreduce(library: str, logs: list[list[dict]], right: bool = False) -> 
     library: which is to be used. logs: events, one list a rank; a single rank may leave the reduction out. right:
     whether all ranks returned what is expected: then they know of each other, however that was.
     """
+    logs = [[event for event in log if event["times"] is None] for log in among_ranks(logs)]
     events = [event for log in logs for event in log]
     if not events:
         nothing = unseen() if right else finding("no-reduction", size=len(logs))

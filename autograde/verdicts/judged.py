@@ -4,7 +4,7 @@ showed."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograde.contract.calls import calls_apart
@@ -17,12 +17,32 @@ from autograde.contract.verdict import Diagnosis, Finding, hiding
 from autograde.verdicts.collectives import deadlock, group_sizes, left_running, unequal_sizes, wrong_group
 from autograde.verdicts.numbers import finding as judging
 from autograde.verdicts.on_gpu import device_mistakes
+from course.watch.events import Event
+from course.watch.log import LIMIT
 from course.world.report import name_ranks
 
 finding = Findings("""
 argument-changed 1
 After the call, `{which}` is not what it was before. Whoever called your function still needs it: work on a copy.
+
+calls-beyond-the-record 0
+{who} makes more than {limit} calls, and no more than these are recorded. So the rest is not counted, and what may be in
+it costs you nothing. A TODO needs very few calls.
 """)
+
+
+# What a call that was not recorded may refute. In a check's `missing` there are those of its own.
+MISSING = frozenset(
+    {
+        *("no-reduction", "unseen-communication", "not-waited-for", "unequal-sizes"),
+        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "not-the-sum", "idle-ranks"),
+        *("message-not-received", "message-never-sent"),
+    }
+)
+# What a rank may have called, where nothing is known.
+UNKNOWN = dict.fromkeys(Event.__annotations__) | {"library": "mpi4py", "op": "unknown", "kind": "other"}
+UNKNOWN |= {"start": 0.0, "waited": 0.0, "end": 0.0, "failed": False, "state": "done"}
+Found = list[Finding | Diagnosis]
 
 
 def size_of(case: dict) -> int:
@@ -65,6 +85,21 @@ class Run:
     events: list[list[list[dict]]]
 
     @property
+    def full(self) -> list[int]:
+        """The ranks that made more calls than are recorded."""
+        return [rank["rank"] for rank in self.ranks if rank["full"]]
+
+    @property
+    def known(self) -> int:
+        """Number of the first call of which not all may be recorded."""
+        return min((len(self.events[rank]) - 1 for rank in self.full), default=LIMIT)
+
+    @property
+    def beyond(self) -> list[Finding]:
+        """That there are calls which are not recorded."""
+        return [finding("calls-beyond-the-record", who=name_ranks(self.full), limit=LIMIT)] if self.full else []
+
+    @property
     def reached(self) -> int:
         """Number of the call in which the last rank stands."""
         return min(map(len, self.events)) - 1
@@ -81,7 +116,9 @@ def run_of(evidence: dict) -> Run:
 
 
 class JudgedRun(Check):
-    """For a RankCheck, which sets `shape` and `judge`, and perhaps `unfinished`."""
+    """For a RankCheck, which sets `shape` and `judge`, and perhaps `unfinished` and `missing`."""
+
+    missing: Collection[str] = ()  # see MISSING
 
     def shape(self, case: dict) -> dict:
         """Schema of what `run` gives on a rank."""
@@ -107,14 +144,19 @@ class JudgedRun(Check):
         """How the run ended; then what it gave."""
         if case.get(ON_GPU):
             return device_mistakes(evidence)
+        run = run_of(evidence)
         if evidence["state"] != "ok":
-            return [*self.unfinished(case, run_of(evidence))] or trouble(evidence, self.points)
+            explained = [] if run.full else [*self.unfinished(case, run)]
+            return [*(explained or trouble(evidence, self.points)), *run.beyond]
         results, events = ([rank[name] for rank in evidence["ranks"]] for name in ("result", "events"))
-        return [*self.judge_run(case, results, events)]
+        found = [*self.judge_run(case, results, events)]
+        return (without(found, MISSING.union(self.missing)) if run.full else found) + run.beyond
 
 
 class JudgedCalls(Check):
-    """For a CallCheck, which sets `judge`, and perhaps `shape`, `empty` and `unfinished`."""
+    """For a CallCheck, which sets `judge`, and perhaps `shape`, `empty`, `unfinished` and `missing`."""
+
+    missing: Collection[str] = ()  # see MISSING
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """Schemas of what `call` shows on a rank, by name: the value that was returned, if nothing else."""
@@ -160,11 +202,33 @@ class JudgedCalls(Check):
             return found
         if run.state != "ok":
             empty = self.empty(case, plans[min(run.reached, len(plans) - 1)])
-            return [*self.unfinished(case, run)] or self.stopped(run, empty) or trouble(evidence, self.points)
+            explained = [] if run.full else [*self.unfinished(case, run)] or self.stopped(run, empty)
+            return [*(explained or trouble(evidence, self.points)), *run.beyond]
         results, found = [rank["result"] for rank in evidence["ranks"]], []
         for number, plan in enumerate(plans):
             made = [result["calls"][number] for result in results]
             names = sorted({name for each in made for name in each["changed"]})
             found += [finding("argument-changed", which=name) for name in names]
-            found += self.judge(case, Call(number, plan, [each["shown"] for each in made], run.of_call(number)))
-        return found + left_running([result["tried"] for result in results])
+            found += self.certain(case, Call(number, plan, [each["shown"] for each in made], run.of_call(number)), run)
+        return found + left_running([result["tried"] for result in results]) + run.beyond
+
+    def certain(self, case: dict, call: Call, run: Run) -> Found:
+        """What is wrong with one call, whatever is not recorded."""
+        found = [*self.judge(case, call)]
+        if call.number < run.known:
+            return found
+        found = without(found, MISSING.union(self.missing))
+        if call.number == run.known:
+            return found
+        unlike = [*self.judge(case, replace(call, events=[[{**UNKNOWN}] for _ in call.events]))]
+        return without(found, {each.key for each in counted(found)} - {each.key for each in counted(unlike)})
+
+
+def counted(found: Found) -> list[Finding]:
+    """The findings that are no diagnoses of numbers."""
+    return [each for each in found if isinstance(each, Finding)]
+
+
+def without(found: Found, keys: Collection[str]) -> Found:
+    """What is left when the findings of these keys are not told."""
+    return [each for each in found if isinstance(each, Diagnosis) or each.key not in keys]

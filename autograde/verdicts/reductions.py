@@ -26,7 +26,7 @@ LATE = 1e-13  # relative; less than two ways to work may differ in on purpose, a
 MANY = 12  # of more numbers, it cannot be told what comes of which
 FIXED = 1e9  # a larger number may be in fixed point
 LARGE = 10  # times all that there is to count; a larger number may be several in one
-EMPTY = frozenset({"barrier", "communicator"})  # kinds of calls that carry nothing from rank to rank
+EMPTY = frozenset({"barrier", "communicator", "probe"})  # kinds of calls that carry nothing from rank to rank
 REDUCTIONS = frozenset({"allreduce", "reduce"})
 OUTCOMES = {"SUM": sum, "AVERAGE": mean, "AVG": mean, "MAX": max, "MIN": min, "PROD": prod}  # of what ranks put in
 Numbers = Sequence[list[float]]  # by rank
@@ -145,12 +145,20 @@ def unseen() -> Finding:
 
 def together(logs: Sequence[Sequence[dict]]) -> list[tuple[dict, ...]] | None:
     """The calls that carry anything, each as its events by rank; None unless all ranks make all of them."""
-    logs = [[event for event in log if event["kind"] not in EMPTY] for log in logs]
+    logs = [[event for event in log if event["kind"] not in EMPTY] for log in among_ranks(logs)]
     kinds = [[event["kind"] for event in log] for log in logs]
     groups = [event["members"] for log in logs for event in log if event["members"] is not None]
     if any(of_rank != kinds[0] for of_rank in kinds) or any({*group} != {*range(len(logs))} for group in groups):
         return None
     return [call for call in zip(*logs, strict=True) if any(event["bytes"] != 0 for event in call)]
+
+
+def among_ranks(logs: Sequence[Sequence[dict]]) -> list[list[dict]]:
+    """The events by which a rank may have to do with others: of a group of its own, as COMM_SELF is, none does."""
+    alone = len(logs) > 1
+    return [
+        [event for event in log if not alone or event["members"] is None or len(event["members"]) > 1] for log in logs
+    ]
 
 
 def numbers(calls: Sequence[Sequence[dict]], values: Sequence[Sequence[Sequence | None]]) -> Numbers | None:

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from course.simulated.layers import Layer, layered
 from course.watch.payload import describe_buffer
+from course.watch.recorder import unwatched
 
 REFUSED = (
     "Bsend Rsend Ibsend Irsend Isendrecv Isendrecv_replace Mprobe Improbe Idup Idup_with_info "
@@ -84,7 +85,7 @@ class Network(Layer):
 
     def meet(self, communicator: Any, parent: Any = None) -> None:
         """See `Layer`."""
-        plain = self.mpi.Intercomm if communicator.Is_inter() else self.mpi.Intracomm
+        plain = unwatched(self.mpi.Intercomm if communicator.Is_inter() else self.mpi.Intracomm)
         stamps = plain(communicator).Dup()  # never freed: no other communicator is to receive a stamp that is left over
         number = communicator.rank if parent is None else self.ends[parent.handle].own.number
         own = Place(number, self.mpi.Get_processor_name())
@@ -107,7 +108,7 @@ class Network(Layer):
         asleep = time.monotonic() < moment
         while (left := moment - time.monotonic()) > 0:
             time.sleep(min(left, LONGEST))
-            self.mpi.COMM_SELF.Iprobe()
+            unwatched(type(self.mpi.COMM_SELF).Iprobe)(self.mpi.COMM_SELF)
         self.woke = time.monotonic()
         self.late = min(self.woke - moment, FORGIVEN if asleep else late)
 

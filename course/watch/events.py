@@ -12,7 +12,7 @@ import os
 from math import isfinite, isnan
 from typing import Any, TypedDict
 
-from course.watch.log import TEXT, Slot, read, unpacked
+from course.watch.log import COUNT, TEXT, Slot, read, unpacked
 
 # Operations by their canonical name, each without what tells its variants apart, see `kind_of`.
 BY_KIND = {
@@ -29,13 +29,14 @@ BY_KIND = {
     "send": "send ssend bsend rsend psend",
     "recv": "recv precv recvanysource",
     "sendrecv": "sendrecv sendrecvreplace",
-    "probe": "probe mprobe",
+    "probe": "probe mprobe",  # and those that do not wait
     "put": "put rput",
     "get": "get rget",
     "accumulate": "accumulate raccumulate getaccumulate rgetaccumulate fetchandop compareandswap",
     "communicator": (
         "dup dupwithinfo clone split splittype create creategroup createcart creategraph createdistgraph "
-        "createdistgraphadjacent createintercomm merge sub spawn spawnmultiple accept connect"
+        "createdistgraphadjacent createintercomm createfromgroup createfromgroups merge sub spawn spawnmultiple accept "
+        "connect"
     ),
 }
 WINDOW = "window"  # the kind of what opens a window, or synchronises one; what moves data through it is of these kinds:
@@ -48,6 +49,7 @@ SUFFIXES = (
 )
 
 PREFIX = {"mpi4py": "comm", "torch": "dist", "horovod": "hvd"}
+ANY = -1  # source or tag that a receive asks for: any
 STATES = ("", "called", "under way", "awaited", "done")
 
 
@@ -56,10 +58,12 @@ class Call(TypedDict):
 
     op: its name in the library; kind: its canonical name, or "other". line: of the student's cell. peer: the root, or
     the rank at the other end of a message; source: whom a call that also sends receives from. tag: of a message.
-    reduction: its name. members: of the communicator or group, in its order. These are all numbers of ranks of the run,
-    and None for a rank that is none of them, or is not known. bytes, dtype: of what this rank sends, see
-    `course.watch.payload`. values: the numbers that it puts in, where they are few.
-    start: seconds since the run began.
+    asked_source, asked_tag: what a receive or a probe asks for, ANY for any. reduction: its name. members: of the
+    communicator or group, in its order. These are all numbers of ranks of the run, and None for a rank that is none of
+    them, or is not known. context: tells communicators with these members apart, on all ranks alike; 0 for the first.
+    bytes, dtype: of what this rank sends, see `course.watch.payload`; in a collective, what it brings, if anything.
+    room: of a broadcast, bytes of what a rank has to send or to receive into. values: the numbers that it puts in,
+    where they are few. start: seconds since the run began.
     """
 
     library: str
@@ -69,9 +73,13 @@ class Call(TypedDict):
     peer: int | None
     source: int | None
     tag: int | None
+    asked_source: int | None
+    asked_tag: int | None
     reduction: str | None
     members: list[int | None] | None
+    context: int | None
     bytes: int | None
+    room: int | None
     dtype: str | None
     values: list[float | None] | None
     start: float
@@ -80,13 +88,18 @@ class Call(TypedDict):
 class Event(Call):
     """A call as `read_log` returns it.
 
-    received: bytes of the message that came. results: the numbers that came out of a reduction, where they are few.
+    received, received_tag: bytes and tag of the message that came. Of a receive or a probe, `peer` and `tag` are those
+    of that message, too, and so is `source` of a call that also sends. results: the numbers that came out of a
+    reduction, where they are few. times: how often a probe that does not wait was called like this, and found nothing;
+    None for any other call, and for the probe that found something.
     waited: when the rank began to wait, in seconds since the run began: at the start, or later for an operation that
     goes on after its call; None: not yet. end: likewise; None: not complete. failed: whether it raised. state: "called"
     (has not returned), "under way" (has returned, its operation goes on), "awaited" (the rank waits for it) or "done".
     """
 
     received: int | None
+    received_tag: int | None
+    times: int | None
     results: list[float | None] | None
     waited: float | None
     end: float | None
@@ -103,9 +116,12 @@ class Description(TypedDict):
     peer: int | None
     source: int | None
     tag: int | None
+    asked_source: int | None
+    asked_tag: int | None
     reduction: str | None
     group: int | None
     bytes: int | None
+    room: int | None
     dtype: str | None
 
 
@@ -157,13 +173,13 @@ class Reader:
     """Reads the lines and the slots of a log. Its methods raise LookupError, TypeError or ValueError for wrong ones."""
 
     def __init__(self) -> None:
-        self.groups: list[list[int | None]] = []
+        self.groups: list[tuple[list[int | None], int]] = []
         self.known: list[Description] = []
         self.values: dict[int, list[float | None]] = {}
         self.more: dict[int, dict[str, Any]] = {}
 
-    def _group(self, members: list[int | None]) -> None:
-        self.groups.append(members)
+    def _group(self, members: list[int | None], context: int) -> None:
+        self.groups.append((members, context))
 
     def _call(self, known: Description) -> None:
         if known.keys() != Description.__annotations__.keys() or known["library"] not in PREFIX:
@@ -187,11 +203,15 @@ class Reader:
         group, state = known.pop("group"), STATES[slot.state]
         if not (isfinite(slot.start) and isfinite(slot.end) and (isnan(slot.waited) or isfinite(slot.waited))):
             raise ValueError("not a time")
-        known |= {"kind": kind_of(known["op"]), "members": None if group is None else self.groups[group]}
+        members, context = (None, None) if group is None else self.groups[group]
+        known |= {"kind": kind_of(known["op"]), "members": members, "context": context}
         values = self.values.get(number) if slot.value_kind == TEXT else unpacked(slot.value_kind, slot.value)
         known |= {"values": values, "start": slot.start, "waited": None if isnan(slot.waited) else slot.waited}
-        known |= {"received": None, "results": None, "failed": False, "end": None, "state": state}
+        known |= {"received": None, "received_tag": None, "times": None, "results": None, "failed": False, "end": None}
+        known |= {"state": state}
         if state == "done":
+            if slot.result_kind == COUNT:
+                known["times"] = int(slot.result)
             more = self.more.get(number, {}) if slot.result_kind == TEXT else {}
             known |= {"results": unpacked(slot.result_kind, slot.result), "end": slot.end, **more}
         return known

@@ -49,7 +49,7 @@ def watch_horovod(recorder: Recorder, ranks: int) -> dict[Callable, Callable]:
     watched = {}
     for operation, names in FUNCTIONS.items():
         if function := getattr(hvd, operation, None):
-            about = about_horovod(recorder, names, ranks)
+            about = about_horovod(recorder, operation, names, ranks)
             watched[function] = recorder.wrap(
                 "horovod", operation, function, about, later if "async" in operation else None
             )
@@ -69,10 +69,13 @@ def watch_horovod(recorder: Recorder, ranks: int) -> dict[Callable, Callable]:
     return watched | {synchronize: named(wait, "hvd.synchronize")}
 
 
-def about_horovod(recorder: Recorder, names: tuple[str, ...], ranks: int) -> Callable[[tuple, dict], Said]:
+def about_horovod(
+    recorder: Recorder, operation: str, names: tuple[str, ...], ranks: int
+) -> Callable[[tuple, dict], Said]:
     """A function that says what a call says, see `Recorder.wrap`. The default reduction is the average."""
     import horovod.torch as hvd
 
+    from_root = operation.startswith("broadcast")
     reductions = {hvd.Average: "AVERAGE", hvd.Sum: "SUM", hvd.Adasum: "ADASUM", hvd.Min: "MIN", hvd.Max: "MAX"}
     reduces = "op" in names
 
@@ -88,8 +91,10 @@ def about_horovod(recorder: Recorder, names: tuple[str, ...], ranks: int) -> Cal
         members = chosen or (range(size) if size == ranks else [None] * size)
         reduction = reductions.get(op, "custom") if reduces else None
         payload = describe(given.get("payload")) if "payload" in names else EMPTY
-        group = recorder.group(members)
-        return said(given.get("peer"), None, None, reduction, group, payload, finished if reduces else None)
+        group, room = recorder.group(members), None
+        if from_root:
+            payload, room = payload if given.get("peer") == hvd.rank() else EMPTY, payload.bytes
+        return said(given.get("peer"), None, None, reduction, group, payload, finished if reduces else None, room=room)
 
     return about
 

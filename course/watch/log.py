@@ -4,7 +4,8 @@ It lies in shared memory: what is written to it survives the process, however th
 operating system. After a header it has a slot for each call, in which a few bytes note its begin and its end, and then
 lines of text, each a JSON array, with all that is rare, long, or said once for many calls:
 
-    ["group", [0, 2]]       ranks of the run; calls name them by the number of this line among those of groups
+    ["group", [0, 2], 0]    ranks of the run, and which of their communicators; calls name them by the number of this
+                            line among those of groups
     ["call", {...}]         a `course.watch.events.Description`; slots name it likewise
     ["values", 7, [...]]    what call 7 puts in, where its slot cannot hold it
     ["more", 7, {...}]      what there is to say of the end of call 7, likewise
@@ -25,12 +26,13 @@ CHUNK = 2**16  # bytes by which the text grows
 EXACT = 2**53  # up to it, a slot holds an integer exactly
 
 EMPTY, CALLED, UNDER_WAY, AWAITED, DONE = range(5)  # states of a slot
-NONE, FLOAT, INTEGER, TEXT = range(4)  # what a slot holds of numbers: none, one, or none as the text has them
+# What a slot holds of numbers: none, one, or none as the text has them; or how often the call was made.
+NONE, FLOAT, INTEGER, TEXT, COUNT = range(5)
 
 CLOSED = (TypeError, ValueError)  # what a mapping that is closed raises, by the version of Python
-HEADER = struct.Struct("<dIxxxxQ")  # when the last entry was made, how many slots are used, bytes of text
+HEADER = struct.Struct("<dIBxxxQ")  # when the last entry was made, how many slots are used, if all is, bytes of text
 LATEST, COUNTED, SAID = struct.Struct("<d"), struct.Struct("<dI"), struct.Struct("<Q")
-SAID_AT = HEADER.size - SAID.size
+SAID_AT, FULL_AT = HEADER.size - SAID.size, 12
 SLOT = struct.Struct("<IB3xdddBB6xdd")  # see `Slot`
 WAIT, END = struct.Struct("<dB"), struct.Struct("<BB6xdd")  # parts of it
 SIZE, WAIT_AT, END_AT = SLOT.size, 24, 32
@@ -71,7 +73,7 @@ def packed(numbers: Sequence[float | None] | None) -> tuple[int, float]:
 
 def unpacked(kind: int, number: float) -> list[float] | None:
     """The numbers that a slot holds; None if it holds none. Raises ValueError for what `packed` does not give."""
-    if kind in (NONE, TEXT):
+    if kind in (NONE, TEXT, COUNT):
         return None
     if kind not in (FLOAT, INTEGER) or not isfinite(number):
         raise ValueError("not a number of a slot")
@@ -126,6 +128,10 @@ class Log:
             self.said = end - LINES
             SAID.pack_into(self.memory, SAID_AT, self.said)
 
+    def overflow(self) -> None:
+        """Note that there is more than this log has: there was no room for it."""
+        self.memory[FULL_AT] = 1
+
     def close(self) -> None:
         """Let go of the file."""
         with self.saying:
@@ -142,6 +148,11 @@ def header(path: str) -> bytes:
         return b""
 
 
+def is_full(path: str) -> bool:
+    """Whether there was more than this log has."""
+    return header(path)[FULL_AT : FULL_AT + 1] == b"\x01"
+
+
 def read(path: str) -> tuple[list[tuple[int, Slot]], list[bytes]]:
     """The calls of a log with their numbers, in order, and its lines of text. A file that is missing has none."""
     try:
@@ -149,7 +160,7 @@ def read(path: str) -> tuple[list[tuple[int, Slot]], list[bytes]]:
             head = file.read(HEADER.size)
             if len(head) < HEADER.size:
                 return [], []
-            _, count, _ = HEADER.unpack(head)
+            _, count, *_ = HEADER.unpack(head)
             slots = list(numbered(file.read(min(count + 64, LIMIT) * SIZE)))  # threads may be ahead of the count
             file.seek(SAID_AT)  # after the slots were read: what they name was said before
             said = SAID.unpack(file.read(SAID.size))[0]

@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from course.watch.events import Event
+from course.watch.events import ANY, Event
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,16 @@ def sender(event: Event) -> int | None:
 
 
 def meet(sends: Iterable[Half], receives: Iterable[Half]) -> None:
-    """Find the send of each receive. The tag that a Sendrecv receives is not known; it takes any."""
+    """Find the send of each receive."""
     waiting: dict[tuple, list[Half]] = defaultdict(list)
     for send in sends:
         waiting[place(send.rank, send.event["peer"], send.event)].append(send)
     for receive in receives:
-        source, either = sender(receive.event), receive.event["kind"] == "sendrecv"
+        source = sender(receive.event)
         if source is None:
             continue
         there = waiting[place(source, receive.rank, receive.event)]
-        tag = None if either else receive.event["tag"]
+        tag = tag_of(receive.event)
         found = next((each for each in there if tag in (None, each.event["tag"])), None)
         if found is not None:
             there.remove(found)
@@ -98,7 +98,15 @@ def meet(sends: Iterable[Half], receives: Iterable[Half]) -> None:
 
 def place(source: int, destination: int, event: Event) -> tuple:
     """What a send and its receive have in common."""
-    return source, destination, event["library"], tuple(event["members"] or ())
+    return source, destination, event["library"], tuple(event["members"] or ()), event["context"]
+
+
+def tag_of(event: Event) -> int | None:
+    """The tag of the message that a call receives, or waits for; None for any."""
+    if event["kind"] == "recv":
+        return event["tag"]
+    tag = event["asked_tag"] if event["received_tag"] is None else event["received_tag"]
+    return None if tag == ANY else tag
 
 
 def rounds_of(sends: Sequence[Half], receives: Sequence[Half]) -> list[int]:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from course.watch.communicators import CLASSES, WatchedCommunicators
+from course.watch.communicators import WatchedCommunicators
 from course.watch.horovod_calls import watch_horovod
+from course.watch.mpi_calls import CLASSES
 from course.watch.recorder import Recorder
 from course.watch.torch_calls import WatchedTorch
 from course.watch.windows import watched_windows
@@ -44,6 +45,7 @@ def recording(log: str, communicator: Any, zero: float, unfinished: list[Any]) -
 def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int) -> Iterator[None]:
     """Replace the libraries' functions by watched ones, and restore them at the end. ranks: how many the run has."""
     from mpi4py import MPI
+    from mpi4py.util import pkl5  # now: imported while it is watched, it would hold watched classes ever after
 
     undo: list[tuple[Any, str, Any]] = []
 
@@ -62,8 +64,14 @@ def patched(recorder: Recorder, communicators: WatchedCommunicators, ranks: int)
     windows = watched_windows(recorder, communicators.ranks, communicators.requests)
     classes = {**communicators.requests.names, "Win": windows}
     pickled = [getattr(MPI, name) for name in (*CLASSES, *classes)]
-    copyreg.dispatch_table.update(dict.fromkeys(pickled, functools.partial(reduced, MPI.COMM_WORLD)))
-    put(MPI, "COMM_WORLD", communicators.of(MPI.COMM_WORLD))
+    constants = {name: getattr(MPI, name) for name in ("COMM_WORLD", "COMM_SELF")}
+    copyreg.dispatch_table.update(dict.fromkeys(pickled, functools.partial(reduced, constants)))
+    for name, plain in constants.items():
+        put(MPI, name, communicators.of(plain))
+    for name in CLASSES:
+        put(MPI, name, communicators.over(getattr(MPI, name)))
+    for name in ("Intracomm", "Intercomm"):  # what they have of their own calls what was replaced above
+        put(pkl5, name, communicators.over(getattr(pkl5, name)))
     for name, watched in classes.items():
         put(MPI, name, watched)
     try:
@@ -97,15 +105,16 @@ def places(modules: tuple[str, ...], functions: tuple[Callable, ...]) -> list[tu
     ]
 
 
-def reduced(world: Any, instance: Any) -> str | tuple:
+def reduced(constants: Mapping[str, Any], instance: Any) -> str | tuple:
     """For pickle, which looks for classes and constants of mpi4py by their names, and finds the watched ones there.
 
-    world: the communicator that COMM_WORLD was before.
+    constants: the communicators that have a name, as they were before.
     """
     from mpi4py import MPI
 
-    if instance is world or instance is MPI.COMM_WORLD:
-        return constant, ("COMM_WORLD",)
+    for name, before in constants.items():
+        if instance is before or instance is getattr(MPI, name):
+            return constant, (name,)
     plain = getattr(type(instance), "plain", type(instance))
     found = plain.__reduce__(instance)  # a constant's name, or what makes a copy of a constant
     return found if isinstance(found, str) else (copied, (plain.__name__, plain is not type(instance), found[1][1]))

@@ -40,6 +40,11 @@ def describe_buffer(payload: Any, vector: bool = False) -> Payload:
     return quietly(described_buffer, payload, vector)
 
 
+def describe_pickled(payload: Any) -> Payload:
+    """Describe an object that mpi4py sends in a message: as many bytes as arrive. Raises nothing."""
+    return quietly(described_pickled, payload)
+
+
 def quietly(describing: Callable[..., Payload], *args: Any) -> Payload:
     """What `describing` gives; NOTHING if it raises."""
     try:
@@ -64,6 +69,24 @@ def described(payload: Any) -> Payload:
         values = [each for part in parts for each in part.values or [None] * (FEW + 1)]
         return Payload(sum(part.bytes for part in parts), parts[0].dtype, values if len(values) <= FEW else None)
     return Payload(len(pickle.dumps(payload)), kind.__name__, None)
+
+
+def described_pickled(payload: Any) -> Payload:
+    """See `describe_pickled`. Raises what pickle raises."""
+    from mpi4py import MPI
+
+    return described(payload)._replace(bytes=len(MPI.pickle.dumps(payload)))
+
+
+def part_of(about: Payload, buffer: Any, rank: int, size: int) -> Payload:
+    """Describe this rank's own block of a receive buffer. about: all of it."""
+    rest = buffer[1:] if isinstance(buffer, (list, tuple)) else ()
+    counts = next((part for part in rest if hasattr(part, "__len__") and not isinstance(part, str)), None)
+    if counts is not None:
+        counts = [int(count) for count in (counts[0] if hasattr(counts[0], "__len__") else counts)]
+        return about._replace(bytes=about.bytes * counts[rank] // max(1, sum(counts)), values=None)
+    each = len(about.values or ()) // size
+    return about._replace(bytes=about.bytes // size, values=about.values and about.values[rank * each :][:each])
 
 
 def described_buffer(payload: Any, vector: bool) -> Payload:

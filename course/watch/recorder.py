@@ -18,8 +18,8 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-from course.watch.events import PREFIX, in_cell
-from course.watch.log import CLOSED, LIMIT, NONE, TEXT, Log, packed
+from course.watch.events import PREFIX, Description, in_cell
+from course.watch.log import CLOSED, COUNT, LIMIT, NONE, TEXT, Log, packed
 from course.watch.payload import NOTHING, Payload
 
 
@@ -29,8 +29,8 @@ class Inside(threading.local):
     call = False
 
 
-# What a call's arguments say: peer, source, tag, reduction, group, bytes and dtype, see
-# `course.watch.events.Description`; values, see `course.watch.events.Call`; and a function that gives from the call's
+# What a call's arguments say: all of a `course.watch.events.Description` from `peer` on;
+# values, see `course.watch.events.Call`; and a function that gives from the call's
 # result, or the status of its request, what an `Event` tells of its end. A bare tuple, as one is made for each call.
 Said = tuple[tuple, list[float | None] | None, Callable[[Any], dict] | None]
 
@@ -43,9 +43,11 @@ def said(
     group: int | None = None,
     payload: Payload = NOTHING,
     finished: Callable[[Any], dict] | None = None,
+    asked: tuple[int | None, int | None] = (None, None),
+    room: int | None = None,
 ) -> Said:
-    """What a call's arguments say, see `Said`."""
-    about = (peer, source, tag, reduction, group, payload.bytes, payload.dtype)
+    """What a call's arguments say, see `Said`. asked: source and tag that a receive asks for."""
+    about = (peer, source, tag, *asked, reduction, group, payload.bytes, room, payload.dtype)
     return about, payload.values, finished
 
 
@@ -68,6 +70,7 @@ class Recorder:
         self.calls: dict[tuple, int] = {}
         self.groups: dict[tuple, int] = {}
         self.cells: dict[str, bool] = {}
+        self.polls: dict[int, tuple[int, int]] = {}  # number of the entry and how often, by what calls are
 
     def close(self) -> None:
         """Close the log."""
@@ -78,17 +81,17 @@ class Recorder:
         """Record nothing in this process, which the rank forked, perhaps while another of its threads wrote."""
         self.full, self.naming, self.log.saying = True, threading.Lock(), threading.Lock()
 
-    def group(self, members: Sequence[int | None]) -> int:
-        """The number by which calls name these ranks."""
-        members = tuple(members)
-        number = self.groups.get(members)
-        return self.name(self.groups, members, "group", members) if number is None else number
+    def group(self, members: Sequence[int | None], context: int = 0) -> int:
+        """The number by which calls name these ranks. context: as of an `Event`."""
+        key = tuple(members), context
+        number = self.groups.get(key)
+        return self.name(self.groups, key, "group", *key) if number is None else number
 
-    def name(self, known: dict[tuple, int], key: tuple, what: str, said: Any) -> int:
+    def name(self, known: dict[tuple, int], key: tuple, what: str, *said: Any) -> int:
         """The number by which `known` has `key`, of which the log says `said` if it is new."""
         with self.naming:
             if key not in known:
-                self.say([what, said])
+                self.say([what, *said])
                 known[key] = len(known)
             return known[key]
 
@@ -97,19 +100,26 @@ class Recorder:
         if not self.full:
             try:
                 self.log.say(json.dumps(line).encode())
-            except (OSError, *CLOSED):
+            except OSError:
                 self.full = True
+                self.overflow()
+            except CLOSED:
+                self.full = True
+
+    def overflow(self) -> None:
+        """Log that there is a call which is not recorded."""
+        with suppress(*CLOSED):
+            self.log.overflow()
 
     def start(self, library: str, operation: str, what: Said) -> int:
         """Log that a call begins. Returns its number, or -1 where it is not recorded: beyond the limit, without room,
         in a process that the rank forked, and after the run."""
-        about, values, _ = what
-        key = (operation, self.calling_line(), about)
-        known = self.calls.get(key)
-        if known is None:
-            known = self.name(self.calls, key, "call", dict(zip(NAMES, (library, *key[:2], *about), strict=True)))
+        values, known = what[1], self.known(library, operation, self.calling_line(), what)
         number = next(self.numbers)
-        if number >= LIMIT or self.full:
+        if self.full:
+            return -1
+        if number >= LIMIT:
+            self.overflow()
             return -1
         kind, value = packed(values) if values else (NONE, 0.0)
         if kind == TEXT:
@@ -119,6 +129,29 @@ class Recorder:
         except CLOSED:  # it was closed meanwhile
             return -1
         return number
+
+    def known(self, library: str, operation: str, line: int | None, what: Said) -> int:
+        """The number by which the log knows what calls like this one are."""
+        key = (operation, line, what[0])
+        known = self.calls.get(key)
+        if known is None:
+            about = dict(zip(NAMES, (library, operation, line, *what[0]), strict=True))
+            known = self.name(self.calls, key, "call", about)
+        return known
+
+    def polled(self, library: str, operation: str, what: Said) -> None:
+        """Log that a call found nothing: how often, in one entry for all calls that are alike."""
+        known = self.known(library, operation, self.calling_line(), what)
+        number, times = self.polls.get(known, (-1, 0))
+        with suppress(*CLOSED):
+            if number < 0:
+                number = next(self.numbers)
+                if number >= LIMIT or self.full:
+                    return
+                self.log.begin(number, known, NONE, 0.0, perf_counter() - self.began)
+            self.polls[known] = number, times + 1
+            if not self.full:
+                self.log.end(number, COUNT, float(times + 1), perf_counter() - self.began)
 
     def end(self, number: int, more: dict[str, Any] | None = None) -> None:
         """Log that call `number` is complete. more: what an `Event` tells of its end."""
@@ -197,7 +230,7 @@ class Recorder:
         return None
 
 
-NAMES = ("library", "op", "line", "peer", "source", "tag", "reduction", "group", "bytes", "dtype")
+NAMES = (*Description.__annotations__,)
 SILENT = said()
 
 
@@ -221,8 +254,8 @@ def told(what: Said, result: Any) -> dict | None:
 
 
 def unwatched(function: Callable) -> Callable:
-    """The function itself, for our own calls, if this is one that records them."""
-    return getattr(function, "__wrapped__", function)
+    """The function itself, or the class, for our own calls, if this is one that records them."""
+    return getattr(function, "plain" if isinstance(function, type) else "__wrapped__", function)
 
 
 def named(function: Callable, name: str) -> Callable:

@@ -15,21 +15,21 @@ SEVERAL = ("Waitall", "waitall", "Testall", "testall", "Waitsome", "waitsome", "
 
 class Either(type):
     """The class of a class that takes the place of mpi4py's own, `plain`: it is equal to that, and whatever is an
-    instance of that is one of this."""
+    instance of that is one of this. A class that somebody derives from it is one as any other."""
 
     plain: type
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, cls.plain)
+        return isinstance(instance, cls.plain) if "plain" in vars(cls) else super().__instancecheck__(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, cls.plain)
+        return issubclass(subclass, cls.plain) if "plain" in vars(cls) else super().__subclasscheck__(subclass)
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.plain
+        return other is cls or ("plain" in vars(cls) and other is cls.plain)
 
     def __hash__(cls) -> int:
-        return hash(cls.plain)
+        return hash(cls.plain) if "plain" in vars(cls) else super().__hash__()
 
 
 def found(plain: type, operation: str) -> classmethod:

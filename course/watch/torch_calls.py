@@ -10,9 +10,10 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from course.watch.events import kind_of
+from course.watch.events import ANY, kind_of
 from course.watch.payload import EMPTY, bound, describe, flat
 from course.watch.recorder import SILENT, Recorder, Said, named, said, told
+from course.watch.torch_ops import watched_operators
 
 # Names of the arguments of each function, in order; "payload" is what this rank sends, "out" where it receives, "peer"
 # another rank of the default group, "place" one of the group.
@@ -74,15 +75,16 @@ METHODS = flat(
 class WatchedTorch:
     """What takes the place of torch.distributed's functions and methods during a run.
 
-    functions: by the function that it replaces. methods: (class, name, method).
+    functions: by the function that it replaces. methods: (class or namespace, name, method).
     """
 
     def __init__(self, recorder: Recorder) -> None:
+        import torch
         import torch.distributed as dist
         from torch.distributed import _functional_collectives as functional
         from torch.utils.weak import WeakIdKeyDictionary
 
-        self.recorder, self.dist = recorder, dist
+        self.recorder, self.dist, self.tensor = recorder, dist, torch.Tensor
         self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or tensor
         self.futures = WeakIdKeyDictionary()  # handles
         self.groups = WeakIdKeyDictionary()  # members of process groups, and the number by which calls name them
@@ -96,6 +98,7 @@ class WatchedTorch:
                 self.functions[function] = self.watched(operation, names, function)
         self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
         self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
+        self.methods += watched_operators(self.watched, self.waiting)
 
     def watched(self, operation: str, names: tuple[str, ...], function: Callable) -> Callable:
         """A function that records its calls."""
@@ -188,7 +191,7 @@ class WatchedTorch:
         """See `Recorder.wrap`."""
         for part in result if isinstance(result, list) else [result]:
             tensor = getattr(part, "elem", None)  # of a functional collective's, which is waited for on its first use
-            if tensor is not None or isinstance(part, self.dist.Work):
+            if tensor is not None or isinstance(part, (self.dist.Work, self.tensor)):
                 self.under_way[part if tensor is None else tensor] = number, what
             else:
                 return None
@@ -213,10 +216,16 @@ class WatchedTorch:
                 group = self.dist.distributed_c10d._resolve_process_group(group)
             if (known := self.groups.get(group)) is None:
                 members = self.dist.get_process_group_ranks(group)
-                known = self.groups[group] = members, self.recorder.group(members)
+                known = self.groups[group] = members, self.recorder.group(members, self.context(group, members))
         except Exception:
             return None, None
         return known
+
+    def context(self, group: Any, members: list[int]) -> int:
+        """Which of the groups with these members this is; they are made in the same order on all ranks."""
+        groups = self.dist.distributed_c10d._world.pg_group_ranks
+        alike = [other for other, ranks in groups.items() if [*ranks] == members]
+        return next((number for number, other in enumerate(alike) if other is group), 0)
 
     def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
         """A function that says what a call says, see `Recorder.wrap`. names: of its arguments."""
@@ -244,8 +253,14 @@ class WatchedTorch:
                     return {"received": describe(out).bytes, "peer": source}
                 return {"results": describe(first(result if hasattr(result, "dtype") else out)).values}
 
-            payload = describe(given.get("payload")) if sends else EMPTY
-            return said(peer, None, tag, reduction, group, payload, finished if reduces or kind == "recv" else None)
+            payload, room, tells = describe(given.get("payload")) if sends else EMPTY, None, reduces or kind == "recv"
+            if kind in ("broadcast", "reduce"):
+                is_root = peer is None or peer == self.dist.get_rank()
+                room = payload.bytes if kind == "broadcast" else None
+                payload = payload if is_root or kind == "reduce" else EMPTY
+                tells = tells and is_root
+            asked = (ANY if peer is None else peer, tag) if kind == "recv" else (None, None)
+            return said(peer, None, tag, reduction, group, payload, finished if tells else None, asked, room)
 
         return about
 

@@ -48,6 +48,7 @@ class RankRecord(TypedDict):
     seconds: float | None
     stdout: str
     events: list[Event]
+    full: bool
 
 
 class OutcomeRecord(TypedDict):
@@ -67,7 +68,8 @@ class RankReport:
     rank: its number among the ranks of the run; world_rank: in the world. state: "returned", "raised", "waiting" (in a
     communication call), "running" (in anything else) or "died". call: the communication call it waits in. line, source:
     where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what ended
-    all ranks, e.g. their job's time limit.
+    all ranks, e.g. their job's time limit. full: whether it made more calls than `events` has: there is an end to what
+    is recorded.
     """
 
     rank: int
@@ -83,6 +85,7 @@ class RankReport:
     seconds: float | None = None
     stdout: str = ""
     events: list[Event] = field(default_factory=list)
+    full: bool = False
 
     def stand_at(self, stack: str) -> None:
         """Take from a faulthandler dump where this rank stands, and whether it waits for others."""
@@ -136,7 +139,8 @@ class RankReport:
         counts = Counter(f"{PREFIX[event['library']]}.{event['op']}" for event in calls)
         if not counts:
             return " without communicating"
-        return f" after {enumerate_words([name if n == 1 else f'{n} x {name}' for name, n in counts.items()])}"
+        words = [name if n == 1 else f"{n} x {name}" for name, n in counts.items()]
+        return f" after {enumerate_words([*words, 'more'] if self.full else words)}"
 
 
 @dataclass

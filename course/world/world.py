@@ -22,6 +22,7 @@ from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.events import DamagedLog, Event, read_log
+from course.watch.log import is_full
 from course.world import subworld
 from course.world.deadline import Deadline, Loss
 from course.world.interrupts import StopButton
@@ -239,8 +240,9 @@ class World:
         self._locate([reports[rank] for rank in pending], pending)
         self._explain([*reports.values()])
         for report in reports.values():
+            own = log.format(rank=report.world_rank)
             try:
-                report.events = read_log(log.format(rank=report.world_rank))
+                report.events, report.full = read_log(own), is_full(own)
             except DamagedLog as error:
                 report.refuse(str(error))
         ranks = list(reports.values())

@@ -44,7 +44,12 @@ def honest(size: int, killed: bool) -> tuple[dict, dict]:
     whole = [call(training, start, until) for start, until in zip([0, *epochs], epochs, strict=False)]
     resumed = [call(training, 1, 3)] if killed else None
     result = {"whole": whole, "resumed": resumed, "found": 0 if killed else None}
-    return case, {"state": "ok", "ranks": [{"result": copy.deepcopy(result), "events": []} for _ in range(size)]}
+    return case, {
+        "state": "ok",
+        "detail": "",
+        "report": "",
+        "ranks": [{"result": copy.deepcopy(result), "events": [], "full": False} for _ in range(size)],
+    }
 
 
 def keys(case: dict, evidence: dict) -> list[str]:

@@ -126,7 +126,7 @@ def test_one_rank_that_serves_all_others_takes_a_round_for_each(seen):
     assert seen(broadcast_by_one).rounds == 3
     assert seen(gathered_by_one).rounds == 3
     assert seen(gathered_by_one).sends == {(1, 0): 1, (2, 0): 1, (3, 0): 1}
-    assert seen(gathered_by_one).bytes_received() == [24, 0, 0, 0]
+    assert seen(gathered_by_one).bytes_received() == [63, 0, 0, 0]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

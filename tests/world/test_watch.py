@@ -12,7 +12,7 @@ import pytest
 from student_cells import call, cell
 
 from course.watch.events import DamagedLog, Description, kind_of, read_log
-from course.watch.log import CLOSED, FLOAT, INTEGER, LIMIT, NONE, TEXT, Log, header, read
+from course.watch.log import CLOSED, FLOAT, INTEGER, LIMIT, NONE, TEXT, Log, header, is_full, read
 from course.watch.recorder import Recorder, said
 from course.world import COMM
 
@@ -53,8 +53,8 @@ def test_each_call_of_mpi4py_is_an_event_with_bytes_peer_and_line(world):
     assert seen(world.events[0], "op", "kind", "bytes", "peer", "reduction", "line") == [
         ("allreduce", "allreduce", 8, None, "SUM", 5),
         ("Allreduce", "allreduce", 24, None, "MAX", 6),
-        ("bcast", "broadcast", 19, 1, None, 7),
-        ("Bcast", "broadcast", 20, 2, None, 8),
+        ("bcast", "broadcast", 0, 1, None, 7),
+        ("Bcast", "broadcast", 0, 2, None, 8),
         ("reduce", "reduce", 8, 2, "SUM", 9),
         ("gather", "gather", 8, 0, None, 10),
         ("Barrier", "barrier", 0, None, None, 11),
@@ -64,6 +64,7 @@ def test_each_call_of_mpi4py_is_an_event_with_bytes_peer_and_line(world):
         ("Allreduce", "allreduce", 16, None, "SUM", 21),
     ]
     assert seen(world.events[2], "op", "peer", "bytes", "received", "tag")[7] == ("Recv", 0, 0, 32, 0)
+    assert [rank[3]["bytes"] for rank in world.events] == [0, 0, 20], "the root sends, and nobody else"
     assert all(event["members"] == [0, 1, 2] for event in world.events[1])
     assert [rank[0]["values"] for rank in world.events] == [[0.0], [1.0], [2.0]]
     assert [rank[0]["results"] for rank in world.events] == [[3.0]] * 3
@@ -135,10 +136,11 @@ def test_calls_of_horovod_are_events_and_its_default_is_an_average(world):
         ("horovod", "allreduce", "allreduce", 16, "SUM", 6),
         ("horovod", "allreduce_async_", "allreduce", 8, "SUM", 7),
         ("horovod", "allreduce_async_", "allreduce", 8, "AVERAGE", 9),
-        ("horovod", "broadcast_async_", "broadcast", 32, None, 10),
+        ("horovod", "broadcast_async_", "broadcast", 0, None, 10),
     ]
     assert [event["end"] is None for event in world.events[0]] == [False, False, False, True, False]
     assert world.events[0][4]["peer"] == 1
+    assert [(rank[4]["bytes"], rank[4]["room"]) for rank in world.events] == [(0, 32), (32, 32)]
     assert seen(world.events[0], "values", "results", "members")[2] == ([1.0, 1.0], [2.0, 2.0], [0, 1])
 
 
@@ -330,11 +332,14 @@ def test_a_log_grows_as_text_is_written(tmp_path):
 
 def test_calls_beyond_the_limit_are_not_recorded_and_nothing_else_changes(tmp_path):
     recorder = Recorder(str(tmp_path / "log"), 0.0)
-    numbers = [recorder.start("mpi4py", "barrier", said()) for _ in range(LIMIT + 2)]
+    numbers = [recorder.start("mpi4py", "barrier", said()) for _ in range(LIMIT)]
+    assert not is_full(str(tmp_path / "log")), "all are there"
+    numbers += [recorder.start("mpi4py", "barrier", said()) for _ in range(2)]
     for number in numbers:
         recorder.end(number)
     recorder.close()
     assert numbers[-2:] == [-1, -1]
+    assert is_full(str(tmp_path / "log"))
     events = read_log(str(tmp_path / "log"))
     assert len(events) == LIMIT
     assert all(event["state"] == "done" for event in events)

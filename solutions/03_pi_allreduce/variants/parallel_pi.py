@@ -46,6 +46,10 @@ def parallel_pi(comm, intervals):
     total = array("d", [partial_sum(f, intervals, rank, size)])
     comm.Allreduce(MPI.IN_PLACE, total)
     return total[0]
+== unbound
+    return MPI.Comm.allreduce(comm, partial_sum(f, intervals, rank, size))
+== a_plain_communicator
+    return MPI.Intracomm(comm).allreduce(partial_sum(f, intervals, rank, size))
 == remainder_lost: remainder-lost, uneven
     few = intervals // size
     return comm.allreduce(np.sum(f((np.arange(rank * few, (rank + 1) * few) + 0.5) / intervals))) / intervals
@@ -68,6 +72,8 @@ rank=size - 1 - rank >>> rank=rank + 1
     return sum(partial_sum(f, intervals, r, size) for r in range(size))
 == no_reduction: no-reduction, pi exercise
     return partial_sum(f, intervals, rank, size)
+== alone_with_itself: no-reduction, pi exercise
+    return MPI.COMM_SELF.allreduce(partial_sum(f, intervals, rank, size))
 == reduce: reduce-not-allreduce, reduce
     return comm.reduce(partial_sum(f, intervals, rank, size))
 == reduce_into_zeros: reduce-not-allreduce, reduce
