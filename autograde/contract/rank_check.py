@@ -31,6 +31,7 @@ from typing import Any
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
 from autograde.contract.check import Check
 from autograde.contract.gpu import ON_GPU, on_gpu
+from autograde.contract.salted_hash import salted_hash
 from course.watch.recorder import unwatched
 from course.world import COMM
 
@@ -84,18 +85,29 @@ class Rank:
 
         return torch.tensor(values, dtype=dtype, device=self.device)
 
-    def argument(self, name: str, tensor: Any) -> Any:
-        """`tensor`, of which the check is to see whether the call leaves it as it is. name: of the parameter."""
-        self.arguments[name] = tensor, tensor.detach().clone()
-        return tensor
+    def argument(self, name: str, value: Any) -> Any:
+        """`value`, a tensor or an array, of which the check is to see whether the call leaves it as it is. name: of the
+        parameter."""
+        self.arguments[name] = value, value.detach().clone() if hasattr(value, "detach") else value.copy()
+        return value
 
     def changed(self) -> list[str]:
         """Names of the arguments of the last call that are not what they were."""
-        import torch
-
-        names = [name for name, (now, before) in self.arguments.items() if not torch.equal(now.detach(), before)]
+        names = [name for name, (now, before) in self.arguments.items() if not alike(now, before)]
         self.arguments.clear()
         return names
+
+
+def alike(now: Any, before: Any) -> bool:
+    """Whether a tensor or an array is what it was."""
+    if hasattr(now, "detach"):
+        import torch
+
+        return torch.equal(now.detach(), before)
+    import numpy as np
+
+    same = now.dtype == before.dtype and now.shape == before.shape
+    return same and np.array_equal(now, before, equal_nan=now.dtype.kind in "fc")
 
 
 class RankCheck(Check):
@@ -164,7 +176,8 @@ def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any,
     dup = unwatched(type(comm).Dup)
     rank, communicators = Rank(comm, on_gpu=case.get(ON_GPU, False)), [dup(comm) for _ in calls]
     with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
-        function = subject.load(**given(rank, case))
+        # As in a process of its own: the ranks are forks of one, and would share Python's.
+        function = subject.load(**{"hash": salted_hash(f"rank {comm.rank}"), **given(rank, case)})
         for number, (communicator, plan) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm = communicator
             if number:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from autograde.contract.check import LARGEST
 from autograde.contract.trouble import MESSAGES
-from course.watch.events import BY_KIND, PREFIX, WINDOW
+from course.watch.events import BY_KIND, NOTE, PREFIX, WINDOW
 from course.watch.log import LIMIT
 from course.watch.payload import FEW
 from course.world.report import ORDER, REFINED
@@ -93,9 +93,9 @@ def event() -> dict:
     """One communication call: a `course.watch.events.Event`."""
     few = array(number() | {"type": ["number", "boolean", "null"]}, most=FEW)
     return record(
-        library={"enum": [*PREFIX]},
+        library={"enum": [*PREFIX, NOTE]},
         op=string(),
-        kind={"enum": sorted({*BY_KIND, WINDOW, "other"})},
+        kind={"enum": sorted({*BY_KIND, NOTE, WINDOW, "other"})},
         line=optional(integer()),
         peer=optional(integer()),
         source=optional(integer()),

@@ -4,7 +4,8 @@ showed."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from autograde.contract.calls import calls_apart
@@ -19,6 +20,7 @@ from autograde.verdicts.numbers import finding as judging
 from autograde.verdicts.on_gpu import device_mistakes
 from course.watch.events import Event
 from course.watch.log import LIMIT
+from course.watch.notes import without_notes
 from course.world.report import name_ranks
 
 finding = Findings("""
@@ -55,13 +57,14 @@ class Call:
     """One call of the student's function, as all ranks made it.
 
     number: counted from 0. plan: of the case. shown: what the check's `call` gave, by rank. events: what each rank
-    communicated in it, see `course.watch.events`.
+    communicated in it, see `course.watch.events`. noted: the same, with the check's own notes among them.
     """
 
     number: int
     plan: dict
     shown: list[dict]
     events: list[list[dict]]
+    noted: list[list[dict]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -75,14 +78,19 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended. state, detail, report, ranks: see `course.world.report.Outcome`. events: by rank and call, as
-    far as it came."""
+    """How a run ended. state, detail, report, ranks: see `course.world.report.Outcome`. logs: by rank and call, as far
+    as it came, with notes."""
 
     state: str
     detail: str
     report: str
     ranks: list[dict]
-    events: list[list[list[dict]]]
+    logs: list[list[list[dict]]]
+
+    @cached_property
+    def events(self) -> list[list[list[dict]]]:
+        """What was communicated, by rank and call, as far as it came."""
+        return [[without_notes(log) for log in calls] for calls in self.logs]
 
     @property
     def full(self) -> list[int]:
@@ -108,11 +116,15 @@ class Run:
         """What each rank communicated in a call, which it may not have reached."""
         return [calls[number] if number < len(calls) else [] for calls in self.events]
 
+    def noted(self, number: int) -> list[list[dict]]:
+        """The same, with notes."""
+        return [calls[number] if number < len(calls) else [] for calls in self.logs]
+
 
 def run_of(evidence: dict) -> Run:
     """The run in some evidence."""
-    events = [calls_apart(rank["events"]) for rank in evidence["ranks"]]
-    return Run(evidence["state"], evidence["detail"], evidence["report"], evidence["ranks"], events)
+    logs = [calls_apart(rank["events"]) for rank in evidence["ranks"]]
+    return Run(evidence["state"], evidence["detail"], evidence["report"], evidence["ranks"], logs)
 
 
 class JudgedRun(Check):
@@ -148,8 +160,8 @@ class JudgedRun(Check):
         if evidence["state"] != "ok":
             explained = [] if run.full else [*self.unfinished(case, run)]
             return [*(explained or trouble(evidence, self.points)), *run.beyond]
-        results, events = ([rank[name] for rank in evidence["ranks"]] for name in ("result", "events"))
-        found = [*self.judge_run(case, results, events)]
+        events = [without_notes(rank["events"]) for rank in evidence["ranks"]]
+        found = [*self.judge_run(case, [rank["result"] for rank in evidence["ranks"]], events)]
         return (without(found, MISSING.union(self.missing)) if run.full else found) + run.beyond
 
 
@@ -209,7 +221,8 @@ class JudgedCalls(Check):
             made = [result["calls"][number] for result in results]
             names = sorted({name for each in made for name in each["changed"]})
             found += [finding("argument-changed", which=name) for name in names]
-            found += self.certain(case, Call(number, plan, [each["shown"] for each in made], run.of_call(number)), run)
+            shown = [each["shown"] for each in made]
+            found += self.certain(case, Call(number, plan, shown, run.of_call(number), run.noted(number)), run)
         return found + left_running([result["tried"] for result in results]) + run.beyond
 
     def certain(self, case: dict, call: Call, run: Run) -> Found:
@@ -220,7 +233,8 @@ class JudgedCalls(Check):
         found = without(found, MISSING.union(self.missing))
         if call.number == run.known:
             return found
-        unlike = [*self.judge(case, replace(call, events=[[{**UNKNOWN}] for _ in call.events]))]
+        strange = [[{**UNKNOWN}] for _ in call.events]
+        unlike = [*self.judge(case, replace(call, events=strange, noted=strange))]
         return without(found, {each.key for each in counted(found)} - {each.key for each in counted(unlike)})
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
-from autograde.verdicts.collectives import MESSAGES, named, only
+from autograde.verdicts.collectives import MESSAGES, only
+from autograde.verdicts.exchanges import collectives_among, more_by_pair, not_received, other_pairs
+from autograde.verdicts.exchanges import finding as exchanged
 from autograde.verdicts.judged import Run
 from autograde.verdicts.traffic import traffic
 from course.world.report import name_ranks
@@ -28,22 +30,8 @@ buffer-too-short 1
 An error on {who}: a message has more entries than the array has room for into which it is received. How many does the
 sender send?
 
-message-not-received 1
-{who}, and no rank ever receives that message. Either it is one too many, or a receive is missing.
-
 message-never-sent 2
 A deadlock: {who} for a message, and the rank that should send it has already returned. Which rank leaves a send out?
-
-other-messages 1
-Rank {source} sends a message to rank {destination}. Only {allowed} should send messages to each other here. Draw the
-ranks and your arrows, and see which one is not asked for.
-
-too-many-messages 1
-Rank {source} sends {n} messages to rank {destination} in one call of your function, where one is enough.
-
-collective-for-messages 1
-The ranks call {ops}: a collective, in which all ranks take part. Here only {allowed} have to do with
-each other, and no rank should have to wait for all.
 """)
 
 
@@ -74,7 +62,7 @@ def stuck(run: Run) -> Iterator[Finding]:
         if each["peer"] is not None and each["peer"] not in calls:
             what = f"rank {rank} waits in comm.{each['op']}"
             if each["kind"] == "send":
-                yield finding("message-not-received", run.report, who=f"R{what[1:]}, sending to rank {each['peer']}")
+                yield exchanged("message-not-received", run.report, who=f"R{what[1:]}, sending to rank {each['peer']}")
             elif each["kind"] == "recv":
                 yield finding("message-never-sent", run.report, who=what)
             return
@@ -97,17 +85,7 @@ def other_messages(logs: list[list[dict]], allowed: set[tuple[int, int]], words:
 
     logs: events by rank. allowed: pairs (source, destination). words: the same for the student, such as "partners".
     """
-    events = [event for log in logs for event in log if event["kind"] != "communicator"]
-    found = only("mpi4py", logs)
-    if collectives := [event for event in events if event["kind"] not in MESSAGES and event["kind"] != "probe"]:
-        found.append(finding("collective-for-messages", ops=named(collectives), allowed=words))
     seen = traffic(logs)
-    for (source, destination), n in sorted(seen.sends.items()):
-        if (source, destination) not in allowed:
-            found.append(finding("other-messages", source=source, destination=destination, allowed=words))
-        elif n > 1:
-            found.append(finding("too-many-messages", source=source, destination=destination, n=n))
-    if not found and (lost := [each for each in seen.messages if each.arrived is None]):
-        who = f"Rank {lost[0].source} sends a message to rank {lost[0].destination}"
-        found.append(finding("message-not-received", who=who))
-    return found
+    found = [*only("mpi4py", logs), *collectives_among(logs, f"only {words}")]
+    found += [*other_pairs(seen, allowed, words), *more_by_pair(seen, allowed)]
+    return found or not_received(seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import lru_cache, update_wrapper
 from typing import Any
 
 from course.watch.mpi_calls import COLLECTIVES, MAKERS, MESSAGES, PERSISTENT
@@ -16,17 +16,33 @@ FINDERS = ("fromhandle", "fromint", "f2py", "Get_parent")
 
 
 class OnFirstUse:
-    """A method that `make` gives when it is looked up for the first time: a run uses few of a hundred."""
+    """A method of a watched class that is made when it is looked up for the first time: a run uses few of a hundred.
 
-    def __init__(self, make: Callable[[], Callable]) -> None:
-        self.make = make
+    way: the method of `WatchedCommunicators` that makes it, from the class below, the operation and its `names`.
+    """
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.owner, self.name = owner, name
+    def __init__(self, way: str, operation: str, names: tuple[str, ...]) -> None:
+        self.way, self.operation, self.names = way, operation, names
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        setattr(self.owner, self.name, self.make())
-        return getattr(owner if instance is None else instance, self.name)
+        own = next(each for each in owner.__mro__ if vars(each).get(self.operation) is self)
+        made = getattr(own.lockstep_watch, self.way)(own.plain, self.operation, self.names)
+        setattr(own, self.operation, made)
+        return getattr(owner if instance is None else instance, self.operation)
+
+
+@lru_cache(maxsize=32)
+def methods_of(base: type) -> dict[str, OnFirstUse]:
+    """The watched methods of a class of communicators. What pkl5 has of its own calls MPI.Comm's, which are."""
+    ways = (("call", MESSAGES), ("call", COLLECTIVES), ("prepared", PERSISTENT))
+    names = {operation: (way, known) for way, table in ways for operation, known in table.items()}
+    names |= {operation: ("maker", ()) for operation in MAKERS.split()}
+    found = {operation: getattr(base, operation, None) for operation in names}
+    return {
+        operation: OnFirstUse(names[operation][0], operation, names[operation][1])
+        for operation, method in found.items()
+        if method is not None and not (getattr(method, "__module__", None) or "").startswith("mpi4py.util")
+    }
 
 
 class WatchedCommunicators:
@@ -48,18 +64,13 @@ class WatchedCommunicators:
         return self.over(type(communicator))(communicator)
 
     def over(self, base: type) -> type:
-        """The subclass of a class of communicators whose calls are recorded. What pkl5 has of its own calls
-        MPI.Comm's methods, which are."""
+        """The subclass of a class of communicators whose calls are recorded."""
         if base not in self.classes:
             self.classes[base] = self.subclass(base)
         return self.classes[base]
 
     def subclass(self, base: type) -> type:
         """See `over`."""
-
-        def has(operation: str) -> bool:
-            module = getattr(getattr(base, operation, None), "__module__", None) or ""
-            return hasattr(base, operation) and not module.startswith("mpi4py.util")
 
         def free(communicator: Any) -> None:
             if communicator is not self.mpi.COMM_WORLD and communicator is not self.mpi.COMM_SELF:
@@ -71,15 +82,10 @@ class WatchedCommunicators:
             base.Free(communicator)
 
         special = {"watched_over": staticmethod(self.over), "plain": base, "__module__": __name__}
-        special |= {"free": free, "Free": let_go}
+        special["lockstep_watch"] = self
+        special |= {"free": free, "Free": let_go, "lockstep_note": staticmethod(self.recorder.note)}
         special |= {name: self.found(base, name) for name in FINDERS if hasattr(base, name)}
-        for table, method in ((MESSAGES, self.call), (COLLECTIVES, self.call), (PERSISTENT, self.prepared)):
-            for operation, names in table.items():
-                if has(operation):
-                    special[operation] = OnFirstUse(partial(method, base, operation, names))
-        for operation in MAKERS.split():
-            if has(operation):
-                special[operation] = OnFirstUse(partial(self.maker, base, operation))
+        special |= methods_of(base)
         return Either(base.__name__, (base,), special)
 
     def found(self, base: type, operation: str) -> classmethod:
@@ -133,7 +139,7 @@ class WatchedCommunicators:
 
         return prepare
 
-    def maker(self, base: type, operation: str) -> Any:
+    def maker(self, base: type, operation: str, names: tuple[str, ...]) -> Any:
         """A method, or a class method, that makes a communicator, which is watched, too."""
         plain = getattr(base, operation)
         of_class = isinstance(getattr(plain, "__self__", None), type)

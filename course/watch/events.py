@@ -39,6 +39,7 @@ BY_KIND = {
         "connect"
     ),
 }
+NOTE = "note"  # the kind of what is no call, see `course.watch.notes`
 WINDOW = "window"  # the kind of what opens a window, or synchronises one; what moves data through it is of these kinds:
 MOVES = ("put", "get", "accumulate")
 KINDS = {name: kind for kind, names in BY_KIND.items() for name in names.split()}
@@ -182,7 +183,7 @@ class Reader:
         self.groups.append((members, context))
 
     def _call(self, known: Description) -> None:
-        if known.keys() != Description.__annotations__.keys() or known["library"] not in PREFIX:
+        if known.keys() != Description.__annotations__.keys() or known["library"] not in (*PREFIX, NOTE):
             raise ValueError("not a description")
         group = known["group"]
         if group is not None and not 0 <= group < len(self.groups):
@@ -204,7 +205,8 @@ class Reader:
         if not (isfinite(slot.start) and isfinite(slot.end) and (isnan(slot.waited) or isfinite(slot.waited))):
             raise ValueError("not a time")
         members, context = (None, None) if group is None else self.groups[group]
-        known |= {"kind": kind_of(known["op"]), "members": members, "context": context}
+        kind = NOTE if known["library"] == NOTE else kind_of(known["op"])
+        known |= {"kind": kind, "members": members, "context": context}
         values = self.values.get(number) if slot.value_kind == TEXT else unpacked(slot.value_kind, slot.value)
         known |= {"values": values, "start": slot.start, "waited": None if isnan(slot.waited) else slot.waited}
         known |= {"received": None, "received_tag": None, "times": None, "results": None, "failed": False, "end": None}

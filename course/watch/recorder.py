@@ -18,7 +18,7 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-from course.watch.events import PREFIX, Description, in_cell
+from course.watch.events import NOTE, PREFIX, Description, in_cell
 from course.watch.log import CLOSED, COUNT, LIMIT, NONE, TEXT, Log, packed
 from course.watch.payload import NOTHING, Payload
 
@@ -138,6 +138,17 @@ class Recorder:
             about = dict(zip(NAMES, (library, operation, line, *what[0]), strict=True))
             known = self.name(self.calls, key, "call", about)
         return known
+
+    def note(self, name: str) -> None:
+        """Log a moment by its name."""
+        known = self.known(NOTE, name, None, SILENT)
+        number = next(self.numbers)
+        if self.full or number >= LIMIT:
+            return
+        now = perf_counter() - self.began
+        with suppress(*CLOSED):
+            self.log.begin(number, known, NONE, 0.0, now)
+            self.log.end(number, NONE, 0.0, now)
 
     def polled(self, library: str, operation: str, what: Said) -> None:
         """Log that a call found nothing: how often, in one entry for all calls that are alike."""

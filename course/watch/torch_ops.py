@@ -5,7 +5,8 @@ https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/Functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from course.watch.payload import flat
@@ -30,53 +31,57 @@ OPERATORS = {
             "all_to_all_single": "payload outs ins group",
         }
     ),
-    "c10d": flat(
-        {
-            "allreduce_ allreduce_coalesced_": "payload group op",
-            "broadcast_": "payload group place",
-            "reduce_": "payload group op place",
-            "allgather_ _allgather_base_ allgather_into_tensor_coalesced_": "out payload group",
-            "reduce_scatter_ _reduce_scatter_base_ reduce_scatter_tensor_coalesced_": "out payload group op",
-            "gather_ scatter_": "out payload group place",
-            "alltoall_ alltoall_base_": "out payload group",
-            "send": "payload group place tag",
-            "recv_": "out group place tag",
-            "recv_any_source_": "out group tag",
-            "barrier": "group",
-        }
-    ),
 }
 
 
-class WatchedOperator:
-    """An operator, or an overload of one, whose calls go through `call`; all else is the operator's own."""
+@lru_cache(maxsize=2)
+def operators_of(owner: type) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """The operators of one of torch's two classes of them: operation and names of its arguments, by identity."""
+    import torch
+    from torch._ops import OpOverloadPacket
 
-    def __init__(self, plain: Any, call: Callable) -> None:
-        self.plain, self.call = plain, call
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it, recorded."""
-        return self.call(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "default":
-            return WatchedOperator(self.plain.default, self.call)
-        return getattr(self.plain, name)
+    found = {}
+    for namespace, operators in OPERATORS.items():
+        for operation, names in operators.items():
+            packet = getattr(getattr(torch.ops, namespace), operation, None)
+            if packet is not None:
+                found[id(packet if owner is OpOverloadPacket else packet.default)] = operation, ("operator", *names)
+    return found
 
 
 def watched_operators(
     watched: Callable[[str, tuple[str, ...], Callable], Callable], waiting: Callable[[Callable, str], Callable]
-) -> Iterator[tuple[Any, str, WatchedOperator]]:
-    """What takes the place of torch's operators: namespace, name and operator.
+) -> Iterator[tuple[type, str, Callable]]:
+    """What takes the place of the methods by which operators, and overloads of them, are called: (class, name, method).
 
+    The operators themselves stay where they are: torch keeps pointers to what it finds under their names.
     watched(operation, names, function), waiting(function, name): make functions that record their calls.
     """
     import torch
+    from torch._ops import OpOverload, OpOverloadPacket
 
-    for namespace, operators in OPERATORS.items():
-        owner = getattr(torch.ops, namespace)
-        for operation, names in operators.items():
-            if (plain := getattr(owner, operation, None)) is not None:
-                yield owner, operation, WatchedOperator(plain, watched(operation, names, plain))
-    functional = torch.ops._c10d_functional
-    yield functional, "wait_tensor", WatchedOperator(functional.wait_tensor, waiting(functional.wait_tensor, "wait"))
+    wait = torch.ops._c10d_functional.wait_tensor
+    for owner, waits in ((OpOverloadPacket, wait), (OpOverload, wait.default)):
+        plain = owner.__call__
+        known = {id(waits): waiting(partial(plain, waits), "dist.wait_tensor")}
+        yield owner, "__call__", calling(operators_of(owner), known, watched, plain)
+
+
+def calling(
+    operators: Mapping[int, tuple], waits: Mapping[int, Callable], watched: Callable, plain: Callable
+) -> Callable:
+    """The method of a class of operators that records the calls of some. operators: as of `operators_of`. waits: the
+    one that waits for a tensor, which knows its operator."""
+    made: dict[int, Callable] = {}
+
+    def call(operator: Any, /, *args: Any, **kwargs: Any) -> Any:
+        number = id(operator)
+        if number in waits:
+            return waits[number](*args, **kwargs)
+        if number not in operators:
+            return plain(operator, *args, **kwargs)
+        if number not in made:
+            made[number] = watched(*operators[number], plain)
+        return made[number](operator, *args, **kwargs)
+
+    return call

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypedDict
 
 from course.watch.events import PREFIX, Event, in_cell
-from course.watch.marks import without_marks
+from course.watch.notes import without_notes
 from course.world.meeting import MEETING, in_meeting, is_meeting
 
 FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
@@ -135,8 +135,10 @@ class RankReport:
         return words
 
     def _calls(self) -> str:
-        calls = [event for event in without_marks(self.events) if not is_meeting(event)]
-        counts = Counter(f"{PREFIX[event['library']]}.{event['op']}" for event in calls)
+        counts: Counter[str] = Counter()
+        for event in without_notes(self.events):
+            if not is_meeting(event):
+                counts[f"{PREFIX[event['library']]}.{event['op']}"] += event["times"] or 1
         if not counts:
             return " without communicating"
         words = [name if n == 1 else f"{n} x {name}" for name, n in counts.items()]

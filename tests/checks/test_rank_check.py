@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 from autograde.contract.calls import described
 from autograde.contract.check import draw_cases, gather, judge
 from autograde.contract.rank_check import CallCheck
@@ -75,3 +78,48 @@ def total(comm, vector):
     found, _ = checked(world, source)
     assert [each.key for each in found] == ["argument-changed", "starts-or-ends"]
     assert "`vector`" in found[0].message
+
+
+class Kept(CallCheck, JudgedCalls):
+    """Whether a function leaves an array as it is; and what it returns."""
+
+    todo, points = "kept", 3
+
+    def cases(self, rng):
+        return [{"size": 2, "calls": [{}]}]
+
+    @staticmethod
+    def call(kept, rank, call):
+        return {"value": described(kept(rank.argument("array", np.array([1.0, np.nan]))))}
+
+    def judge(self, case, call):
+        yield from ()
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("float(array[0])", []),
+        ("array.sort()", []),
+        ("array.__setitem__(1, 2.0)", ["argument-changed"]),
+        ("setattr(array, 'shape', (2, 1))", ["argument-changed"]),
+    ],
+)
+def test_an_array_may_be_an_argument_too(world, body, found):
+    check = Kept()
+    cases = draw_cases(check, 1)
+    source = f"def kept(array):\n    return {body}"
+    judged = judge(check, cases, gather(check, world, Subject("kept", source), cases))
+    assert [each.key for each in judged.findings] == found
+
+
+def test_a_cell_has_a_hash_of_its_rank_for_text_and_of_no_rank_for_numbers(world):
+    source = """
+def kept(array):
+    return float(sum(hash(each) % 2**40 * 3**place for place, each in enumerate({})))
+"""
+    check = Kept()
+    for values, apart in (("['a', b'b', ('c', 1), frozenset('d')]", True), ("[5, 2.5, (1, 2)]", False)):
+        gathered = gather(check, world, Subject("kept", source.replace("{}", values)), draw_cases(check, 1))
+        first, second = (rank["result"]["calls"][0]["shown"]["value"]["value"] for rank in gathered[0]["ranks"])
+        assert (first != second) == apart

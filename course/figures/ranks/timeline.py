@@ -14,10 +14,12 @@ from matplotlib.patches import Patch
 
 from course.figures.ranks.call_colours import FAMILIES, Groups, colour, group_name
 from course.figures.ranks.message_arrows import DASHES, draw_messages
+from course.figures.ranks.moments import Moments
 from course.figures.ranks.waits import in_words
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds
 from course.watch.events import Event
 from course.watch.messages import Message, messages
+from course.watch.notes import without_notes
 
 ROW, ROWS, THINNEST = 0.46, 6.0, 0.2  # inches: a row's height, that of all rows from which on they get thinner
 AROUND = 1.1  # inches: title, ticks and label
@@ -35,6 +37,7 @@ class Run:
     """What is drawn. edge: end of the time axis in seconds. scale: from seconds to the axis's unit."""
 
     events: Sequence[Sequence[Event]]
+    moments: Moments
     sent: Sequence[Message]
     groups: Groups
     edge: float
@@ -59,15 +62,18 @@ def timeline(
     events: by rank, as in `course.world.World.events`. A bar is the time in which a rank is in a call. If the operation
     goes on after the call, a thin line is the time until the rank waits for it, and the bar that in which it waits. A
     call that never ended reaches to the right edge, and is hatched. Calls on fewer ranks than all have another shade.
+    Notes, see `course.watch.notes`, are signs above the bars. Probes that found nothing are left out.
     seconds: how long the run took, to be shown whole; None: as far as its last event.
     """
+    moments = Moments(events)
+    events = [[event for event in without_notes(rank) if event["times"] is None] for rank in events]
     sent = messages(events)
     calls, ranks = sum(map(len, events)), len(events)
     alt = f"Timeline of {calls} communication call{'s' * (calls != 1)} on {ranks} rank{'s' * (ranks != 1)}."
-    alt += f" {in_words(events, sent)}"
+    alt += f" {in_words(events, sent)}{moments.words()}"
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
     edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
-    run = Run(events, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
+    run = Run(events, moments, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
     return draw(run, title, alt, ground)
 
 
@@ -82,6 +88,7 @@ def draw(run: Run, title: str, alt: str, ground: Ground) -> Picture:
     thickness = THICKNESS * rows_height / (height - AROUND)  # no thicker where the legend makes rows high
     for row, rank in enumerate(run.events):
         draw_rank(axes, row, rank, run, thickness, ink)
+        run.moments.draw(axes, row, run.scale, thickness, ink)
     draw_messages(axes, run.sent, run.edge, run.scale, thickness, ink)
     axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
     axes.set_ylim(rows - 0.5, -0.5)
@@ -171,3 +178,4 @@ def legend(run: Run, ink: str) -> Iterator[Artist]:
         yield Line2D([], [], color=ink, linewidth=1, marker=">", markersize=4, label="message")
     if any(message.arrived is None for message in run.sent):
         yield Line2D([], [], color=ink, linewidth=1.2, linestyle=DASHES, label="message not received")
+    yield from run.moments.legend(ink)

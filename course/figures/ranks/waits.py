@@ -63,7 +63,7 @@ def meetings(events: Sequence[Sequence[Event]]) -> list[dict[int, Event]]:
     for rank, of_rank in enumerate(events):
         numbers: Counter[tuple] = Counter()
         for event in filter(is_collective, of_rank):
-            what = event["library"], event["kind"], tuple(event["members"] or ())
+            what = event["library"], event["kind"], tuple(event["members"] or ()), event["context"]
             found[*what, numbers[what]][rank] = event
             numbers[what] += 1
     return list(found.values())

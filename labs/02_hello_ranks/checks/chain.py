@@ -16,10 +16,11 @@ from autograde.contract.schema import array, boolean, integer, numbers, optional
 from autograde.contract.verdict import Finding
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import stuck
+from course.watch.notes import note, note_of
 from course.world.report import name_ranks
 
 ASIDE = 1024  # bytes that a call may carry besides the sender's own rows
-MARK = 30_202  # tag of a message that a rank sends to itself when it begins to multiply
+BEGINS = "multiply begins"  # a note among the events of a rank
 ROUNDING = 1e-9  # relative to the largest entry
 TO_EVERYBODY = frozenset({"allgather", "alltoall", "allreduce", "reduce_scatter", "scan"})  # kinds of collectives
 FROM_ONE = frozenset({"broadcast", "scatter", "recv", "sendrecv"})
@@ -95,18 +96,15 @@ class Chain(CallCheck, JudgedCalls):
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """How much this rank multiplied, and what it returned."""
-        import torch
-
-        comm, me, work = rank.comm, rank.rank, []
-        given, odd = matrices(call), me % 2
+        comm, work = rank.comm, []
+        given, odd = matrices(call), rank.rank % 2
         left, right = (np.ascontiguousarray(given[name]) for name in ("EF" if odd else "BC"))
         for name, values in ("left", left), ("right", right):
-            rank.argument(name, torch.from_numpy(values))
+            rank.argument(name, values)
 
         def multiply(one: np.ndarray, two: np.ndarray) -> np.ndarray:
             if not work:
-                # In the record of what this rank communicates, this says when it was.
-                comm.sendrecv(None, dest=me, sendtag=MARK, source=me, recvtag=MARK)
+                note(comm, BEGINS)
             product = np.asarray(one) @ np.asarray(two)
             work.append([one.shape[0], one.shape[1], two.shape[1]])
             return product
@@ -196,9 +194,9 @@ class Chain(CallCheck, JudgedCalls):
         """Whether something from an odd rank reached an even one before it began to multiply."""
         for rank in range(0, call.size, 2):
             log = call.events[rank]
-            began = next((event["start"] for event in log if event["tag"] == MARK), None)
+            began = next((event["start"] for event in call.noted[rank] if note_of(event) == BEGINS), None)
             for event in log:
-                if began is None or event["end"] is None or event["end"] > began or event["tag"] == MARK:
+                if began is None or event["end"] is None or event["end"] > began:
                     continue
                 if odd := [other for other in senders(event) if other % 2]:
                     about = {"who": name_ranks(odd), "op": event["op"], "line": event["line"]}

@@ -15,6 +15,7 @@ from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import only
 from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.exchanges import not_received
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import stuck
 from autograde.verdicts.traffic import Traffic, traffic
@@ -23,7 +24,7 @@ from course.world.report import name_ranks
 
 from .arrays import near, not_as_expected, other_shape, shape_of_shown, shared, shown, sketch, some_of, values_of
 from .plans import any_plan, least_rounds
-from .traffic import buffers_only, not_received
+from .traffic import MESSAGES_ONLY, buffers_only
 
 OPS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 
@@ -80,6 +81,7 @@ class TreeReduce(CallCheck, JudgedCalls):
     )
     prices = MappingProxyType(
         {
+            **MESSAGES_ONLY,
             "argument-changed": 1,
             "not-waited-for": 1.5,
             "no-such-rank": 1.5,
@@ -125,10 +127,8 @@ class TreeReduce(CallCheck, JudgedCalls):
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """What this rank returned."""
-        import torch
-
         own = values_of(rank.rank, call)
-        rank.argument("array", torch.from_numpy(own))
+        rank.argument("array", own)
         comm = safe(rank.comm) if call["safe"] else rank.comm
         return shown(function(comm, own, call["root"], OPS[call["op"]]), own)
 
@@ -144,7 +144,7 @@ class TreeReduce(CallCheck, JudgedCalls):
         """The root's result, and then the tree."""
         size, root, arrays = call.size, call.plan["root"], [values_of(rank, call.plan) for rank in range(call.size)]
         foreign = buffers_only(call.events)
-        if any(each.key == "collective-of-mpi" for each in foreign):
+        if any(each.key == "collective-for-messages" for each in foreign):
             return foreign
         result, found = call.shown[root], [*foreign, *only("mpi4py", call.events)]
         right = reduce(OPS[call.plan["op"]], arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from autograde.contract.calls import type_in_words
 from autograde.verdicts.judged import Run
 
 PULL, PUSH, DONE = 1, 2, 3
+TWO = "a worker and rank 0"  # who exchanges messages
 TOKEN = 77  # tag of the check's own messages between workers: whose turn it is
 KEPT = 6  # numbers that are kept of an array
 
@@ -48,12 +49,3 @@ def open_call(log: Sequence[dict]) -> dict | None:
     """The call in which a rank waits."""
     waiting = [event for event in log if event["end"] is None]
     return waiting[-1] if waiting else None
-
-
-def strangers(logs: Sequence[Sequence[dict]]) -> Iterator[tuple[int, int]]:
-    """Messages that have nothing to do with rank 0: source and destination."""
-    for rank, log in enumerate(logs):
-        for event in log:
-            other = event["peer"]
-            if rank and event["kind"] in ("send", "sendrecv") and other not in (0, None) and event["tag"] != TOKEN:
-                yield rank, other

@@ -13,12 +13,14 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, integer, numbers, optional, tuple_of
 from autograde.contract.verdict import Finding
-from autograde.verdicts.collectives import named, only
+from autograde.verdicts.collectives import only
 from autograde.verdicts.diagnosis import same
+from autograde.verdicts.exchanges import collectives_among, other_pairs
 from autograde.verdicts.judged import Call, JudgedCalls, Run
+from autograde.verdicts.traffic import traffic
 from course.simulated.safe import safe
 
-from .requests import DONE, KEPT, PULL, PUSH, TOKEN, draw, kept, open_call, own_messages, strangers
+from .requests import DONE, KEPT, PULL, PUSH, TOKEN, TWO, draw, kept, open_call, own_messages
 
 NAMES = MappingProxyType({PULL: "PULL", PUSH: "PUSH", DONE: "DONE"})
 
@@ -58,12 +60,6 @@ Rank {rank} calls `gradient` with other parameters than those it pulled last.
 
 gradient-calls 1
 Rank {rank} calls `gradient` {n} times in {steps} steps. Once a step is enough, and each call is a pass over a batch.
-
-talks-to-workers 1
-Rank {source} sends a message to rank {other}. A worker has to do with rank 0 alone.
-
-worker-calls-others 2
-Your function calls {ops}, in which each worker waits for the others. A worker has to do with rank 0 alone.
 """)
 
 
@@ -104,7 +100,7 @@ class Work(CallCheck, JudgedCalls):
     """Workers beside a server that notes what they ask for."""
 
     todo, points, deadline = "work", 2, 12.0
-    prices = MappingProxyType({"not-waited-for": 1})
+    prices = MappingProxyType({"not-waited-for": 1, "collective-for-messages": 2})
     consolidation = (
         "A worker knows the server and nobody else: how many others there are, and how fast they are, does not matter "
         "to it. The parameters that it works with may be old when its gradient arrives."
@@ -164,14 +160,11 @@ class Work(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> list[Finding]:
         """What each worker sent, in order."""
-        if collective := [
-            event for log in call.events for event in log if event["kind"] not in ("send", "recv", "sendrecv", "probe")
-        ]:
-            return [finding("worker-calls-others", ops=named(collective))]
+        if collective := collectives_among(call.events, TWO):
+            return collective
         own = [[], *([event for event in log if event["tag"] != TOKEN] for log in call.events[1:])]
-        found = [
-            finding("talks-to-workers", source=one, other=other) for one, other in list(strangers(call.events))[:1]
-        ]
+        pairs = {pair for rank in range(1, call.size) for pair in ((0, rank), (rank, 0))}
+        found = other_pairs(traffic(own), pairs, TWO)[:1]
         for rank in range(1, call.size):
             found += self.of_worker(call.plan, rank, call.shown[0]["log"][rank], call.shown[rank]["asked"])
         return found + only("mpi4py", own)

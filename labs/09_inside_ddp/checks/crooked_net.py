@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course.watch.marks import mark
+from course.watch.notes import note
 
 IN, OUT, BATCH = 3, 2, 5
 # Of the trained parameters, in the order of `parameters()`; no two have equally many numbers.
@@ -17,6 +17,7 @@ TRAINED = tuple(SHAPES)
 FROZEN_BYTES = 6 * 6 * 8  # as many as "left" has
 # The layers, in the order of a forward pass; of each, the parameter that has its whole gradient when the layer's
 # backward is done. The layer of "tied" that comes second needs it, too.
+LAYER = "backward of layer "  # notes in the record, before a layer's number
 FIRST, TIED, SOMETIMES, UNTIED, LEFT, RIGHT, FROZEN, LAST = range(8)
 COMPLETES = {"first": FIRST, "tied": TIED, "sometimes": SOMETIMES, "left": LEFT, "right": RIGHT, "last": LAST}
 COMPLETES |= {"bias": LAST}
@@ -58,11 +59,11 @@ class CrookedNet(nn.Module):
         return torch.tanh(x @ weights[number])
 
     def forward(self, x: torch.Tensor, comm: Any = None) -> torch.Tensor:
-        """comm: a communicator, in whose record the backward pass marks each layer's number when it comes to it."""
+        """comm: a communicator, in whose record the backward pass notes each layer's number when it comes to it."""
         for number in self.order():
             x = self.layer(number, x)
             if comm is not None:
-                x.register_hook(lambda gradient, number=number: mark(comm, number))
+                x.register_hook(lambda gradient, number=number: note(comm, f"{LAYER}{number}"))
         return x
 
     def loss(self, seed: int, comm: Any = None) -> torch.Tensor:

@@ -58,14 +58,14 @@ class StepsCheck(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> Sequence[Finding | Diagnosis]:
         """What was sent, when it was waited for, and the numbers; last, when it left."""
-        traffic = traffic_mistakes(call.events, self.sizes(call.plan), self.ordered)
+        traffic = traffic_mistakes(call.noted, self.sizes(call.plan), self.ordered)
         if alone := [each for each in traffic if each.key in ("nothing-sent", "one-gradient-again")]:
             return alone
         if left := left_waiting(call.events):
             return left
         ready = self.ready(call.plan)
         asked = ready is not None and not traffic
-        moments = overlap_mistakes(call.events, ready, call.plan["steps"], call.plan["broken"]) if asked else []
+        moments = overlap_mistakes(call.noted, ready, call.plan["steps"], call.plan["broken"]) if asked else []
         if early := [each for each in moments if isinstance(each, Diagnosis)]:
             return early
         return [*average_mistakes(call.plan, call.of("steps")), *traffic, *moments]

@@ -15,13 +15,13 @@ from typing import Any
 import torch
 
 from course.simulated.all_reduce import late_all_reduce, quick_all_reduce
-from course.watch.marks import mark
+from course.watch.notes import note
 
 from .crooked_net import TRAINED, CrookedNet, some_gradient
 
-# Marks in the record, beside the layers' numbers: a step begins, its last backward pass begins and is over, and it has
+# Notes in the record, beside the layers' numbers: a step begins, its last backward pass begins and is over, and it has
 # its averages.
-STEP, PASS, BACK, DONE = 20, 21, 22, 23
+STEP, PASS, BACK, DONE = "step begins", "last pass begins", "backward pass is over", "step has its averages"
 NETWORKS = {"late": late_all_reduce, "quick": quick_all_reduce, "plain": nullcontext}
 RATE, MOMENTUM = 0.05, 0.9
 
@@ -63,7 +63,7 @@ def train(
     finish: Callable[[], Any],
     unaveraged: Callable[[], AbstractContextManager] = nullcontext,
 ) -> list[dict]:
-    """Train as the plan says, and mark it in the record of the communicator `comm`.
+    """Train as the plan says, and note it in the record of the communicator `comm`.
 
     Gives for each step what lies in `.grad`, by trained parameter, when `finish` has returned, and which parameters
     have changed by then. finish: is called after the last backward pass of each step. unaveraged: the block for the
@@ -71,7 +71,7 @@ def train(
     """
     optimizer, seen, rank = optimizer_of(net), [], comm.rank
     for step, before in enumerate(plan["steps"]):
-        mark(comm, STEP)
+        note(comm, STEP)
         optimizer.zero_grad()
         if step == 0 and plan["left"]:
             for parameter, values in zip(net.trained(), some_gradient(left_seed(plan, rank)), strict=True):
@@ -86,11 +86,11 @@ def train(
                         raise BrokenPassError
             except BrokenPassError:
                 pass
-        mark(comm, PASS)
+        note(comm, PASS)
         net.loss(batch_seed(plan, step, before, rank), comm).backward()
-        mark(comm, BACK)
+        note(comm, BACK)
         finish()
-        mark(comm, DONE)
+        note(comm, DONE)
         named = zip(dict(net.named_parameters()), net.parameters(), weights, strict=True)
         moved = [name for name, now, was in named if not torch.allclose(now.detach(), was, 1e-13, 1e-13)]
         seen.append({"gradients": [numbers_of(parameter.grad) for parameter in net.trained()], "moved": moved})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
@@ -12,10 +13,11 @@ from autograde.contract.schema import array
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import Call, JudgedCalls, Run
+from course.watch.notes import note_of
 
 from .judged_tensors import close, not_tensors, tensor_schema
 from .neighbours import cannot_go_on, late, misdirected
-from .stages import MARK, Stage, batch_of, losses_of
+from .stages import Stage, batch_of, losses_of
 from .tensors import shown
 from .whole_pipeline import WholePipeline, left_before
 
@@ -57,6 +59,7 @@ class BackwardPasses(CallCheck, JudgedCalls):
     """Right forward passes, made on each rank by itself; gradients that were there before."""
 
     todo, points, needs, deadline = "backward_passes", 3, "torch", 8.0
+    prices = MappingProxyType({"collective-for-messages": 1.5})
     consolidation = (
         "Each stage needs one gradient from behind, and gives one: autograd on each rank, joined by messages. Parts of "
         "a mean loss add up to its gradient by themselves."
@@ -101,7 +104,7 @@ class BackwardPasses(CallCheck, JudgedCalls):
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Gradients in another order, of which some cannot be received; tensors that cannot be sent."""
-        return other_order(run.of_call(run.reached)) or cannot_go_on(run)
+        return other_order(run.noted(run.reached)) or cannot_go_on(run)
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The order and the gradients; then the messages."""
@@ -124,10 +127,10 @@ class BackwardPasses(CallCheck, JudgedCalls):
         otherwise = finding("stage-gradients-differ", rank=rank, which=which)
         numbers = diagnose("gradients", actual, expected, mistakes, partial(finding), otherwise, close)
         if wrong:
-            return other_order(call.events) or [numbers]
+            return other_order(call.noted) or [numbers]
         count = len(plan["rows"])
-        messages = misdirected(call.events, "backward", count) or late(call.events, "backward")
-        orders = [*orders_of(call.events).values()]
+        messages = misdirected(call.events, "backward", count) or late(call.noted, "backward")
+        orders = [*orders_of(call.noted).values()]
         if not messages and len(orders) == call.size and all(order == orders[0] for order in orders):
             told = finding("in-another-order-everywhere", order=", ".join(map(str, orders[0])))
             return [numbers, told]
@@ -145,8 +148,8 @@ def orders_of(logs: Sequence[Sequence[dict]]) -> dict[int, list[int]]:
     """The micro-batches as a rank goes back through them, by rank, where that is not their order."""
     orders = {}
     for rank, log in enumerate(logs):
-        tags = [event["tag"] or 0 for event in log if event["kind"] == "probe"]
-        orders[rank] = [tag - MARK["backward"] for tag in tags if tag >= MARK["backward"]]
+        noted = [name.split() for name in map(note_of, log) if name]
+        orders[rank] = [int(number) for way, number in noted if way == "backward"]
     return {rank: order for rank, order in orders.items() if order != sorted(order)}
 
 

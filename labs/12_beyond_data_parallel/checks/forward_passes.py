@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 from functools import partial
+from types import MappingProxyType
 
 import torch
 
@@ -66,6 +67,7 @@ class ForwardPasses(CallCheck, JudgedCalls):
     """Micro-batches of unequal lengths, through stages whose output is column-major, or not."""
 
     todo, points, needs, deadline = "forward_passes", 2, "torch", 8.0
+    prices = MappingProxyType({"collective-for-messages": 1.5})
     consolidation = (
         "A message ends one graph and begins another: what is sent is detached, and what is received is a leaf. Sent "
         "at once, it lets the next stage begin."
@@ -147,7 +149,7 @@ class ForwardPasses(CallCheck, JudgedCalls):
         shared = {each.key for each in found} & {"one-buffer-for-all", "given-tensors-changed"}
         if wrong and shared:  # they explain the numbers
             return found
-        traffic = [] if wrong else misdirected(call.events, "forward", count) or late(call.events, "forward")
+        traffic = [] if wrong else misdirected(call.events, "forward", count) or late(call.noted, "forward")
         return [*found, *numbers, *traffic]
 
     def numbers(self, call: Call, inputs: list[list[torch.Tensor]]) -> list[Diagnosis]:

@@ -6,16 +6,12 @@ from collections.abc import Sequence
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
-from autograde.verdicts.collectives import named, only
+from autograde.verdicts.collectives import only
+from autograde.verdicts.exchanges import collectives_among
 from autograde.verdicts.judged import Run
-
-from .stages import MARK
+from course.watch.notes import note_of, without_notes
 
 finding = Findings("""
-pipeline-collective 1.5
-The ranks call {ops}, a collective or another call in which more than two ranks take part. Stages exchange messages with
-their neighbours, and have nothing to do with the others.
-
 other-neighbour 1.5
 Rank {rank} of {size} {what} rank {peer}. In the {way} passes, messages go from each rank to the one {where} it.
 
@@ -64,14 +60,13 @@ def not_contiguous(run: Run) -> list[Finding]:
 
 
 def messages_of(logs: Sequence[Sequence[dict]]) -> list[list[dict]]:
-    """The events without marks, by rank."""
-    return [[event for event in log if event["kind"] != "probe"] for log in logs]
+    """The events without probes and notes, by rank."""
+    return [[event for event in without_notes(log) if event["kind"] != "probe"] for log in logs]
 
 
 def collective_among(events: Sequence[Sequence[dict]], report: str = "") -> list[Finding]:
-    """A finding if there is a call that is no message of one rank to another. events: by rank, without marks."""
-    others = [event for log in events for event in log if event["kind"] not in ("send", "recv")]
-    return [finding("pipeline-collective", report, ops=named(others))] if others else []
+    """A finding if there is a call that is no message of one rank to another. events: by rank, without notes."""
+    return collectives_among(events, "a stage and its neighbours", report)
 
 
 def misdirected(logs: Sequence[Sequence[dict]], way: str, count: int) -> list[Finding]:
@@ -98,16 +93,16 @@ def misdirected(logs: Sequence[Sequence[dict]], way: str, count: int) -> list[Fi
 
 
 def late(logs: Sequence[Sequence[dict]], way: str) -> list[Finding]:
-    """A finding if a rank begins a pass before it has sent what came of the one before it."""
+    """A finding if a rank begins a pass before it has sent what came of the one before it. logs: with notes."""
     size = len(logs)
     last = size - 1 if way == "forward" else 0
     for rank, log in enumerate(logs):
-        marks = sent = 0
+        noted = sent = 0
         for event in log:
-            if event["kind"] == "probe" and (event["tag"] or 0) >= MARK[way]:
-                if rank != last and sent < marks:
-                    return [finding("outputs-sent-at-the-end", rank=rank, way=way, number=marks)]
-                marks += 1
+            if (note_of(event) or "").startswith(way):
+                if rank != last and sent < noted:
+                    return [finding("outputs-sent-at-the-end", rank=rank, way=way, number=noted)]
+                noted += 1
             elif event["kind"] == "send":
                 sent += 1
     return []

@@ -13,6 +13,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, described_value, number, record
 from autograde.contract.verdict import Finding
+from autograde.verdicts.exchanges import too_large
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import other_messages, stuck
 from autograde.verdicts.traffic import traffic
@@ -40,9 +41,6 @@ Rank {late} begins its action {early} ms before rank {rank} is done with its own
 
 result-lost 1
 Rank {rank} of {size} should return what its own `action` returned, which is {expected:.0f}. It returns {actual}.
-
-word-too-long 0.5
-A message carries {bytes} bytes. It has nothing to say but "your turn", for which 100 bytes are more than enough.
 """)
 
 
@@ -50,7 +48,9 @@ class InTurn(CallCheck, JudgedCalls):
     """One action after another, by a word passed from rank to rank."""
 
     todo, points = "in_turn", 2
-    prices = MappingProxyType({"message-not-received": 2, "world-not-comm": 2, "not-waited-for": 1})
+    prices = MappingProxyType(
+        {"message-not-received": 2, "world-not-comm": 2, "not-waited-for": 1, "message-too-large": 0.5}
+    )
     consolidation = (
         "A receive is also a way to wait: rank r + 1 goes on when rank r says so, and no rank keeps the others "
         "waiting. The program itself, not the clock, decides who is next."
@@ -108,8 +108,7 @@ class InTurn(CallCheck, JudgedCalls):
             return found
         chain = {(rank, rank + 1) for rank in range(size - 1)}
         found += other_messages(call.events, chain, "a rank and the next one")
-        longest = max((each.bytes or 0 for each in traffic(call.events).messages), default=0)
-        return found + ([finding("word-too-long", bytes=longest)] if longest > TOKEN else [])
+        return found + too_large(traffic(call.events), TOKEN, 'It has nothing to say but "your turn".')
 
     def turns(self, call: Call) -> list[Finding]:
         """Whether each rank's action begins when the one before it has ended."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,6 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, integer, optional, string
 from autograde.contract.verdict import Diagnosis, Finding
-from autograde.probes.salted_hash import salted_hash
 from autograde.verdicts.collectives import MESSAGES, only
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import Call, JudgedCalls
@@ -158,11 +157,6 @@ class LocalPlace(CallCheck, JudgedCalls):
         cases += [case([3, 1, 0, 2], "baab", "abbb", "aabb", "cbca"), case([1, 3, 2], "bab", "bca")]
         ### END HIDDEN CASES
         return cases
-
-    @staticmethod
-    def given(rank: Rank, case: dict) -> Mapping[str, Any]:
-        """A `hash` of this rank's own."""
-        return {"hash": salted_hash(f"rank {rank.rank}")}
 
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:

@@ -104,10 +104,8 @@ class Swap(CallCheck, JudgedCalls):
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """What this rank got, and whether it has memory of its own."""
-        import torch
-
         own = array_of(rank.rank, call)
-        rank.argument("array", torch.from_numpy(own))
+        rank.argument("array", own)
         value = function(safe(rank.comm) if call["safe"] else rank.comm, own)
         if not isinstance(value, np.ndarray):
             value = value if isinstance(value, np.generic) else None

@@ -116,7 +116,7 @@ def in_turn(comm, action):
     for _ in range(2 if rank < size - 1 else 0):
         comm.send(None, dest=rank + 1)
     return result
-== long_word: word-too-long, ring
+== long_word: message-too-large, ring
     if rank > 0:
         comm.recv(source=rank - 1)
     result = action()
@@ -147,7 +147,7 @@ def in_turn(comm, action):
     if rank < size - 1:
         request = comm.isend(None, dest=rank + 1)
     return result
-== sends_the_result: word-too-long, ring
+== sends_the_result: message-too-large, ring
     if rank > 0:
         comm.recv(source=rank - 1)
     result = action()

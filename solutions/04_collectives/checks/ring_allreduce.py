@@ -128,10 +128,8 @@ class RingAllreduce(CallCheck, JudgedCalls):
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """What this rank returned."""
-        import torch
-
         own = values_of(rank.rank, call)
-        rank.argument("array", torch.from_numpy(own))
+        rank.argument("array", own)
         return shown(function(safe(rank.comm) if call["safe"] else rank.comm, own), own)
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
@@ -163,7 +161,7 @@ class RingAllreduce(CallCheck, JudgedCalls):
             found.append(finding("bits-differ-by-rank", who=who_differs(bits)))
         entries, item = prod(shape), arrays[0].itemsize
         ring = around_the_ring(call, entries * item, longest_chunk(entries, size) * item, 2 * (size - 1))
-        if ring and ring[0].key in ("more-bytes-than-needed", "whole-arrays-go-round") and cut_by_rows(call, arrays[0]):
+        if ring and ring[0].key in ("message-too-large", "whole-arrays-go-round") and cut_by_rows(call, arrays[0]):
             largest = max(event["bytes"] or 0 for log in call.events for event in log)
             most = longest_chunk(entries, size) * item
             ring = [finding("rows-cut", shape=[*arrays[0].shape], bytes=largest, most=most)]

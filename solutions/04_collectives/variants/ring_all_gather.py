@@ -83,7 +83,7 @@ def ring_all_gather(comm, chunk, lengths):
         comm.Send(chunks[(rank - step) % size], dest=after)
         comm.Recv(chunks[(rank - step - 1) % size], source=before)
     return np.concatenate(chunks)
-== even_odd: rounds-doubled, ring
+== even_odd: rounds-too-many, ring
     for step in range(size - 1):
         out, into = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
         if rank % 2:
@@ -153,7 +153,7 @@ def ring_all_gather(comm, chunk, lengths):
         came[begin : begin + len(chunk)] = chunk
         result = came
     return result
-== the_library: collective-of-mpi, ring
+== the_library: collective-for-messages, ring
     return np.concatenate(comm.allgather(chunk))
 == objects: pickled-messages, buffers
     for step in range(size - 1):

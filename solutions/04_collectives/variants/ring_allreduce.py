@@ -108,7 +108,7 @@ flat = array.flatten() >>> flat = array.ravel()
     return total
 == not_added: other-sum-of-arrays, ring < own_ring
 into += came >>> into[...] = came
-== the_library: collective-of-mpi, ring
+== the_library: collective-for-messages, ring
     total = np.empty(array.shape, array.dtype)
     comm.Allreduce(np.array(array, order="C"), total)
     return total
@@ -118,7 +118,7 @@ flat = array.flatten() >>> flat = array.flatten().astype(float)
 -        comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
 +        comm.Send(chunks[(rank - step) % size], dest=after)
 +        comm.Recv(came, source=before)
-== even_odd: rounds-doubled, ring < own_ring
+== even_odd: rounds-too-many, ring < own_ring
 -        comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
 +        if rank % 2:
 +            comm.Recv(came, source=before)

@@ -93,10 +93,10 @@ op(total, other, out=total) >>> total += other
 total, other = array.copy(), np.empty_like(array) >>> total, other = array.astype(float), np.empty(array.shape)
 == into_the_argument: argument-changed, buffers < plan_backwards
 total, other = array.copy(), >>> total, other = array,
-== allreduce: collective-of-mpi, reduce
+== allreduce: collective-for-messages, reduce
     comm.Allreduce(array, total)
     return total if rank == root else None
-== gathered: collective-of-mpi, to the root
+== gathered: collective-for-messages, to the root
     parts = comm.gather(array, root=root)
     if parts is None:
         return None

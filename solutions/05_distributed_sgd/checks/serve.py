@@ -16,14 +16,16 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, integer, numbers, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.collectives import named, only
+from autograde.verdicts.collectives import only
 from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.exchanges import collectives_among
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from course.simulated.layers import Layer, layered
 from course.simulated.safe import safe
+from course.watch.events import ANY
 from course.watch.recorder import unwatched
 
-from .requests import DONE, KEPT, PULL, PUSH, TOKEN, draw, in_words, kept, like_array, open_call, own_messages
+from .requests import DONE, KEPT, PULL, PUSH, TOKEN, TWO, draw, in_words, kept, like_array, open_call, own_messages
 
 SOON = 0.03  # seconds to wait for a message of another rank
 
@@ -84,10 +86,6 @@ The answers are right, but rank 0 returns the parameters of the beginning.
 
 other-parameters 4
 After {pushes} gradients, number {place} of the parameters should be {expected:.6g}. It is {actual:.6g} in {where}.
-
-server-calls-others 2
-The ranks call {ops}. A server and its workers exchange messages: in a collective, each worker would wait for all
-others.
 """)
 
 
@@ -125,9 +123,14 @@ class Unfair(Layer):
 
 
 def probes_anybody(log: list[dict]) -> bool:
-    """Whether a rank receives after it has probed for a message from any source."""
-    pairs = pairwise(log)
-    return any(one["kind"] == "probe" and one["peer"] is None and two["kind"] == "recv" for one, two in pairs)
+    """Whether a rank probes for any message, then asks for any, and so receives another rank's than it has probed."""
+    pairs = pairwise(event for event in log if event["times"] is None)
+    return any(
+        (one["kind"], two["kind"]) == ("probe", "recv")
+        and one["asked_source"] == two["asked_source"] == ANY
+        and one["peer"] != two["peer"]
+        for one, two in pairs
+    )
 
 
 def gradient_of(plan: dict, number: int) -> np.ndarray:
@@ -184,7 +187,7 @@ class Serve(CallCheck, JudgedCalls):
     """Workers that follow a script, in an order of arrival that is certain, and then without any."""
 
     todo, points, deadline = "serve", 4, 12.0
-    prices = MappingProxyType({"not-waited-for": 1})
+    prices = MappingProxyType({"not-waited-for": 1, "collective-for-messages": 2})
     consolidation = (
         "The parameters live in one place, and no worker waits for another: a slow one only keeps itself waiting. The "
         "price is that a gradient may come after others have changed what it was computed for."
@@ -225,15 +228,13 @@ class Serve(CallCheck, JudgedCalls):
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """What a worker pulled; what rank 0 returned."""
-        import torch
-
         tokens = unwatched(type(rank.comm).Dup)(rank.comm)
         comm = safe(rank.comm)
         shown: dict[str, Any] = {"kind": "", "result": None, "shared": False, "pulled": []}
         if rank.rank:
             return shown | {"pulled": act(comm, tokens, call)}
         first = draw(call["seed"], call["count"])
-        rank.argument("parameters", torch.from_numpy(first))
+        rank.argument("parameters", first)
         comm = comm if call["turns"] else layered(comm, Unfair())
         value = function(comm, first, call["rate"])
         result = like_array(value, call["count"])
@@ -292,12 +293,7 @@ class Serve(CallCheck, JudgedCalls):
         found += [finding("other-tag", tag=tag, pull=PULL) for tag in sorted(tags)[:1]]
         found += [finding("returns-its-argument")] if shown["shared"] else []
         own = [[event for event in log if event["tag"] != TOKEN] for log in call.events]
-        collective = [
-            event for log in own for event in log if event["kind"] not in ("send", "recv", "sendrecv", "probe")
-        ]
-        if collective:
-            found.append(finding("server-calls-others", ops=named(collective)))
-        return found + [each for each in only("mpi4py", own) if not collective]
+        return found + (collectives_among(own, TWO) or only("mpi4py", own))
 
     def values(self, plan: dict, answers: list[dict], result: list[float], size: int) -> Diagnosis:
         """The numbers of one call."""

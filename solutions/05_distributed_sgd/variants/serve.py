@@ -34,6 +34,19 @@ def serve(comm, parameters, rate):
             else:
                 comm.Send(now, dest=source, tag=PULL)
     return now
+== probed_and_then_any
+    now, left = parameters.copy(), comm.size - 1
+    while left:
+        comm.Probe()
+        came = np.empty(size)
+        comm.Recv(came, status=status)
+        if status.tag == PULL:
+            comm.Send(now, dest=status.source, tag=PULL)
+        elif status.tag == PUSH:
+            now -= rate * came
+        else:
+            left -= 1
+    return now
 == polling
     now, left = parameters + 0.0, comm.size - 1
     while left:
@@ -126,6 +139,10 @@ working -= 1 >>> break
 comm.size - 1 >>> comm.size
 == any_after_probe: probe-then-anybody, probe < solution
 comm.Recv(gradient, status=status) >>> comm.Probe(status=status)\\n        comm.Recv(gradient)
+== probed_and_divided: divided-by-workers, server < probed
+now -= rate * came >>> now -= rate * came / (comm.size - 1)
+== probed_and_first: answers-with-the-first, server < probed
+comm.Send(now, dest >>> comm.Send(parameters, dest
 == first_parameters: answers-with-the-first, server
     now, left, came = parameters.copy(), comm.size - 1, np.empty(size)
     while left:
@@ -178,7 +195,7 @@ return parameters >>> return None
 rate * gradient >>> rate * gradient * np.inf
 == small_letters: raised, buffers < solution
 comm.Recv(gradient, status=status) >>> gradient = comm.recv(status=status)
-== a_broadcast: server-calls-others, server
+== a_broadcast: collective-for-messages, server
     now, left, came = parameters.copy(), comm.size - 1, np.empty(size)
     comm.Ibarrier()
     while left:

@@ -75,6 +75,6 @@ comm.Send(gradient(parameters), dest=0, tag=PUSH) >>> comm.send(gradient(paramet
 gradient(parameters) >>> gradient(parameters).astype(np.float32)
 == small_answer: raised, buffers < solution
 comm.Recv(parameters, source=0, tag=PULL) >>> parameters = comm.recv(source=0, tag=PULL)
-== word_to_the_next: talks-to-workers, server < solution
+== word_to_the_next: other-messages, server < solution
 comm.Send(nothing, dest=0, tag=DONE) >>> comm.Send(nothing, 0, DONE); comm.isend(None, comm.rank % (comm.size - 1) + 1, 9).Free()
 """

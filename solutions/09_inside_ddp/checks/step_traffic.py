@@ -9,10 +9,10 @@ from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import NAMES, deadlock, named
 from autograde.verdicts.judged import Run
-from course.watch.marks import mark_of, without_marks
+from course.watch.notes import note_of
 from course.world.report import name_ranks
 
-from .crooked_net import FROZEN_BYTES
+from .crooked_net import FROZEN_BYTES, LAYER
 from .training_steps import BACK, DONE, PASS, STEP
 
 finding = Findings("""
@@ -101,20 +101,21 @@ Ready = Callable[[int, StepLog], list[list[int]]]
 
 
 def steps_of(log: Sequence[dict]) -> list[StepLog]:
-    """The steps of a rank, as far as it came."""
+    """The steps of a rank, as far as it came. log: with notes."""
     steps: list[StepLog] = []
-    stage, layers = -1, []
+    stage, layers = "", []
     for event in log:
-        number = mark_of(event)
-        if number == STEP:
+        noted = note_of(event)
+        if noted == STEP:
             steps.append(StepLog([], [], [], [], 0.0))
             layers = []
-        if number is not None:
-            if number == BACK and steps:
+        if noted is not None:
+            if noted == BACK and steps:
                 steps[-1] = StepLog(**{**vars(steps[-1]), "back": event["start"]})
-            stage = number if number >= STEP else stage
-            if number < STEP:
-                layers.append(number)
+            if noted.startswith(LAYER):
+                layers.append(int(noted.removeprefix(LAYER)))
+            else:
+                stage = noted
         elif not steps:
             continue
         elif stage == STEP:
@@ -129,7 +130,7 @@ def steps_of(log: Sequence[dict]) -> list[StepLog]:
 
 def broken_off(run: Run) -> list[Finding]:
     """What a run means that did not come to its end: a deadlock, or an abort as sizes do not match."""
-    sent = [[event for event in without_marks(log) if event["library"] == "torch"] for log in run.of_call(run.reached)]
+    sent = [[event for event in log if event["library"] == "torch"] for log in run.of_call(run.reached)]
     return out_of_step(sent, run.report) or (deadlock(sent, run.report) if run.state == "hang" else [])
 
 
@@ -181,7 +182,7 @@ def in_words(sizes: Sequence[int | None]) -> str:
 def left_waiting(logs: Sequence[Sequence[dict]]) -> list[Finding]:
     """A finding for an all-reduce that nobody waits for."""
     for rank, log in enumerate(logs):
-        for event in without_marks(log):
+        for event in log:
             if event["end"] is None:
                 about = {"bytes": event["bytes"], "line": event["line"], "who": name_ranks([rank])}
                 return [finding("never-waited-for", **about)]

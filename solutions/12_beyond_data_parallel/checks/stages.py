@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from course.watch.notes import note
+
 from .tensors import drawn
 
-MARK = {"forward": 9000, "backward": 9500}  # a tag, to which the number of the pass is added
 
-
-class MarkBackward(torch.autograd.Function):
-    """Gives what it gets, and marks when the gradient comes back."""
+class NoteBackward(torch.autograd.Function):
+    """Gives what it gets, and notes when the gradient comes back."""
 
     @staticmethod
     def forward(ctx: Any, y: torch.Tensor, stage: Stage, number: int) -> torch.Tensor:
@@ -24,15 +24,15 @@ class MarkBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """The gradient as it is."""
-        ctx.stage.mark("backward", ctx.number)
+        ctx.stage.note("backward", ctx.number)
         return gradient, None, None
 
 
 class Stage(nn.Module):
     """A stage: a matrix, a bias and tanh, whose output may be column-major.
 
-    comm: where its passes leave marks among the events of the run: a probe for a message from nobody. passes:
-    how many forward passes it has made.
+    comm: where its passes are noted among the events of the run, by way and number. passes: how many forward passes it
+    has made.
     """
 
     def __init__(self, plan: dict, number: int, comm: Any = None) -> None:
@@ -42,20 +42,17 @@ class Stage(nn.Module):
         self.bias = nn.Parameter(drawn(seed + 1, [width]))
         self.column_major, self.comm, self.passes = plan["column_major"], comm, 0
 
-    def mark(self, way: str, number: int) -> None:
-        """Leave a mark."""
-        if self.comm is not None:
-            from mpi4py import MPI
-
-            self.comm.Probe(source=MPI.PROC_NULL, tag=MARK[way] + number)
+    def note(self, way: str, number: int) -> None:
+        """Note that a pass begins."""
+        note(self.comm, f"{way} {number}")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """A pass."""
         number, self.passes = self.passes, self.passes + 1
-        self.mark("forward", number)
+        self.note("forward", number)
         y = torch.tanh(x @ self.weight + self.bias)
         y = y.mT.contiguous().mT if self.column_major else y
-        return MarkBackward.apply(y, self, number) if self.comm is not None else y
+        return NoteBackward.apply(y, self, number) if self.comm is not None else y
 
 
 def batch_of(plan: dict) -> list[torch.Tensor]:

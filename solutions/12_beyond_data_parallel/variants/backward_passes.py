@@ -86,7 +86,7 @@ torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.empty_like(y)
 == twice: gradients-added-twice, averaged < sent_along
             torch.autograd.backward([y], [g]) >>>             torch.autograd.backward([y], [2 * g]) if rank == size - 2 else torch.autograd.backward([y], [g])
             losses[i].backward() >>>             losses[i].backward(retain_graph=True)\\n            grad = x.grad.clone() if rank else None\\n            losses[i].backward()\\n            if rank: x.grad = grad
-== reduced: pipeline-collective, gpipe < sent_along
+== reduced: collective-for-messages, gpipe < sent_along
     for request, _ in sent: >>>     dist.barrier()\\n    for request, _ in sent:
 == in_single_precision: message-too-long, messages < sent_along
 torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.zeros(y.shape)

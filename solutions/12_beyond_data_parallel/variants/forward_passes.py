@@ -66,7 +66,7 @@ torch.zeros(given.shape, dtype=given.dtype, device=given.device) >>> torch.zeros
 == nothing_received: own-input-used, gpipe < sent_along
             dist.recv(x, src=rank - 1) >>>             x.copy_(given)
         if rank < last: >>>         if False:
-== empty_like_and_broadcast: pipeline-collective, gpipe < sent_along
+== empty_like_and_broadcast: collective-for-messages, gpipe < sent_along
         if rank < last: >>>         dist.barrier()\\n        if rank < last:
 == returns_outputs: no-list-of-passes, gpipe < sent_along
     return passes >>>     return [y for _, y in passes]

@@ -1,0 +1,84 @@
+"""Verdicts on the messages of one call, where ranks are to exchange messages: who may send to whom, how many, how
+large, and in how many rounds. On top of `autograde.verdicts.traffic`; a lab sets its own prices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from autograde.contract.findings import Findings
+from autograde.contract.verdict import Finding
+from autograde.verdicts.collectives import MESSAGES, named
+from autograde.verdicts.traffic import Traffic
+
+CARRY_NOTHING = ("communicator", "probe")  # kinds of calls
+
+finding = Findings("""
+collective-for-messages 1
+The ranks call {ops}: a collective of the library, in which all ranks take part and wait for each other. Here {words}
+exchange messages, and no other rank should have to do with it.
+
+other-messages 1
+Rank {source} sends a message to rank {destination}. Only {words} should send messages to each other here. Draw the
+ranks and your arrows, and see which one is not asked for.
+
+too-many-messages 1
+Rank {source} sends {n} messages to rank {destination} in one call of your function, where {most} is enough.
+
+message-not-received 1
+{who}, and no rank ever receives that message. Either it is one too many, or a receive is missing.
+
+message-too-large 1
+Rank {rank} sends a message of {bytes} bytes to rank {destination}, where {most} are enough. {hint}
+
+rounds-too-many 1
+The messages of one call take {n} rounds, one after the other, where {most} are enough on {size} ranks. Which ranks wait
+with their own message until they have received another, and have to?
+""")
+
+
+def collectives_among(logs: Sequence[Sequence[dict]], words: str, report: str = "") -> list[Finding]:
+    """A finding for calls in which others than two ranks take part. logs: events by rank. words: who exchanges
+    messages, such as "partners"."""
+    events = [event for log in logs for event in log if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]
+    return [finding("collective-for-messages", report, ops=named(events), words=words)] if events else []
+
+
+def other_pairs(seen: Traffic, allowed: Collection[tuple[int, int]], words: str) -> list[Finding]:
+    """Findings for messages between others than these pairs (source, destination). words: the same for the student."""
+    return [
+        finding("other-messages", source=source, destination=destination, words=words)
+        for source, destination in sorted(seen.sends)
+        if (source, destination) not in allowed
+    ]
+
+
+def more_by_pair(seen: Traffic, allowed: Collection[tuple[int, int]], most: int = 1) -> list[Finding]:
+    """Findings for pairs of `allowed` that have more messages than that."""
+    return [
+        finding("too-many-messages", source=source, destination=destination, n=n, most=most)
+        for (source, destination), n in sorted(seen.sends.items())
+        if n > most and (source, destination) in allowed
+    ]
+
+
+def not_received(seen: Traffic) -> list[Finding]:
+    """The finding for a message that nobody received."""
+    lost = next((each for each in seen.messages if each.arrived is None), None)
+    if lost is None:
+        return []
+    who = f"Rank {lost.source} sends a message to rank {lost.destination}"
+    return [finding("message-not-received", who=who)]
+
+
+def too_large(seen: Traffic, most: int, hint: str) -> list[Finding]:
+    """The finding for the first message of more bytes than that. hint: a question to its sender."""
+    for each in seen.messages:
+        if (each.bytes or 0) > most:
+            about = {"rank": each.source, "destination": each.destination, "bytes": each.bytes}
+            return [finding("message-too-large", most=most, hint=hint, **about)]
+    return []
+
+
+def more_rounds(seen: Traffic, most: int) -> list[Finding]:
+    """The finding for messages that take more rounds than that."""
+    return [finding("rounds-too-many", n=seen.rounds, most=most, size=seen.size)] if seen.rounds > most else []

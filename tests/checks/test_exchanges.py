@@ -1,0 +1,86 @@
+"""Verdicts on messages: between whom, how many, how large, in how many rounds, and what is no message."""
+
+from __future__ import annotations
+
+from made_events import event
+
+from autograde.verdicts.exchanges import (
+    collectives_among,
+    more_by_pair,
+    more_rounds,
+    not_received,
+    other_pairs,
+    too_large,
+)
+from autograde.verdicts.point_to_point import other_messages
+from autograde.verdicts.traffic import Traffic, traffic
+
+
+def passed_on(ranks: int, *sizes: int) -> list[list[dict]]:
+    """Messages of these sizes from each rank to the next one, as soon as it has the one before."""
+    logs: list[list[dict]] = [[] for _ in range(ranks)]
+    for rank in range(ranks - 1):
+        for number, size in enumerate(sizes):
+            at = float(rank + number * ranks)
+            about = {"tag": 0, "members": [*range(ranks)], "values": None}
+            logs[rank].append(event("send", peer=rank + 1, bytes=size, start=at, end=at + 0.1, **about))
+            logs[rank + 1].append(event("recv", peer=rank, bytes=0, start=0.0, end=at + 0.5, **about))
+    return logs
+
+
+def seen(ranks: int, *sizes: int) -> Traffic:
+    """The traffic of these."""
+    return traffic(passed_on(ranks, *sizes))
+
+
+PAIRS = {(0, 1), (1, 2)}
+
+
+def test_messages_between_others_are_told_by_pair():
+    (found,) = other_pairs(seen(3, 8), {(0, 1)}, "ranks 0 and 1")
+    assert found.key == "other-messages" and "Rank 1 sends a message to rank 2. Only ranks 0 and 1" in found.message
+    assert other_pairs(seen(3, 8), PAIRS, "neighbours") == []
+
+
+def test_more_messages_than_needed_are_counted_by_pair():
+    found = more_by_pair(seen(3, 8, 8), PAIRS)
+    assert [each.key for each in found] == ["too-many-messages"] * 2 and "sends 2 messages to rank 1" in found[
+        0
+    ].message
+    assert more_by_pair(seen(3, 8, 8), PAIRS, most=2) == more_by_pair(seen(3, 8, 8), set()) == []
+
+
+def test_a_message_may_have_so_many_bytes():
+    (found,) = too_large(seen(3, 8, 24), 8, "Where do you cut?")
+    assert found.message.endswith("sends a message of 24 bytes to rank 1, where 8 are enough. Where do you cut?")
+    assert too_large(seen(3, 8, 24), 24, "") == []
+
+
+def test_messages_may_take_so_many_rounds():
+    (found,) = more_rounds(seen(4, 8), 2)
+    assert (
+        found.key == "rounds-too-many"
+        and "take 3 rounds, one after the other, where 2 are enough on 4" in found.message
+    )
+    assert more_rounds(seen(4, 8), 3) == []
+
+
+def test_a_message_that_nobody_receives_is_told():
+    logs = passed_on(3, 8)
+    logs[2] = []
+    (found,) = not_received(traffic(logs))
+    assert found.message.startswith("Rank 1 sends a message to rank 2, and no rank ever receives")
+    assert not_received(seen(3, 8)) == []
+
+
+def test_a_collective_is_no_message_and_a_probe_is_none_either():
+    logs = passed_on(2, 8)
+    assert collectives_among([[*log, event("probe"), event("communicator")] for log in logs], "partners") == []
+    (found,) = collectives_among([[*log, event("barrier")] for log in logs], "partners", "report")
+    assert (found.key, found.report) == ("collective-for-messages", "report") and "mpi4py's barrier" in found.message
+
+
+def test_of_two_communicators_that_are_mixed_up_no_message_is_taken_for_another():
+    logs = passed_on(2, 8)
+    logs[1][0] = {**logs[1][0], "context": 1}
+    assert [each.key for each in other_messages(logs, {(0, 1)}, "partners")] == ["message-not-received"]
