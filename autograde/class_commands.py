@@ -95,7 +95,7 @@ def report(root: Path, lab: str | None) -> None:
 
 
 @click.command()
-@click.argument("lab")
+@click.argument("lab", required=False)
 @click.option("--format", "system", type=click.Choice(["moodle", "canvas", "csv"]), default="csv", show_default=True)
 @click.option(
     "--students",
@@ -105,12 +105,20 @@ def report(root: Path, lab: str | None) -> None:
 )
 @click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
 @click.pass_obj
-def grades(root: Path, lab: str, system: str, students: Path | None, zero: bool) -> None:
-    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv)."""
+def grades(root: Path, lab: str | None, system: str, students: Path | None, zero: bool) -> None:
+    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv).
+
+    Without LAB, totals over all labs: points, or percent where c.Total.drop_lowest or c.Total.weights in
+    nbgrader_config.py say how labs count.
+    """
     from autograde.term.marks import write_marks
+    from autograde.term.term_marks import write_term_marks
 
     with errors_in_one_line():
-        path, notes = write_marks(root, lab, system, students, zero)
+        if lab is None:
+            path, notes = write_term_marks(root, system, students, zero)
+        else:
+            path, notes = write_marks(root, lab, system, students, zero)
     for line in [*notes, path]:
         click.echo(line)
 
