@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from autograde.class_commands import enrol, extend, grade, grades, report
+from autograde.class_commands import enrol, errors_in_one_line, extend, grade, grades, report
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
@@ -139,15 +139,17 @@ def new(lab: str, folder: Path | None) -> None:
 def bundle(lab: str, target: Path) -> None:
     """Pack LAB for a JupyterHub without nbgrader, into the file or folder TARGET; by default LAB.tar.gz, here.
 
-    It holds what students get, the kit, and a README.txt that says how to install both.
+    It holds what students get, the kit, and a README.txt that says how to install both. Where the gradebook has a
+    deadline, README.txt and the notebook tell it.
     """
     from autograde.bundle import BundleError, write_bundle
-    from autograde.contract.labs import LabError, find_lab
+    from autograde.contract.labs import find_lab
+    from autograde.term.all_labs import class_deadline
 
-    try:
-        path = write_bundle(find_lab(course_root(), lab), target)
-    except (LabError, BundleError) as error:
-        raise click.ClickException(str(error)) from error
+    root = course_root()
+    with errors_in_one_line(BundleError):
+        found = find_lab(root, lab)
+        path = write_bundle(found, target, class_deadline(root, found))
     click.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
 
 

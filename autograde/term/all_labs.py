@@ -132,6 +132,15 @@ def registered(course: Course, lab: Lab) -> bool:
     return there and course.knows(lab.name)
 
 
+def class_deadline(root: Path, lab: Lab) -> datetime | None:
+    """The class's deadline of a lab, naive UTC; None if the gradebook has none, or is not there."""
+    course = Course(root)
+    if not registered(course, lab):
+        return None
+    with course.gradebook() as gradebook:
+        return gradebook.find_assignment(lab.name).duedate
+
+
 def lab_of_term(course: Course, lab: Lab) -> LabOfTerm:
     """How the class did in one lab."""
     checks = load_checks(lab.checks)

@@ -43,7 +43,7 @@ from autograde.term.student_list import (
     from_gradebook,
     from_list,
 )
-from course.exchange.deadlines import duration
+from course.exchange.due import duration
 
 CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
 MOODLE = (EMAIL, NUMBER, USERNAME)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import tarfile
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from filled_gradebook import deadline, filled
 from labs_under_test import COURSE, LABS
 from nbclient import NotebookClient
 from seeds import SEED
+from small_course import LAB as SMALL
 
+from course.exchange.due import deadline_here
 from course.processes.kernels import over_files
 from autograde import bundle as bundling
 from autograde.bundle import bundle_files, packed
@@ -38,7 +42,7 @@ def lockstep(*args: str | Path) -> Result:
 
 def test_what_students_do_not_get_is_not_in_it():
     for lab in LABS:
-        files = bundle_files(lab)
+        files = bundle_files(lab, None)
         assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/LICENSE-CC-BY-4.0", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
             *files
         }
@@ -52,7 +56,20 @@ def test_what_students_do_not_get_is_not_in_it():
 
 def test_the_same_sources_make_the_same_bytes():
     lab = find_lab(COURSE, LAB)
-    assert packed("a", bundle_files(lab)) == packed("a", bundle_files(lab))
+    assert packed("a", bundle_files(lab, None)) == packed("a", bundle_files(lab, None))
+
+
+def test_the_deadline_that_the_gradebook_has_is_in_it(tmp_path):
+    room = filled(tmp_path / "course")
+    for when, said in (("2027-01-31 22:59:00", "by 2027-01-31 22:59:00 UTC unless"), (None, "your course does it.")):
+        deadline(room, when)
+        target = tmp_path / f"{when}.tar.gz"
+        assert room.lockstep("bundle", SMALL, str(target)).exit_code == 0
+        with tarfile.open(target) as archive:
+            archive.extractall(tmp_path / str(when), filter="data")
+        folder = tmp_path / str(when) / f"{SMALL}-bundle"
+        assert said in (folder / "README.txt").read_text()
+        assert deadline_here(folder / SMALL) == (when and datetime.fromisoformat(when))
 
 
 @pytest.mark.timeout(900)

@@ -102,8 +102,12 @@ def text_of(cell: nbformat.NotebookNode) -> str:
 def test_a_student_sees_findings_and_can_go_on(tmp_path):
     check = 'check("total")'
     few = "check.world = World(1, progress=False)"
-    cells = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check, few, check)[1::2]
+    (tmp_path / "deadline.txt").write_text("2026-01-31 12:00:00 UTC\n")
+    cells = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check, few, check, "", START)[1::2]
+    *cells, start = cells
     blank, partly, hangs, right, lacks_ranks = cells
+    due = ["The deadline was " in text_of(cell) for cell in (start, *cells)]
+    assert due == [True, False, False, False, True, False], "where the lab is opened, and where a TODO is done"
     assert "total: not started, 2 points" in text_of(blank)
     assert "`raise NotImplementedError()` is still in the cell" in text_of(blank)
     assert "total: not yet, 0.5 of 2 points" in text_of(partly)
