@@ -132,6 +132,9 @@ def write_file(
         table, hint = canvas(marked, lines), "Canvas knows people by ID, SIS User ID or SIS Login ID"
     else:
         table, without, hint = plain(marked, lines), [], ""
+    if not lines:  # a file of headings would be taken for the marks
+        why = f"nobody has an id there ({hint}; --students FILE gives ids)" if without else "there is nobody to mark"
+        raise StepFailed(f"{students or marked.name}: {why}; nothing is written")
     notes += listed(
         f"without an id, so not in the file ({hint}; --students FILE gives ids)", [called(line) for line in without]
     )
