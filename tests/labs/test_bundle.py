@@ -17,13 +17,13 @@ from nbclient import NotebookClient
 from seeds import SEED
 from small_course import LAB as SMALL
 
-from course.exchange.due import deadline_here
-from course.processes.kernels import over_files
 from autograde import bundle as bundling
 from autograde.bundle import bundle_files, packed
 from autograde.cli import main
 from autograde.contract.labs import find_lab
 from autograde.contract.places import REPOSITORY
+from course.exchange.due import deadline_here
+from course.processes.kernels import over_files
 
 LAB = "03_pi_allreduce"
 RIGHT = """import numpy as np
@@ -43,9 +43,13 @@ def lockstep(*args: str | Path) -> Result:
 def test_what_students_do_not_get_is_not_in_it():
     for lab in LABS:
         files = bundle_files(lab, None)
-        assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/LICENSE-CC-BY-4.0", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
-            *files
-        }
+        assert {
+            f"{lab.name}/{lab.notebook}",
+            "kit/lockstep",
+            "kit/LICENSE-CC-BY-4.0",
+            "kit/pyproject.toml",
+            "kit/course/world/__init__.py",
+        } <= {*files}
         for word in ("solutions", "variants", "tests", "attacks", "class", "hub", "lab.py", ".venv", ".git", "bench"):
             assert [name for name in files if word in Path(name).parts] == [], word
         for name, file in files.items():
@@ -85,7 +89,9 @@ def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_
     notebook.cells[end - 1].source = RIGHT
     for cell in notebook.cells:
         cell.source = cell.source.replace('Checker("checks", ', f'Checker("checks", seed={SEED}, world=')
-    notebook.cells.append(nbformat.v4.new_code_cell("import autograde, course\nprint(autograde.__file__, course.__file__)"))
+    notebook.cells.append(
+        nbformat.v4.new_code_cell("import autograde, course\nprint(autograde.__file__, course.__file__)")
+    )
     notebook.cells.append(nbformat.v4.new_code_cell("print(*world.run(lambda: __import__('course').__file__))"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(folder / "kit"))  # in place of installing it, for which there is no network
