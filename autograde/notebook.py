@@ -13,6 +13,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from IPython import get_ipython
@@ -30,6 +31,7 @@ from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from course.batch.record import FILE
+from course.exchange.due import deadline_here, told
 from course.world import NotEnoughRanks, RanksFailed, World
 
 ELSEWHERE = (
@@ -63,6 +65,8 @@ class Checker:
         self.ran_in: dict[str, str] = {}  # ids of cells by the source that was run in them, where the front end tells
         if (shell := get_ipython()) is not None:
             shell.events.register("pre_run_cell", self.note_cell)
+            if os.environ.get("NBGRADER_EXECUTION") is None and (due := self.when_due()):
+                show_markdown(due)
 
     def note_cell(self, info: ExecutionInfo) -> None:
         """Note in which cell of the notebook a source is run."""
@@ -89,7 +93,8 @@ class Checker:
                 return None
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result))
+            due = self.when_due() if result.passed else ""
+            steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result), due)
             hint = " ".join(filter(None, steps))
             output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
@@ -147,6 +152,11 @@ class Checker:
         """That it was not in the TODO's own cell; empty where it was, or where nobody knows."""
         source = cell_that_defines(todo, executed_cells())
         return "" if self.ran_in.get(source or "", todo) == todo else ELSEWHERE.format(todo=todo)
+
+    def when_due(self) -> str:
+        """The student's deadline in a sentence; empty where none is known."""
+        deadline = deadline_here(self.folder)
+        return told(deadline, datetime.now(UTC).replace(tzinfo=None)) if deadline else ""
 
     def where_hints_are(self, result: Result) -> str:
         """Where the next hint is, below a result that has not passed; empty where there is none."""

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 import pytest
+from case_by_case import checks_of, results_by_case
 from labs_under_test import LABS, Worlds
 from mistake_pairs import Pair, pairs
 from seeds import SEED
 
-from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, load_checks, load_variants
-from autograde.contract.subject import Subject
-from autograde.contract.trouble import stops
+from autograde.contract.labs import Lab, load_variants
 from autograde.contract.variants import Wrong
 from course.world import World
 
@@ -43,12 +41,6 @@ MOOT = {
 
 
 @cache
-def checks_of(lab: Lab) -> Mapping[str, Check]:
-    """The lab's checks by TODO, hidden cases included."""
-    return {check.todo: check for check in load_checks(lab.checks)}
-
-
-@cache
 def mistakes_of(lab: Lab) -> Mapping[str, Mapping[str, Wrong]]:
     """The known mistakes of a lab by TODO and name."""
     return load_variants(lab.variants)[1]
@@ -63,13 +55,8 @@ def pairs_of(lab: Lab, todo: str) -> list[Pair]:
 
 def costs(world: World, check: Check, source: str, most: int | None) -> Iterator[tuple[float, str]]:
     """What an answer costs by its first case, by its first two, and so on, `most` at most; and the result's text."""
-    cases, seen = contract.draw_cases(check, SEED)[:most], []
-    for number, case in enumerate(cases, 1):
-        seen += contract.gather(check, world, Subject(check.todo, source), [case])
-        result = contract.judge(check, cases[:number], seen, SEED)
+    for result in results_by_case(world, check, source, most):
         yield result.points - result.score, show.text(result)
-        if stops(seen[-1]):  # a student's check ends here, too
-            return
 
 
 class Alone:

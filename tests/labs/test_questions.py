@@ -17,7 +17,9 @@ from course.models.digits import digit_model
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 NUMBER = '\n# %% answer="smallest"\ncheck.answer("smallest", None)\n'
 TEXT = '\n# %% [markdown] answer="why" points=2\n# Because the sum is over all ranks.\n'
-KEY = '[smallest]\nvalue = 0.5\ntolerance = 0.01\nremark = "Well seen."\nwrong = [{value = 2, remark = "Upside down."}]\n'
+KEY = (
+    '[smallest]\nvalue = 0.5\ntolerance = 0.01\nremark = "Well seen."\nwrong = [{value = 2, remark = "Upside down."}]\n'
+)
 
 
 def cells(lab: Lab, kind) -> list:
