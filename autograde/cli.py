@@ -134,14 +134,14 @@ def new(lab: str, folder: Path | None) -> None:
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
     """
     from autograde.contract.labs import LabError
-    from autograde.new import make_lab
+    from autograde.new import make_lab, next_steps
+    from course.lab_choice import ChoiceError
 
     try:
-        made = make_lab(course_root(), lab, folder)
-    except (LabError, OSError) as error:
+        click.echo(f"{make_lab(course_root(), lab, folder)}: made")
+        click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
+    except (LabError, ChoiceError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    own = f"export LOCKSTEP_LABS={folder.absolute()}, " if folder else ""
-    click.echo(f"{made}: made. Next: {own}./lockstep build {lab}, and ./lockstep test --lab {lab}")
 
 
 @main.command()
@@ -311,17 +311,22 @@ def enrol(students: tuple[str, ...], listed: Path | None) -> None:
     from autograde.contract.labs import LabError, find_labs, labs_left_out
     from autograde.term.roster import enrol_list
 
-    root = course_root()
+    root, failed = course_root(), []
     try:
         course = Course(root)
-        course.forget([lab.name for lab in labs_left_out(root)])
-        for lab in find_labs(root):
-            if not course.knows(lab.name):
-                write_instructor(build_of(lab), root)  # where nobody has built it yet
-                course.register(lab.name)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
         for line in enrol_list(course, listed) if listed else []:
             click.echo(line)
+        course.forget([lab.name for lab in labs_left_out(root)])
+        for lab in find_labs(root):
+            if not course.knows(lab.name):
+                try:
+                    write_instructor(build_of(lab), root)  # where nobody has built it yet
+                    course.register(lab.name)
+                except LabError as error:  # one that is being written
+                    failed.append(str(error))
+        if failed:
+            raise LabError("\n".join(failed))
     except (LabError, StepFailed) as error:
         raise click.ClickException(str(error)) from error
     except (OSError, SQLAlchemyError) as error:
