@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fresh_system import packages_that_the_readme_names
 from small_course import LAB, make_course
 
 from autograde.bundle import FILES
 from course.jupyterhub.__main__ import prepare_course
 from course.jupyterhub.courses import Course
-from course.jupyterhub.place import FOR_ALL, LINKS, Place, close_clone
+from course.jupyterhub.place import FOR_ALL, LINKS, REPOSITORY, Place, close_clone
 from course.lab_choice import Choice
 
 
@@ -58,6 +60,13 @@ def test_the_clone_keeps_its_answers_and_gives_what_a_bundle_is_made_of(tmp_path
     modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in names}
     assert modes == {"solutions": 0o700, "tests": 0o700, "README.md": 0o600, "LICENSE": 0o644, "lockstep": 0o755}
     assert {*FILES} <= {*FOR_ALL}
+
+
+def test_the_packages_of_a_hubs_machine_have_the_programs_that_its_readme_uses():
+    text = (REPOSITORY / "course" / "jupyterhub" / "README.md").read_text()
+    named = re.search(r"sudo apt install (.+)", text)[1].split()
+    assert {*packages_that_the_readme_names()} < {*named}
+    assert ("setfacl" in text) == ("acl" in named)
 
 
 @pytest.mark.thorough
