@@ -164,16 +164,22 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None) -> None:
     from autograde.build import build as build_of
     from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course
-    from autograde.contract.labs import find_labs, labs_left_out
+    from autograde.contract.labs import LabError, find_labs, labs_left_out
     from autograde.term.roster import enrol_list
 
     with errors_in_one_line():
         course = Course(root)
-        course.forget([lab.name for lab in labs_left_out(root)])
-        for lab in find_labs(root):
-            if not course.knows(lab.name):
-                write_instructor(build_of(lab), root)  # where nobody has built it yet
-                course.register(lab.name)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
         for line in enrol_list(course, listed) if listed else []:
             click.echo(line)
+        course.forget([lab.name for lab in labs_left_out(root)])
+        failed = []
+        for lab in find_labs(root):
+            if not course.knows(lab.name):
+                try:
+                    write_instructor(build_of(lab), root)  # where nobody has built it yet
+                    course.register(lab.name)
+                except LabError as error:  # one that is being written
+                    failed.append(str(error))
+        if failed:
+            raise LabError("\n".join(failed))

@@ -123,14 +123,14 @@ def new(lab: str, folder: Path | None) -> None:
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
     """
     from autograde.contract.labs import LabError
-    from autograde.new import make_lab
+    from autograde.new import make_lab, next_steps
+    from course.lab_choice import ChoiceError
 
     try:
-        made = make_lab(course_root(), lab, folder)
-    except (LabError, OSError) as error:
+        click.echo(f"{make_lab(course_root(), lab, folder)}: made")
+        click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
+    except (LabError, ChoiceError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    own = f"export LOCKSTEP_LABS={folder.absolute()}, " if folder else ""
-    click.echo(f"{made}: made. Next: {own}./lockstep build {lab}, and ./lockstep test --lab {lab}")
 
 
 @main.command()

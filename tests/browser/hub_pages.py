@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -141,3 +142,37 @@ def read_feedback(page: Page, lab: str) -> str:
     lab_of(page, lab).get_by_role("button", name="Open feedback").click()
     expect(page.locator("body")).to_contain_text("Score:")
     return page.locator("body").inner_text()
+
+
+class Terminal:
+    """A terminal that is opened in the JupyterLab that a page shows, and what it has shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.shown = page, ""
+        launcher = page.locator(".jp-LauncherCard:visible", has_text="Terminal").first
+        launcher.wait_for(timeout=START)
+        with page.expect_websocket(lambda socket: "/terminals/" in socket.url, timeout=START) as opened:
+            launcher.click()
+        opened.value.on("framereceived", self.hear)
+        self.wait(r"\$ ")  # what is typed before the shell is there is lost
+        page.locator(".jp-Terminal").click()
+
+    def hear(self, frame: str | bytes) -> None:
+        """Keep what the shell sent."""
+        kind, *said = json.loads(frame)
+        self.shown += "".join(said) if kind == "stdout" else ""
+
+    def wait(self, pattern: str, since: int = 0) -> re.Match[str]:
+        """What matches the pattern, once it was shown."""
+        end = time.monotonic() + START / 1000
+        while not (found := re.compile(pattern).search(self.shown, since)):
+            assert time.monotonic() < end, self.shown[since:]
+            self.page.wait_for_timeout(100)
+        return found
+
+    def run(self, command: str) -> tuple[int, str]:
+        """Type a command, and wait until it has ended. Returns its status, and what was shown of it."""
+        since = len(self.shown)
+        self.page.keyboard.type(f'{command}; echo "[$?]"\n')
+        ended = self.wait(r"[\r\n]\[(\d+)\]\r\n", since)
+        return int(ended[1]), self.shown[since : ended.start()]

@@ -123,6 +123,17 @@ def test_bad_choices_are_one_line_each(room, tmp_path, monkeypatch):
 
 
 @pytest.mark.thorough
+def test_a_lab_that_cannot_be_built_yet_is_named_and_everything_else_is_enrolled(room, tmp_path):
+    choose(room, f'labs_folders = ["{tmp_path / "own"}"]\n')
+    (tmp_path / "own" / OWN / "lab.py").write_text("# %% todo=\"half\"\n")
+    said = room.lockstep("enrol", "ada")
+    assert said.exit_code == 1 and said.output.startswith(f"Error: {OWN}: ") and said.output.count("\n") == 1
+    assert assignments(room) == {LAB}
+    with room.gradebook() as gradebook:
+        assert [student.id for student in gradebook.students] == ["ada"]
+
+
+@pytest.mark.thorough
 def test_a_hub_makes_a_course_with_the_labs_of_courses_toml(tmp_path, monkeypatch):
     place = Place(tmp_path / "hub")
     place.make()
