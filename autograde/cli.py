@@ -319,6 +319,8 @@ def enrol(students: tuple[str, ...], listed: Path | None) -> None:
             if not course.knows(lab.name):
                 write_instructor(build_of(lab), root)  # where nobody has built it yet
                 course.register(lab.name)
+        for line in course.in_one_form():
+            click.echo(line)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
         for line in enrol_list(course, listed) if listed else []:
             click.echo(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograde.contract.cell_code import by_stub, python_source
-from autograde.contract.subject import CellFails, NoSuchName, Subject
+from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
 from autograde.contract.trouble import ALONE, raised, trouble
 from course.world.report import kind_of
 
@@ -23,12 +23,22 @@ RIGHT = "def f(x):\n    return 2 * x\n"
         RIGHT + "display(f(3), 'shown')\n",
         RIGHT + "world.run(f, 3)\n",
         RIGHT + "input()\n",
+        RIGHT + "import sys\nsys.exit()\n",
         RIGHT + "import torch\ntorch.nn.Module()(1)\n",
         RIGHT + "f?\n",
     ],
 )
 def test_notebook_syntax_and_tries_below_do_not_take_a_function_away(source):
     assert Subject("f", source).load()(3) == 6
+
+
+def test_the_line_that_fails_below_a_function_is_noted(capsys):
+    Subject("f", RIGHT + "\nprint(g(3))\n").load()
+    Subject("f", RIGHT).load()
+    printed = f"before\n{capsys.readouterr().out}"
+    (sentence,) = noted({"runs": [{"state": "ok", "ranks": [{"stdout": printed}, {"stdout": printed}]}]})
+    assert "`f` is defined, and counts. Below it, the cell stops: NameError: name 'g' is not defined" in sentence
+    assert "(cell line 4)" in sentence and sentence.endswith(ALONE)
 
 
 def test_annotations_are_those_that_the_cell_asks_for():
