@@ -9,7 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
-from autograde.classroom.elsewhere import MOST, Elsewhere, elsewhere
+from autograde.classroom.elsewhere import MOST, MOST_NAMES, Elsewhere, about_many, elsewhere, how_many
 from autograde.classroom.rebuild import Rebuilt, rebuild
 from autograde.contract.labs import Lab
 from autograde.contract.questions import is_todo
@@ -28,11 +28,12 @@ class HandedIn:
     """What was handed in as a lab's notebook.
 
     raw: the file; None if there is none; Unreadable, which says why, if it must not be read. others: notebooks in other
-    places of the submission.
+    places of the submission. files: how many there are in it, see `how_many`.
     """
 
     raw: bytes | Unreadable | None
     others: tuple[Elsewhere, ...] = ()
+    files: int = 0
 
     @property
     def fingerprint(self) -> str:
@@ -63,19 +64,23 @@ def read_submission(path: Path) -> HandedIn:
     for place in (folder.parent, folder):
         if place.is_symlink():
             return HandedIn(Unreadable(f"is not read: the folder {quoted(place.name)} is a symbolic link"))
-    others = tuple(elsewhere(folder, path.name))
+    beside = tuple(elsewhere(folder, path.name)), how_many(folder)
     try:
-        return HandedIn(read_plain(path, MAX_NOTEBOOK), others)
+        return HandedIn(read_plain(path, MAX_NOTEBOOK), *beside)
     except FileNotFoundError:
-        return HandedIn(None, others)
+        return HandedIn(None, *beside)
     except Unreadable as error:
-        return HandedIn(error, others)
+        return HandedIn(error, *beside)
 
 
 def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode) -> Submission:
     """Rebuild the submission in `folder`. released: the lab's notebook as students got it. Raises nothing for what was
     handed in."""
     rebuilt = with_work(released, handed_in, lab.name)
+    if many := about_many(handed_in.files):
+        rebuilt.problems.append(f"{lab.name}: {many}")
+    if handed_in.files >= MOST_NAMES and not has_work(rebuilt):
+        rebuilt.manual = rebuilt.manual or "there are too many files to look for work in them"
     sources, blank = answers(rebuilt.notebook)
     record = read_record(folder)
     again = runs_to_repeat(lab, record, sources)

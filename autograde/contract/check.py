@@ -203,7 +203,8 @@ def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None
     if len(gathered) != len(cases) and not (stopped and settle(verdicts[-1:])):
         raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
     findings = [
-        Finding(each.key, cut(each.message), cost(each, check.prices), cut(each.report)) for each in settle(verdicts)
+        Finding(each.key, cut(each.message), min(check.points, cost(each, check.prices)), cut(each.report))
+        for each in settle(verdicts)
     ]
     lost = math.fsum(finding.points for finding in findings)
     learnt = "" if findings else check.consolidation

@@ -72,7 +72,8 @@ def test_the_dearest_occurrence_counts_and_a_score_is_never_negative():
 
     check = Dear()
     assert judge(check, [{"cost": 0.5}, {"cost": 1.5}], [0, 0]).score == 0.5
-    assert judge(check, [{"cost": 7}], [0]).score == 0
+    dearest = judge(check, [{"cost": 7}], [0])
+    assert (dearest.score, dearest.findings[0].points) == (0, 2), "nor does a finding cost more than there is"
 
 
 class Looks(Check):

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.build import instructor_notebook, release
-from autograde.classroom.elsewhere import MOST_NAMES, elsewhere
+from autograde.classroom.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract.labs import Lab, find_lab
 
@@ -121,3 +121,17 @@ def test_links_checkpoints_damaged_archives_and_thousands_of_files_do_no_harm(fo
     (folder / "many" / "z").mkdir()
     (folder / "many" / "z" / "deep.ipynb").write_bytes(solved)
     assert len(elsewhere(folder, USUAL)) == 2, "beyond a limit, nothing is looked at"
+    assert how_many(folder) == MOST_NAMES
+
+
+@pytest.mark.parametrize(("count", "told"), [(MOST_COPIED - 1, False), (MOST_COPIED, True), (MOST_NAMES, True)])
+def test_very_many_files_beside_the_notebook_are_counted_and_told(lab, folder, released, solved, count, told):
+    (folder / USUAL).write_bytes(solved)
+    for number in range(count):
+        (folder / f"{number}.txt").touch()
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.manual) == (2, None)
+    assert any("beside the notebook" in problem for problem in submission.rebuilt.problems) == told
+    (folder / USUAL).unlink()
+    submission, _ = graded(lab, folder, released)
+    assert bool(submission.rebuilt.manual) == (count == MOST_NAMES), "work may be where nobody looked"
