@@ -49,6 +49,10 @@ RESOURCES = (
 
 # Errors of libraries that say little of what caused them, and what does.
 CAUSES = (
+    (
+        r"NotImplementedError(?!:)",
+        "It comes from a base class, for a method that yours is to have: is one missing, or called otherwise?",
+    ),
     (r"'(float|int|float64|int64|float32|ndarray)' object has no attribute 'new'", "Horovod sends tensors only."),
     (
         r"object\.__init__\(\) takes exactly one argument",

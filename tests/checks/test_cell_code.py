@@ -88,6 +88,8 @@ def test_what_git_leaves_of_a_conflict_is_named():
     [
         ("rank 0 raised AttributeError: 'float' object has no attribute 'new', cell line 5.", "Horovod sends tensors"),
         ("rank 0 raised TypeError: object.__init__() takes exactly one argument.", "takes no arguments"),
+        ("rank 0 raised NotImplementedError.", "It comes from a base class"),
+        ("rank 0 raised NotImplementedError: no such operator.", ""),
         ("rank 0 raised TypeError: f() takes exactly one argument.", ""),
     ],
 )

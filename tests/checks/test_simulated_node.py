@@ -129,7 +129,7 @@ def test_a_plain_cuda_is_the_current_gpu():
         ),
         (2, {0: {"device": gpu(1)}}, "wrong-gpu"),
         (2, {1: {"current": None}}, "not-current"),
-        (2, dict.fromkeys(range(4), {"device": gpu(None), "current": None}), "one-gpu-for-all"),
+        (2, {rank: {"device": gpu(None), "current": None} for rank in range(4)}, "one-gpu-for-all"),
         (2, {1: {"device": {"type": "cpu", "index": None}}}, "always-gloo"),
         (1, {1: {"device": gpu(0)}}, "gpu-for-cpu"),
         (0, {1: {"group": [0, 1, 3, 2]}}, "wrong-numbers"),
