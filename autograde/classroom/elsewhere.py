@@ -8,6 +8,7 @@ was handed in with all that it wrote, they are counted, up to a limit, and that 
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from pathlib import Path
 from course.files import Unreadable, read_plain
 
 ENDINGS = (".ipynb", ".ipynb.json", ".ipynb.txt")
+ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+PAGES = (".py", ".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".json", ".txt")  # what may be work for people to read
+OURS = frozenset(("timestamp.txt", "submission_secret.txt", "hints_taken.json", "run.json", "GLOSSARY.md"))
 MOST = 5  # notebooks that are read
 MOST_NAMES = 2_000  # names of files and folders that are looked at
 MOST_COPIED = 500  # of which there may be so many that the files are copied, for which nbgrader takes their square
@@ -62,14 +66,26 @@ def about_many(count: int) -> str:
 
 def elsewhere(folder: Path, usual: str) -> list[Elsewhere]:
     """The notebooks in a submission's folder but for the `usual` one, in the order of their paths. `MOST` are read."""
-    found: list[Elsewhere] = []
+    found, stem = [], usual.removesuffix(".ipynb").lower()
     for path in files(folder):
         where = str(path.relative_to(folder))
         if where.lower().endswith(".zip") and len(found) < MOST:
             found += islice(in_archive(path, where), MOST)
-        elif where.lower().endswith(ENDINGS) and where != usual:
+        elif where != usual and (
+            where.lower().endswith(ENDINGS) or re.fullmatch(rf"{re.escape(stem)}.*\.json", path.name.lower())
+        ):
             found.append(Elsewhere(where, read(path) if len(found) < MOST else None))
     return found
+
+
+def unread(folder: Path, usual: str) -> list[str]:
+    """Files in which there may be work that is not looked for: other kinds of files, in the order of their paths.
+
+    All archives are among them. The pages only where there is no notebook of the `usual` name.
+    """
+    kinds = ARCHIVES if (folder / usual).exists() else ARCHIVES + PAGES
+    found = (path.relative_to(folder) for path in files(folder) if path.name not in OURS)
+    return [str(path) for path in found if path.name.lower().endswith(kinds) and path.parts[0] != "checks"]
 
 
 def files(folder: Path) -> Iterator[Path]:

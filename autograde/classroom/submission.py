@@ -9,7 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
-from autograde.classroom.elsewhere import MOST, MOST_NAMES, Elsewhere, about_many, elsewhere, how_many
+from autograde.classroom.elsewhere import MOST, MOST_NAMES, Elsewhere, about_many, elsewhere, how_many, unread
 from autograde.classroom.rebuild import Rebuilt, rebuild
 from autograde.contract.labs import Lab
 from autograde.contract.questions import is_todo
@@ -28,23 +28,25 @@ class HandedIn:
     """What was handed in as a lab's notebook.
 
     raw: the file; None if there is none; Unreadable, which says why, if it must not be read. others: notebooks in other
-    places of the submission. files: how many there are in it, see `how_many`.
+    places of the submission. files: how many there are in it, see `how_many`. unread: see there.
     """
 
     raw: bytes | Unreadable | None
     others: tuple[Elsewhere, ...] = ()
     files: int = 0
+    unread: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Distinguishes it from what is handed in later."""
         if isinstance(self.raw, Unreadable):
             return str(self.raw)
-        if self.raw is None and not self.others:
+        if self.raw is None and not self.others and not self.unread:
             return "no file"
         known = hashlib.sha256(self.raw or b"")
         for other in self.others:
             known.update(other.where.encode(errors="replace") + (other.raw or b""))
+        known.update("".join(self.unread if self.raw is None else ()).encode(errors="replace"))
         return known.hexdigest()
 
 
@@ -64,7 +66,7 @@ def read_submission(path: Path) -> HandedIn:
     for place in (folder.parent, folder):
         if place.is_symlink():
             return HandedIn(Unreadable(f"is not read: the folder {quoted(place.name)} is a symbolic link"))
-    beside = tuple(elsewhere(folder, path.name)), how_many(folder)
+    beside = tuple(elsewhere(folder, path.name)), how_many(folder), tuple(unread(folder, path.name))
     try:
         return HandedIn(read_plain(path, MAX_NOTEBOOK), *beside)
     except FileNotFoundError:
@@ -81,6 +83,10 @@ def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode
         rebuilt.problems.append(f"{lab.name}: {many}")
     if handed_in.files >= MOST_NAMES and not has_work(rebuilt):
         rebuilt.manual = rebuilt.manual or "there are too many files to look for work in them"
+    if handed_in.unread and not rebuilt.manual and not has_work(rebuilt):
+        more = f" and {len(handed_in.unread) - MOST} more" if len(handed_in.unread) > MOST else ""
+        rebuilt.manual = f"there may be work in {', '.join(map(path_quoted, handed_in.unread[:MOST]))}{more}"
+        rebuilt.problems.append(f"{lab.name}: nothing is written in a notebook; {rebuilt.manual}")
     sources, blank = answers(rebuilt.notebook)
     record = read_record(folder)
     again = runs_to_repeat(lab, record, sources)
@@ -101,7 +107,7 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
     if not works:
         return rebuilt
     usual = "there is no" if handed_in.raw is None else "nothing was written in"
-    listed = ", ".join(f"`{'/'.join(quoted(part).strip('`') for part in where.split('/'))}`" for where in works)
+    listed = ", ".join(map(path_quoted, works))
     if len(works) > 1 or len(handed_in.others) > MOST:
         rebuilt.manual = f"{len(handed_in.others)} other notebooks were handed in, with work in {listed}"
         rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of them counts?")
@@ -109,6 +115,11 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
     (found,) = works.values()
     found.problems.insert(0, f"{lab}: {usual} {lab}.ipynb; {listed} is graded in its place")
     return found
+
+
+def path_quoted(where: str) -> str:
+    """A path in a submission, harmless."""
+    return f"`{'/'.join(quoted(part).strip('`') for part in where.split('/'))}`"
 
 
 def has_work(rebuilt: Rebuilt) -> bool:

@@ -30,6 +30,7 @@ HELD = {
     "01_sgd_trajectories": ["accumulate_gradient", "sgd_path"],
     "02_hello_ranks": ["add_shares", "chain"],
     "03_pi_allreduce": ["parallel_pi_torch", "parallel_pi_horovod"],
+    "04_collectives": ["costs", "tree_reduce"],
     "06_distributed_sampler": ["shard", "ShuffledSampler", "samples_seen", "distributed_accuracy"],
     "07_horovod_mnist": ["make_optimizer", "train_epoch", "evaluate"],
     "10_ddp_transformer": ["parallelize"],
@@ -44,6 +45,9 @@ MOOT = {
         "same_order_every_epoch__seeded_again not_reproducible": "An order that asks no generator is another each time.",
     },
     ("02_hello_ranks", "add_shares"): {"through_float one_more": "One more is lost where a float rounds the sum."},
+    ("04_collectives", "tree_reduce"): {
+        "own_part_only into_the_argument": "Where sums go into the argument, what is returned has all of them.",
+    },
     ("10_ddp_transformer", "train_step"): {
         "clipped scaled_by_its_own_tokens": "Clipped to one norm, gradients no longer differ by a rank's own factor.",
         "no_sync_around_backward_only no_sync_around_forward_of_the_last": "What was run inside `no_sync` is not.",
