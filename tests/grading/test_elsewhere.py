@@ -61,7 +61,7 @@ def graded(lab: Lab, folder: Path, released: NotebookNode) -> tuple[Submission, 
         f"{USUAL}.json",
         f"{LAB}-Copy1.ipynb",
         "a/b/lab.ipynb",
-        f"{LAB} (1).json",
+        f"{LAB}_2.json",
         f"work.zip/{LAB}/{USUAL}",
     ],
 )
