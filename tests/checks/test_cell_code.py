@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograde.contract.cell_code import by_stub, python_source
+from autograde.contract.findings import Findings
 from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
 from autograde.contract.trouble import ALONE, raised, trouble
 from course.world.report import kind_of
@@ -98,6 +99,12 @@ def test_errors_of_libraries_that_say_little_get_their_cause(text, said):
     message = raised(text, 3).message
     assert message.startswith(f"Your code raised an error: {text}") and said in message
     assert message.endswith(text) == (not said)
+
+
+def test_a_labs_own_finding_says_it_too():
+    fails = Findings("fails 1\nIt fails: {error}")
+    assert fails("fails", error="NameError: name 'os' is not defined").message.endswith(ALONE)
+    assert fails("fails", error="KeyError: 'os'").message == "It fails: KeyError: 'os'"
 
 
 @pytest.mark.parametrize("kind", ["NameError", "NoSuchName"])
