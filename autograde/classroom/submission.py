@@ -96,25 +96,39 @@ def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode
 def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
     """The notebook to grade: the lab's own, or where that is missing or blank, the only other one with work in it.
 
-    Where others are several, a person has to look.
+    Where others are several, which differ, a person has to look; and where another one has what is blank in the lab's.
     """
     names = tuple(other.where for other in handed_in.others)
     rebuilt = rebuild(released, handed_in.raw, lab, names)
-    if isinstance(handed_in.raw, Unreadable) or has_work(rebuilt):
+    if isinstance(handed_in.raw, Unreadable):
         return rebuilt
     tried = {other.where: rebuild(released, other.raw, lab) for other in handed_in.others if other.raw is not None}
     works = {where: each for where, each in tried.items() if has_work(each)}
+    blank = answers(rebuilt.notebook)[1]
+    if has_work(rebuilt):
+        more = {where: sorted(blank - answers(each.notebook)[1]) for where, each in works.items()}
+        for where, todos in more.items():
+            if todos:
+                missing = ", ".join(f"`{todo}`" for todo in todos)
+                rebuilt.manual = f"{missing}: blank in {lab}.ipynb, written in {path_quoted(where)}"
+                rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of the two counts?")
+        return rebuilt
     if not works:
         return rebuilt
     usual = "there is no" if handed_in.raw is None else "nothing was written in"
     listed = ", ".join(map(path_quoted, works))
-    if len(works) > 1 or len(handed_in.others) > MOST:
+    found, *others = works.values()
+    if len(handed_in.others) > MOST or any(texts(other) != texts(found) for other in others):
         rebuilt.manual = f"{len(handed_in.others)} other notebooks were handed in, with work in {listed}"
         rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of them counts?")
         return rebuilt
-    (found,) = works.values()
     found.problems.insert(0, f"{lab}: {usual} {lab}.ipynb; {listed} is graded in its place")
     return found
+
+
+def texts(rebuilt: Rebuilt) -> list[str]:
+    """The text of each cell."""
+    return [cell.source for cell in rebuilt.notebook.cells]
 
 
 def path_quoted(where: str) -> str:

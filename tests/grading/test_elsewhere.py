@@ -85,8 +85,8 @@ def test_the_only_notebook_with_work_in_it_is_graded(lab, folder, released, solv
 
 
 def test_several_wait_for_a_person(lab, folder, released, solved):
-    for name in ("one.ipynb", "two.ipynb"):
-        (folder / name).write_bytes(solved)
+    (folder / "one.ipynb").write_bytes(solved)
+    (folder / "two.ipynb").write_bytes(solved.replace(b"2 * x", b"3 * x"))
     submission, written = graded(lab, folder, released)
     assert written == 0
     assert "one.ipynb" in submission.rebuilt.manual and "two.ipynb" in submission.rebuilt.manual
@@ -112,6 +112,24 @@ def test_nothing_at_all_is_blank(lab, folder, released):
     (folder / "timestamp.txt").write_text("2025-01-01 10:00:00 UTC")
     submission, written = graded(lab, folder, released)
     assert (written, submission.rebuilt.manual) == (0, None)
+
+
+def test_the_same_work_in_two_places_is_graded(lab, folder, released, solved):
+    for name in ("one.ipynb", "two.ipynb"):
+        (folder / name).write_bytes(solved)
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.manual) == (2, None)
+
+
+def test_what_is_blank_in_its_own_place_and_written_in_another_waits_for_a_person(lab, folder, released, solved):
+    (folder / f"{LAB}-Copy1.ipynb").write_bytes(solved)
+    begun = copy.deepcopy(released)
+    for cell in begun.cells:
+        cell.source = ANSWERS["double"] if cell.id == "double" else cell.source
+    (folder / USUAL).write_text(json.dumps(begun))
+    submission, written = graded(lab, folder, released)
+    assert written == 1
+    assert submission.rebuilt.manual == f"`total`: blank in {USUAL}, written in `{LAB}-Copy1.ipynb`"
 
 
 def test_work_in_its_own_place_is_what_counts(lab, folder, released, solved):
