@@ -122,7 +122,8 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
         rebuilt.manual = f"{len(handed_in.others)} other notebooks were handed in, with work in {listed}"
         rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of them counts?")
         return rebuilt
-    found.problems.insert(0, f"{lab}: {usual} {lab}.ipynb; {listed} is graded in its place")
+    taken = f"{listed} is" if not others else f"{listed} are the same, and"
+    found.problems.insert(0, f"{lab}: {usual} {lab}.ipynb; {taken} graded in its place")
     return found
 
 

@@ -59,7 +59,7 @@ class Subject:
             if namespace.get(self.todo) is before:
                 raise
             told = str(error) if isinstance(error, CellFails) else describe(error, self.filename)
-            note(f"`{self.todo}` is defined, and counts. Below it, the cell stops: {told} {ALONE}")
+            note(f"`{self.todo}` is defined, and counts. Below it, the cell stops: {told}. {ALONE}")
         if namespace.get(self.todo) is before:
             raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
         return namespace[self.todo]
