@@ -169,6 +169,8 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None) -> None:
 
     with errors_in_one_line():
         course = Course(root)
+        for line in course.in_one_form():
+            click.echo(line)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
         for line in enrol_list(course, listed) if listed else []:
             click.echo(line)

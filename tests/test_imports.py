@@ -28,6 +28,7 @@ CHAINS = {
         "sandbox mutants rewritings cli",
         "slurm notebook",
         "hints notebook",
+        "contract validating notebook",
         "sandbox doctor cli",
         "install",
     ),

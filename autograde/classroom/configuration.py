@@ -18,7 +18,7 @@ from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, Submi
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
 from course.exchange.feedback import PlainReleaseFeedback
-from course.exchange.validating import wait_for_cells
+from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
 
 
@@ -36,7 +36,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     c.LabPreprocessor.root = str(root)
-    wait_for_cells(c)
+    validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}

@@ -84,3 +84,5 @@ def test_ordinary_things_cost_nothing_here_or_there(lab, sandboxes, world, what)
     assert (here.findings, here.score) == ([], 2)
     there, _ = examine(lab, Answers(ANSWERS | {"double": ORDINARY[what]}, frozenset()), SEED, sandboxes).marked
     assert (there.result.findings, there.score) == ([], 2)
+    assert there.result.remarks == here.remarks
+    assert bool(here.remarks) == ("world.run" in ORDINARY[what]), "what stops below the function is told"

@@ -125,7 +125,7 @@ def test_bad_choices_are_one_line_each(room, tmp_path, monkeypatch):
 @pytest.mark.thorough
 def test_a_lab_that_cannot_be_built_yet_is_named_and_everything_else_is_enrolled(room, tmp_path):
     choose(room, f'labs_folders = ["{tmp_path / "own"}"]\n')
-    (tmp_path / "own" / OWN / "lab.py").write_text("# %% todo=\"half\"\n")
+    (tmp_path / "own" / OWN / "lab.py").write_text('# %% todo="half"\n')
     said = room.lockstep("enrol", "ada")
     assert said.exit_code == 1 and said.output.startswith(f"Error: {OWN}: ") and said.output.count("\n") == 1
     assert assignments(room) == {LAB}

@@ -89,6 +89,8 @@ def test_the_bytes_of_lab_07_are_those_of_its_models_gradients():
         ("None", "not answered yet."),
         ("lr", "Write the number itself"),
         ("'0.5'", "Write the number itself"),
+        ("0,5", "A number has a decimal point, 0.5, not a comma."),
+        ("-1142,09", "A number has a decimal point, -1142.09, not a comma."),
         ("True", "Write the number itself"),
         ("1 / 0", "not read."),
         ("9e999", "not read."),

@@ -126,12 +126,15 @@ def loads(seen: Traffic, whole: int, chunk: int, steps: int) -> list[Finding]:
 
 def in_rounds(seen: Traffic, size: int, steps: int) -> list[Finding]:
     """How many messages there are, and how many of them follow each other."""
-    for rank, n in enumerate(seen.steps()):
-        if n > steps:
-            return [finding("a-round-too-many", rank=rank, n=n, size=size, most=steps)]
-    if seen.rounds > steps and size > 2:
-        return [finding("rounds-doubled", n=steps, rounds=seen.rounds)]
-    return []
+    most = max([steps, *seen.steps()])
+    found = [
+        finding("a-round-too-many", rank=rank, n=n, size=size, most=steps)
+        for rank, n in enumerate(seen.steps())
+        if n > steps
+    ][:1]
+    if seen.rounds > most and size > 2:
+        found.append(finding("rounds-doubled", n=most, rounds=seen.rounds))
+    return found
 
 
 def longest_chunk(entries: int, size: int) -> int:
