@@ -134,6 +134,12 @@ def test_a_table_shows_each_translation_and_marks_what_is_right() -> None:
     assert "after  uno  (right)" in repr(table)
 
 
+def test_what_an_untrained_model_writes_that_is_no_letter_is_one_sign() -> None:
+    signs = "\N{REPLACEMENT CHARACTER}" * 40
+    _, row = Texts(TranslationTable(["a"], ["b"], [f"x{signs} {signs}y"], ["b"])._repr_html_()).rows
+    assert row[2] == "x\N{REPLACEMENT CHARACTER}y"
+
+
 def test_in_a_wrong_translation_what_is_too_much_and_what_is_missing_are_marked() -> None:
     plain = re.sub(r' style="[^"]*"', "", marked("02:40 e", "04:40"))
     assert plain == "0<del>4</del><ins>2</ins>:40<ins> e</ins>"
