@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from matplotlib.colors import to_hex
 
 from course.figures.data.padding import padding_picture
 from course.figures.data.token_table import TokenTable
@@ -132,6 +133,14 @@ def test_a_table_shows_each_translation_and_marks_what_is_right() -> None:
     assert second[:3] == ["c", "due", "(nothing)"] and second[3].startswith("✗ ")
     assert third[1] == "x" * (LONGEST - 1) + "…"
     assert "after  uno  (right)" in repr(table)
+
+
+def test_no_line_goes_through_the_words_of_the_legend_of_a_kill() -> None:
+    picture = kill_and_resume_picture(LOSSES, LOSSES[:9], LOSSES[6:], 6)
+    for each in (picture, picture.dark):
+        frame = each.axes[0].get_legend().get_frame()
+        assert frame.get_visible() and frame.get_alpha() == 1
+        assert to_hex(frame.get_facecolor()) == each.ground.paper.lower()
 
 
 def test_what_an_untrained_model_writes_that_is_no_letter_is_one_sign() -> None:
