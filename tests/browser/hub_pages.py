@@ -6,7 +6,7 @@ import json
 import re
 import time
 
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, Response, WebSocket, expect
 
 START = 300_000  # ms for a server or a world to start, on a machine that does other things too
 DONE = re.compile(r"\[\d+\]:")  # the prompt beside a cell that was run
@@ -148,14 +148,16 @@ class Terminal:
     """A terminal that is opened in the JupyterLab that a page shows, and what it has shown."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.shown = page, ""
-        launcher = page.locator(".jp-LauncherCard:visible", has_text="Terminal").first
-        launcher.wait_for(timeout=START)
-        with page.expect_websocket(lambda socket: "/terminals/" in socket.url, timeout=START) as opened:
-            launcher.click()
-        opened.value.on("framereceived", self.hear)
+        self.page, self.shown, self.typed = page, "", 0
+        page.on("websocket", self.listen)  # on a busy machine one may be lost, and JupyterLab opens the next
+        page.locator(".jp-LauncherCard:visible", has_text="Terminal").first.click(timeout=START)
         self.wait(r"\$ ")  # what is typed before the shell is there is lost
         page.locator(".jp-Terminal").click()
+
+    def listen(self, socket: WebSocket) -> None:
+        """Hear what comes through a connection to a terminal, which begins with what was shown before."""
+        if "/terminals/" in socket.url:
+            socket.on("framereceived", self.hear)
 
     def hear(self, frame: str | bytes) -> None:
         """Keep what the shell sent."""
@@ -172,7 +174,8 @@ class Terminal:
 
     def run(self, command: str) -> tuple[int, str]:
         """Type a command, and wait until it has ended. Returns its status, and what was shown of it."""
+        self.typed += 1
         since = len(self.shown)
-        self.page.keyboard.type(f'{command}; echo "[$?]"\n')
-        ended = self.wait(r"[\r\n]\[(\d+)\]\r\n", since)
+        self.page.keyboard.type(f'{command}; echo "[{self.typed}: $?]"\n')
+        ended = self.wait(rf"[\r\n]\[{self.typed}: (\d+)\]\r\n", since)
         return int(ended[1]), self.shown[since : ended.start()]
