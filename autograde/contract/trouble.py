@@ -103,7 +103,7 @@ def raised(text: str, points: float, report: str = "", state: str = "raised") ->
     text: the error, including its type. points: what it costs. report: what each rank did. state: of the run.
     """
     message = MESSAGES[state].format(detail=text)
-    causes = [cause for pattern, cause in CAUSES if re.search(pattern, text)]
+    causes = [cause for pattern, cause in CAUSES if state != "not-done" and re.search(pattern, text)]
     message = " ".join([message, *causes, *([ALONE] if lacks_name(text) else [])])
     if state in (*PLAIN, "raised"):
         for key, pattern, advice in RESOURCES:

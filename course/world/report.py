@@ -20,7 +20,7 @@ FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$
 
 STUB = re.compile(r"raise NotImplementedError(\(\))?\s*(#.*)?")  # the line that a TODO is released with
 
-HEAD, PRINTED = 1_000, 10_000  # characters of a rank's output that `Outcome.plain` keeps: the first, the last
+HEAD, PRINTED = 1_000, 9_000  # characters of a rank's output that `Outcome.plain` keeps: the first, the last
 
 
 class ErrorReport(TypedDict):

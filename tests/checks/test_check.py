@@ -288,7 +288,8 @@ def test_what_ranks_note_stands_below_a_result_also_of_who_has_passed():
 
 
 def test_a_todo_that_is_not_started_is_grey_and_calm():
-    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done"), 2)])
+    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done", "rank 0 raised NotImplementedError."), 2)])
+    assert undone.findings[0].message == MESSAGES["not-done"]
     assert not undone.started and not undone.passed
     assert show.text(undone).splitlines() == ["double: not started, 2 points", undone.findings[0].message]
     html = show.html(undone)
