@@ -1,7 +1,7 @@
 """`lockstep bundle`: packs a lab for a JupyterHub that is not ours, or for a laptop: no nbgrader, no exchange.
 
     LAB.tar.gz --> LAB-bundle/README.txt    how to install and open it
-                              LAB/          what students get: notebook, checks, glossary
+                              LAB/          what students get: notebook, checks, glossary; the deadline, if it has one
                               kit/          the packages that the notebook imports, and the script that sets them up
 
 No solution, variant, hidden case or test goes into it. Every byte follows from the sources, as with `lockstep build`.
@@ -18,11 +18,13 @@ import io
 import os
 import sys
 import tarfile
+from datetime import datetime
 from pathlib import Path
 
 from autograde.build import File, beside_labs, build, ignored, write_file
 from autograde.contract.labs import Lab, find_labs
 from autograde.contract.places import LABS, REPOSITORY
+from course.exchange.due import BESIDE, FORMAT, content_of
 from course.files import write_whole
 
 PACKAGES = ("autograde", "course")
@@ -52,7 +54,7 @@ This folder holds a lab on distributed training, and the software that it runs o
 3. Open {name}/{notebook} in JupyterLab, choose the kernel "Lockstep" at the top right, and run the cells from
    top to bottom. Without a Jupyter of your own: .venv/bin/jupyter lab
 
-Checks give feedback in the notebook. To hand in, send the notebook to your instructor as your course does it.
+Checks give feedback in the notebook. To hand in, send the notebook to your instructor as your course does it{due}.
 
 For instructors: only the folder {name} is for students to change. It may be copied to each student; the kit is needed
 once for each machine.
@@ -75,10 +77,13 @@ def kit_files() -> dict[str, File]:
     return files
 
 
-def bundle_files(lab: Lab) -> dict[str, File]:
-    """The files of the lab's bundle, by path in it. Raises LabError."""
-    text = README.format(name=lab.name, notebook=lab.notebook)
+def bundle_files(lab: Lab, deadline: datetime | None) -> dict[str, File]:
+    """The files of the lab's bundle, by path in it. deadline: the class's, naive UTC. Raises LabError."""
+    due = f",\nby {deadline.strftime(FORMAT)} unless it has told you otherwise" if deadline else ""
+    text = README.format(name=lab.name, notebook=lab.notebook, due=due)
     files = {"README.txt": File(text.encode())}
+    if deadline:
+        files[f"{lab.name}/{BESIDE}"] = File(content_of(deadline))
     files |= {f"{lab.name}/{name}": file for name, file in build(lab).student.items()}
     return files | {f"kit/{name}": file for name, file in kit_files().items()}
 
@@ -107,15 +112,16 @@ def packed(folder: str, files: dict[str, File]) -> bytes:
     return content.getvalue()
 
 
-def write_bundle(lab: Lab, target: Path) -> Path:
+def write_bundle(lab: Lab, target: Path, deadline: datetime | None = None) -> Path:
     """Write the lab's bundle to the file `target`, or into it if it is a folder. Returns the file's path.
 
-    Raises LabError if the lab cannot be built, BundleError if the file is there already or cannot be written.
+    deadline: the class's, naive UTC; README.txt and the notebook tell it. Raises LabError if
+    the lab cannot be built, BundleError if the file is there already or cannot be written.
     """
     path = target / f"{lab.name}.tar.gz" if target.is_dir() else target
     if os.path.lexists(path):
         raise BundleError(f"{path} is there already; move it away, or name another file")
-    content = packed(f"{lab.name}-bundle", bundle_files(lab))
+    content = packed(f"{lab.name}-bundle", bundle_files(lab, deadline))
     try:
         write_whole(path, content)
     except OSError as error:

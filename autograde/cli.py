@@ -1,4 +1,4 @@
-"""The command `lockstep`. Each subcommand imports what it needs when it runs, so that `--help` is fast."""
+"""The command `lockstep`: all its subcommands, which import what they need when they run, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 import click
 
+from autograde.class_commands import enrol, errors_in_one_line, extend, grade, grades, report
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
@@ -19,16 +19,6 @@ from autograde.rewritings.command import rewritings
 def course_root() -> Path:
     """The course's folder: LOCKSTEP_COURSE, or this repository."""
     return Path(os.environ.get("LOCKSTEP_COURSE") or REPOSITORY).resolve()
-
-
-class StudentId(click.ParamType):
-    """A student's id, in the form in which ids are kept."""
-
-    name = "id"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """In Unicode's NFC, see `autograde.classroom.one_name`."""
-        return normalize("NFC", value)
 
 
 class OneLine(click.ClickException):
@@ -59,9 +49,8 @@ def main(context: click.Context) -> None:
     context.obj = course_root()
 
 
-main.add_command(mutants)
-main.add_command(rewritings)
-main.add_command(book)
+for command in (grade, report, grades, extend, enrol, mutants, rewritings, book):
+    main.add_command(command)
 
 
 @main.command()
@@ -134,14 +123,14 @@ def new(lab: str, folder: Path | None) -> None:
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
     """
     from autograde.contract.labs import LabError
-    from autograde.new import make_lab
+    from autograde.new import make_lab, next_steps
+    from course.lab_choice import ChoiceError
 
     try:
-        made = make_lab(course_root(), lab, folder)
-    except (LabError, OSError) as error:
+        click.echo(f"{make_lab(course_root(), lab, folder)}: made")
+        click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
+    except (LabError, ChoiceError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    own = f"export LOCKSTEP_LABS={folder.absolute()}, " if folder else ""
-    click.echo(f"{made}: made. Next: {own}./lockstep build {lab}, and ./lockstep test --lab {lab}")
 
 
 @main.command()
@@ -150,182 +139,18 @@ def new(lab: str, folder: Path | None) -> None:
 def bundle(lab: str, target: Path) -> None:
     """Pack LAB for a JupyterHub without nbgrader, into the file or folder TARGET; by default LAB.tar.gz, here.
 
-    It holds what students get, the kit, and a README.txt that says how to install both.
+    It holds what students get, the kit, and a README.txt that says how to install both. Where the gradebook has a
+    deadline, README.txt and the notebook tell it.
     """
     from autograde.bundle import BundleError, write_bundle
-    from autograde.contract.labs import LabError, find_lab
-
-    try:
-        path = write_bundle(find_lab(course_root(), lab), target)
-    except (LabError, BundleError) as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
-
-
-@main.command()
-@click.argument("lab")
-@click.option(
-    "--student",
-    "students",
-    multiple=True,
-    type=StudentId(),
-    metavar="ID",
-    help="Only this student; can be given several times.",
-)
-@click.option("--jobs", type=click.IntRange(1), help="Submissions examined at once; else what cores and memory carry.")
-@click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
-@click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
-@click.option("--force", is_flag=True, help="Grade again what was graded before.")
-@click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
-@click.option("--slurm", is_flag=True, help="Examine submissions on compute nodes, by a job array of Slurm's.")
-def grade(
-    lab: str,
-    students: tuple[str, ...],
-    jobs: int | None,
-    seed: int | None,
-    no_collect: bool,
-    force: bool,
-    no_sandbox: bool,
-    slurm: bool,
-) -> None:
-    """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
-    from sqlalchemy.exc import SQLAlchemyError
-    from traitlets import TraitError
-
-    from autograde.classroom import class_grading
-    from autograde.classroom.nbgrader_course import StepFailed, describe
-    from autograde.contract.labs import LabError
-    from autograde.sandbox.bubblewrap import SandboxRefused
-    from course.processes.slurm_command import SlurmError
-
-    sandboxed = False if no_sandbox else None
-    options = class_grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
-    try:
-        succeeded = class_grading.grade(course_root(), lab, options)
-    except (LabError, StepFailed, SandboxRefused, SlurmError, TraitError) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:  # a full disk, an unreadable gradebook
-        raise click.ClickException(describe(error)) from error
-    sys.exit(0 if succeeded else 1)
-
-
-@main.command()
-@click.argument("lab", required=False)
-def report(lab: str | None) -> None:
-    """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand.
-
-    Without LAB, one page on all labs of the term: who is behind, totals, which findings are commonest.
-    """
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from autograde.classroom.class_report import write_report
-    from autograde.classroom.nbgrader_course import StepFailed, describe
-    from autograde.contract.labs import LabError
-    from autograde.term.term_report import write_term_report
-
-    try:
-        click.echo(write_report(course_root(), lab) if lab else write_term_report(course_root()))
-    except (LabError, StepFailed) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:  # an unreadable file or gradebook
-        raise click.ClickException(describe(error)) from error
-
-
-@main.command()
-@click.argument("lab")
-@click.option("--format", "system", type=click.Choice(["moodle", "canvas", "csv"]), default="csv", show_default=True)
-@click.option(
-    "--students",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="CSV list of the students and their ids there, such as Moodle's or Canvas's own export.",
-)
-@click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
-def grades(lab: str, system: str, students: Path | None, zero: bool) -> None:
-    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv)."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from autograde.classroom.nbgrader_course import StepFailed, describe
-    from autograde.contract.labs import LabError
-    from autograde.term.marks import write_marks
-
-    try:
-        path, notes = write_marks(course_root(), lab, system, students, zero)
-    except (LabError, StepFailed) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:
-        raise click.ClickException(describe(error)) from error
-    for line in [*notes, path]:
-        click.echo(line)
-
-
-@main.command(context_settings={"ignore_unknown_options": True})  # -3d is a time that cannot be, and no option
-@click.argument("lab", metavar="[LAB]")
-@click.argument("student", type=StudentId())
-@click.argument("until", required=False)
-def extend(lab: str, student: str, until: str | None) -> None:
-    """Give one STUDENT more time for LAB, or for all labs that have a deadline.
-
-    UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back.
-    """
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from autograde.classroom.nbgrader_course import StepFailed, describe
-    from autograde.contract.labs import LabError
-    from autograde.term.extending import extend as give_more_time
-    from autograde.term.extending import extend_everywhere
-
-    try:
-        if until is None:  # two words: STUDENT UNTIL
-            given = extend_everywhere(course_root(), normalize("NFC", lab), student)
-        else:
-            given = give_more_time(course_root(), lab, student, until)
-        for line in given:
-            click.echo(line)
-    except (LabError, StepFailed) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:
-        raise click.ClickException(describe(error)) from error
-
-
-@main.command()
-@click.argument("students", nargs=-1, type=StudentId(), metavar="[ID[=NAME]]...")
-@click.option(
-    "--students",
-    "listed",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
-)
-def enrol(students: tuple[str, ...], listed: Path | None) -> None:
-    """Put all labs and these students into the gradebook, where they are not in it yet.
-
-    The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
-    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE.
-    """
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from autograde.build import build as build_of
-    from autograde.build import write_instructor
-    from autograde.classroom.nbgrader_course import Course, StepFailed, describe
-    from autograde.contract.labs import LabError, find_labs, labs_left_out
-    from autograde.term.roster import enrol_list
+    from autograde.contract.labs import find_lab
+    from autograde.term.all_labs import class_deadline
 
     root = course_root()
-    try:
-        course = Course(root)
-        course.forget([lab.name for lab in labs_left_out(root)])
-        for lab in find_labs(root):
-            if not course.knows(lab.name):
-                write_instructor(build_of(lab), root)  # where nobody has built it yet
-                course.register(lab.name)
-        course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
-        for line in enrol_list(course, listed) if listed else []:
-            click.echo(line)
-    except (LabError, StepFailed) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:
-        raise click.ClickException(describe(error)) from error
+    with errors_in_one_line(BundleError):
+        found = find_lab(root, lab)
+        path = write_bundle(found, target, class_deadline(root, found))
+    click.echo(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
 
 
 @main.command()

@@ -13,6 +13,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from IPython import get_ipython
@@ -21,7 +22,7 @@ from IPython.display import DisplayHandle, display
 
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.cell_code import bound_names, by_stub, is_stub
+from autograde.contract.cell_code import bound_names, by_stub, has_stub
 from autograde.contract.check import Check, Result
 from autograde.contract.labs import load_checks
 from autograde.contract.questions import read_questions
@@ -29,7 +30,9 @@ from autograde.contract.subject import Subject
 from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
+from autograde.validating import handed_in
 from course.batch.record import FILE
+from course.exchange.due import deadline_here, told
 from course.world import NotEnoughRanks, RanksFailed, World
 
 ELSEWHERE = (
@@ -63,6 +66,8 @@ class Checker:
         self.ran_in: dict[str, str] = {}  # ids of cells by the source that was run in them, where the front end tells
         if (shell := get_ipython()) is not None:
             shell.events.register("pre_run_cell", self.note_cell)
+            if os.environ.get("NBGRADER_EXECUTION") is None and (due := self.when_due()):
+                show_markdown(due)
 
     def note_cell(self, info: ExecutionInfo) -> None:
         """Note in which cell of the notebook a source is run."""
@@ -89,17 +94,19 @@ class Checker:
                 return None
             if execution == "validate" and not result.passed:
                 raise CheckFailed(show.text(result))
-            steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result))
+            due = self.when_due() if result.passed else ""
+            steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result), due)
             hint = " ".join(filter(None, steps))
             output.show(show.text(result, hint), show.html(result, hint))
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             show_markdown(f"**Batch run.** {message}")
         return result.score if execution == "autograde" else None
 
-    def answer(self, name: str, number: float | None) -> None:
+    def answer(self, name: str, number: float | None, *more: object) -> None:
         """Say whether `number` is right, as grading will. It counts no points.
 
-        What is judged is the text of the cell, since that is what is handed in. Raises ValueError for an unknown name.
+        What is judged is the text of the cell, since that is what is handed in; `more` is what follows a decimal comma.
+        Raises ValueError for an unknown name.
         """
         questions = read_questions(self.folder)
         if name not in questions:
@@ -113,13 +120,21 @@ class Checker:
         """The result of the check. output: shows its progress."""
         check = self.checks[todo]
         seed = secrets.randbits(32) if self.seed is None else self.seed
-        source = cell_that_defines(todo, executed_cells())
+        source = self.source_of(todo)
         if source is None:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
             return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
         cases = contract.draw_cases(check, seed)
         gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
         return contract.judge(check, cases, gathered, seed)
+
+    def source_of(self, todo: str) -> str | None:
+        """The text that is checked: what was run last, or under `nbgrader validate` what would be graded."""
+        ran = executed_cells()
+        graded = None
+        if os.environ.get("NBGRADER_EXECUTION") == "validate":
+            graded = handed_in(self.folder, todo, self.checks, ran)
+        return graded or cell_that_defines(todo, ran)
 
     def hint(self, todo: str, number: int = 1) -> None:
         """Show hint `number` for a TODO: 1 is a question, 2 a pointer to where the answer is, 3 a skeleton of the code.
@@ -147,6 +162,11 @@ class Checker:
         """That it was not in the TODO's own cell; empty where it was, or where nobody knows."""
         source = cell_that_defines(todo, executed_cells())
         return "" if self.ran_in.get(source or "", todo) == todo else ELSEWHERE.format(todo=todo)
+
+    def when_due(self) -> str:
+        """The student's deadline in a sentence; empty where none is known."""
+        deadline = deadline_here(self.folder)
+        return told(deadline, datetime.now(UTC).replace(tzinfo=None)) if deadline else ""
 
     def where_hints_are(self, result: Result) -> str:
         """Where the next hint is, below a result that has not passed; empty where there is none."""
@@ -264,8 +284,3 @@ def waiting_for(todos: Sequence[str]) -> str:
     sources = {todo: cell_that_defines(todo, cells) for todo in todos}
     missing = (todo for todo, source in sources.items() if source is None or has_stub(source))
     return f"This cell needs your `{next(missing, todos[-1])}`. Run it again when its check passes."
-
-
-def has_stub(cell: str) -> bool:
-    """Whether the line that a TODO is released with is still in its cell."""
-    return any(map(is_stub, cell.splitlines()))

@@ -27,8 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUDGET = 12 * 60  # seconds on two cores; kept by choosing (see tests/support/chosen.py), not by failing
-# Three at a time, on two cores, too: most wait for ranks or servers.
-TOGETHER = ("-n", "3", "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not alone")
+# Four at a time, on two cores, too: most wait for ranks or servers.
+TOGETHER = ("-n", "4", "--dist", "loadscope", "--no-loadscope-reorder", "-m", "not alone")
 
 
 class Failed(Exception):

@@ -18,7 +18,7 @@ from autograde.sandbox.probe_only import imported, modules_needed
 CHAINS = {
     "autograde": (
         "contract fixtures probes verdicts",
-        "contract sandbox slurm classroom term cli __main__",
+        "contract sandbox slurm classroom term class_commands cli __main__",
         "contract hints build classroom",
         "contract cell_marks build classroom",
         "contract course_map build",
@@ -28,6 +28,7 @@ CHAINS = {
         "sandbox mutants rewritings cli",
         "slurm notebook",
         "hints notebook",
+        "contract validating notebook",
         "sandbox doctor cli",
         "install",
     ),

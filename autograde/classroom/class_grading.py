@@ -35,7 +35,6 @@ from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
 from autograde.classroom.nbgrader_steps import Judge, released_notebook
-from autograde.classroom.one_name import rename_to_nfc
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.classroom.times import FORMAT, utc_time
 from autograde.contract.labs import Lab, find_lab, load_checks
@@ -105,7 +104,7 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
         succeeded = not errors
         for line in notices + errors:
             click.echo(line)
-    for line in rename_to_nfc(course.root / course.directory.submitted_directory):
+    for line in course.in_one_form():
         click.echo(line)
     handed_in = submissions(course, lab)
     chosen = [student for student in handed_in if not options.students or student in options.students]

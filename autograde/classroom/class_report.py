@@ -31,7 +31,7 @@ from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.verdict import NOT_DONE, Finding
 from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
-from course.exchange.deadlines import duration
+from course.exchange.due import duration
 from course.files import write_whole
 
 # Findings of runs that did not finish. So are all that end in "-limit", and a lab's own findings for a deadlock, which

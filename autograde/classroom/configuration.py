@@ -18,6 +18,7 @@ from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, Submi
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
 from course.exchange.feedback import PlainReleaseFeedback
+from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
 
 
@@ -35,7 +36,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     c.LabPreprocessor.root = str(root)
-    c.Execute.timeout = 600  # seconds that a cell may take when a notebook is validated, on a crowded machine
+    validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}

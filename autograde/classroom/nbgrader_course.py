@@ -31,6 +31,7 @@ from traitlets.config import Config
 
 from autograde.classroom.configuration import configuration, is_ours, make_class_folder
 from autograde.classroom.nbgrader_steps import Grading
+from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 from autograde.classroom.submission import Submission
 from autograde.classroom.times import course_zone
 from autograde.contract.places import CLASS
@@ -109,6 +110,16 @@ class Course:
     def folder(self, step: str, student: str, lab: str) -> Path:
         """The folder of one submission after a step: "submitted", "autograded" or "feedback"."""
         return Path(self.directory.format_path(getattr(self.directory, f"{step}_directory"), student, lab))
+
+    def in_one_form(self) -> list[str]:
+        """Have each student's id in one form of Unicode, wherever it is kept. Returns what to say, a line each.
+
+        Raises OSError.
+        """
+        steps = (self.directory.submitted_directory, self.directory.autograded_directory)
+        said = [line for step in steps for line in rename_to_nfc(self.root / step)]
+        with self.gradebook() as gradebook:
+            return said + ids_to_nfc(gradebook)
 
     def enrol(self, students: Mapping[str, str]) -> None:
         """Add new students to the gradebook: names by id. Without a name, the id is shown."""

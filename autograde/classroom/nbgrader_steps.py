@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import glob
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 
 from autograde.build import release
+from autograde.classroom.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.graded import KEY, Graded
 from autograde.classroom.rebuild import Rebuilt
 from autograde.classroom.submission import MAX_FILE, Submission, read_submission, to_grade
@@ -38,6 +40,8 @@ from autograde.sandbox.limits import Limits, Settings
 from autograde.sandbox.pool import Sandboxes
 from autograde.slurm.record_policy import Policy, RecordResult, with_record
 from course.files import refusal
+
+TIME = "timestamp.txt"  # in a submission's folder: when it was handed in
 
 
 @dataclass
@@ -80,6 +84,9 @@ class SubmissionExporter(NotebookExporter):
         if folder.is_symlink() or folder.parent.is_symlink():
             self.log.warning("%s: nothing is copied: it is a symbolic link", folder)
             refused.append(folder)
+        elif how_many(folder) > MOST_COPIED:  # the problem is told with the submission's others
+            self.log.warning("%s: nothing is copied: there are too many files", folder)
+            refused.append(folder)
         for path in folder.rglob("*") if not refused else []:
             if path.suffix == ".ipynb":
                 if glob.escape(str(path.parent)) != str(path.parent):  # there nbgrader's own "*.ipynb" matches nothing
@@ -96,7 +103,17 @@ class SubmissionExporter(NotebookExporter):
         resources = {} if resources is None else resources
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
         resources["lockstep"] = self.grading(resources["nbgrader"]["student"])
+        self.copy_time(path.parent, resources["nbgrader"])
         return self.from_notebook_node(new_notebook(), resources=resources, **kw)
+
+    def copy_time(self, folder: Path, about: dict) -> None:
+        """Copy when it was handed in, if nothing of its folder was."""
+        time, copied = (
+            Path(place, TIME) for place in (folder, self.parent._format_dest(about["assignment"], about["student"]))
+        )
+        if time != copied and not copied.exists() and time.exists() and left_out(time) is None:
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(time, copied)
 
     def grading(self, student: str) -> Grading:
         """The current `Grading`: nbgrader converts each student's submission twice in a row."""

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from unicodedata import normalize
 
+from nbgrader.api import Gradebook, Student, SubmittedAssignment
+
 
 def rename_to_nfc(folder: Path) -> list[str]:
     """Give the folders in `folder`, one for each student, their names in NFC. Returns what to say, a line each.
@@ -24,4 +26,22 @@ def rename_to_nfc(folder: Path) -> list[str]:
         else:
             (folder / name).rename(folder / ours)
             said.append(f"{ours}: the folder's name was in another form of Unicode; it is renamed")
+    return said
+
+
+def ids_to_nfc(gradebook: Gradebook) -> list[str]:
+    """Give the students in the gradebook their ids in NFC. Returns what to say, a line each."""
+    said, known = [], {student.id for student in gradebook.students}
+    for name in sorted(known):
+        if (ours := normalize("NFC", name)) == name:
+            continue
+        if ours in known:
+            said.append(f"{ours}: two in the gradebook have this id, in two forms of Unicode; remove one")
+            continue
+        for table, column in ((SubmittedAssignment, "student_id"), (Student, "id")):
+            rows = gradebook.db.query(table).filter(getattr(table, column) == name)
+            rows.update({column: ours}, synchronize_session=False)
+        gradebook.db.commit()
+        gradebook.db.expire_all()
+        said.append(f"{ours}: the id in the gradebook was in another form of Unicode; it is changed")
     return said

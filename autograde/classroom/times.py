@@ -42,7 +42,7 @@ def utc_time(text: str, zone: tzinfo) -> datetime:
 
 def offset(name: str, local: datetime, zone: tzinfo) -> timedelta:
     """How far a zone is ahead of UTC at a local time. name: of the zone, or its offset. Raises ValueError."""
-    if name in ("", "Z", "UTC", "GMT"):
+    if name.upper() in ("", "Z", "UTC", "GMT"):
         return timedelta()
     if numbers := OFFSET.fullmatch(name):
         ahead = timedelta(hours=int(numbers[2]), minutes=int(numbers[3] or 0))
@@ -53,6 +53,8 @@ def offset(name: str, local: datetime, zone: tzinfo) -> timedelta:
     if "/" in name and name in available_timezones():
         return local.replace(tzinfo=ZoneInfo(name)).utcoffset()
     known = {there.utcoffset() for each in zones() if (there := local.replace(tzinfo=each)).tzname() == name}
+    if not known and name in available_timezones():  # as EST5EDT; CET is an abbreviation first
+        known = {local.replace(tzinfo=ZoneInfo(name)).utcoffset()}
     if len(known) != 1:
         why = "there are several of this name" if known else "there is no such zone"
         raise ValueError(f"has the time zone {name[:40]!a}, and {why}; write the time in UTC")

@@ -85,6 +85,11 @@ def is_stub(line: str | None) -> bool:
     return bool(line and STUB.fullmatch(line.strip()))
 
 
+def has_stub(cell: str) -> bool:
+    """Whether the line that a TODO is released with is still in its cell."""
+    return any(map(is_stub, cell.splitlines()))
+
+
 def bound_names(cell: str) -> set[str]:
     """Names that a cell binds at its top level. If it is not valid Python: names after `def` or `class`."""
     try:

@@ -24,12 +24,14 @@ from types import MappingProxyType
 from typing import Any
 
 from autograde.contract.gpu import ON_GPU
+from autograde.contract.subject import noted
 from autograde.contract.trouble import stops
 from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cost, cut, settle
 
 # Members of a check that its probe may need, so that they go into the sandbox.
 PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
 
+MOST_REMARKS = 3  # of one result: what ranks note is not trusted
 LARGEST = 1e300  # beyond it a number counts as not finite: a verdict may still add and multiply what it gets
 
 
@@ -104,7 +106,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of one check: findings, and the points that are left. consolidation: of the check, if it passed."""
+    """The outcome of one check: findings, and the points that are left.
+
+    consolidation: of the check, if it passed. remarks: what there is to say besides, which costs nothing.
+    """
 
     todo: str
     points: float
@@ -112,6 +117,7 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     seed: int | None = None
     consolidation: str = ""
+    remarks: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -197,11 +203,13 @@ def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None
     if len(gathered) != len(cases) and not (stopped and settle(verdicts[-1:])):
         raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
     findings = [
-        Finding(each.key, cut(each.message), cost(each, check.prices), cut(each.report)) for each in settle(verdicts)
+        Finding(each.key, cut(each.message), min(check.points, cost(each, check.prices)), cut(each.report))
+        for each in settle(verdicts)
     ]
     lost = math.fsum(finding.points for finding in findings)
     learnt = "" if findings else check.consolidation
-    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed, learnt)
+    remarks = [cut(remark) for remark in noted(gathered)[:MOST_REMARKS]]
+    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed, learnt, remarks)
 
 
 def run(check: Check, world: Any, subject: Any, seed: int) -> Result:

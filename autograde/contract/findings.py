@@ -6,6 +6,7 @@ import re
 from types import MappingProxyType
 from typing import Any
 
+from autograde.contract.trouble import ALONE, lacks_name
 from autograde.contract.verdict import Finding
 
 # "1 steps", as a number is filled in; but not in "on rank 1 samples are missing", nor in "ranks 0 and 1".
@@ -49,7 +50,7 @@ class Findings:
         """The finding `key`, its message filled in with what was seen. report: what each rank did."""
         points, message = self.known[key]
         said = MANY.sub(plural, ONE_OF_MANY.sub(singular, message.format(**seen)))
-        return Finding(key, said, points, report)
+        return Finding(key, f"{said} {ALONE}" if lacks_name(said) else said, points, report)
 
     def some(self, *keys: str) -> tuple[Finding, ...]:
         """The findings of these keys, all if none is given, with nothing filled in: what another one may hide."""

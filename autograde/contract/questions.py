@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from autograde.contract.labs import LabError
 from autograde.contract.parsing import parse
 
 FILE = "questions.toml"  # in the lab's folder
+COMMA = re.compile(r"""\(\s*["']\w+["']\s*,\s*([-+]?\d+),\s*(\d+)\s*\)""")  # an answer such as 3,14
 LONGEST = 500  # characters of a cell that is read as a number
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 SIGNS = {ast.USub: operator.neg, ast.UAdd: operator.pos}
@@ -92,14 +94,14 @@ def number_in(source: str, name: str) -> float:
     problem = f"not read. The cell must be as it was, {blank(name)}, with your number in place of None."
     if len(source) > LONGEST:
         raise NoNumber(problem)
+    if comma := COMMA.search(source):
+        raise NoNumber(f"not read. A number has a decimal point, {comma[1]}.{comma[2]}, not a comma.")
     try:
         match parse(source.strip()).body:
             case [ast.Expr(ast.Call(ast.Attribute(attr="answer"), [ast.Constant(value=found), given], []))] if (
                 found == name
             ):
                 pass
-            case [ast.Expr(ast.Call(args=[_, ast.Constant(value=int(whole)), ast.Constant(value=int(part))]))]:
-                raise NoNumber(f"not read. A number has a decimal point, {whole}.{part}, not a comma.")
             case _:
                 raise NoNumber(problem)
         if isinstance(given, ast.Constant) and given.value is None:

@@ -44,7 +44,7 @@ def text(result: Result, next_step: str = "") -> str:
     for finding in result.findings if result.started else []:
         lines += ["", f"* {finding.message}  [{finding.key}, -{number(min(finding.points, result.points))}]"]
         lines += [f"    {line}" for line in finding.report.splitlines()]
-    return "\n".join([*lines, *(each for each in (calm(result), next_step) if each)])
+    return "\n".join([*lines, *below(result, next_step)])
 
 
 def html(result: Result, next_step: str = "") -> str:
@@ -57,9 +57,7 @@ def html(result: Result, next_step: str = "") -> str:
         f'<div role="heading" aria-level="3" style="font-weight: bold"><span aria-hidden="true">'
         f"{mark}</span> {markup.escape(heading(result))}</div>"
         + (f'<ul style="margin: 0.4em 0 0; padding-left: 1.4em">{findings}</ul>' if findings else "")
-        + "".join(
-            f'<div style="margin: 0.3em 0 0">{line_html(each)}</div>' for each in (calm(result), next_step) if each
-        )
+        + "".join(f'<div style="margin: 0.3em 0 0">{line_html(each)}</div>' for each in below(result, next_step))
         + "</div>"
     )
 
@@ -74,6 +72,11 @@ def look(result: Result) -> tuple[str, str]:
 def calm(result: Result) -> str:
     """The sentence below a heading that has no findings: what to do first, or what was learnt."""
     return result.consolidation if result.passed else "" if result.started else result.findings[0].message
+
+
+def below(result: Result, next_step: str) -> list[str]:
+    """The lines below the findings."""
+    return [line for line in (calm(result), *(result.remarks if result.started else ()), next_step) if line]
 
 
 def line_html(line: str) -> str:

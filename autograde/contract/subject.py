@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograde.contract.cell_code import NOTEBOOK_NAMES, by_stub, run_cell
+from autograde.contract.trouble import ALONE
 from course.world.output import TooMuchOutput
+
+NOTE = "\x1e"  # what a line that a rank prints begins with if it is a note
 
 
 class NoSuchName(Exception):
@@ -45,16 +48,18 @@ class Subject:
     def load(self, **given: Any) -> Any:
         """Run the cell in a namespace that holds `given`, and return what it defines under the TODO's name.
 
-        An error below it, as of a call that tries it, does not take it away. Raises NoSuchName, or CellFails for any
-        other error in the cell, SyntaxError included.
+        An error below it, as of a call that tries it, does not take it away, but is noted, see `noted`. Raises
+        NoSuchName, or CellFails for any other error in the cell, SyntaxError included.
         """
         namespace = {"__name__": "__main__", "__builtins__": __builtins__, **NOTEBOOK_NAMES, **given}
         before = namespace.get(self.todo)
         try:
             self._run(namespace)
-        except (CellFails, NotImplementedError):
+        except (CellFails, NotImplementedError) as error:
             if namespace.get(self.todo) is before:
                 raise
+            told = str(error) if isinstance(error, CellFails) else describe(error, self.filename)
+            note(f"`{self.todo}` is defined, and counts. Below it, the cell stops: {told}. {ALONE}")
         if namespace.get(self.todo) is before:
             raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
         return namespace[self.todo]
@@ -73,7 +78,7 @@ class Subject:
             run_cell(self.source, self.filename, namespace)
         except TooMuchOutput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if by_stub(error):
                 raise
             if isinstance(error, SyntaxError) and (left := conflict(self.source)):
@@ -104,4 +109,19 @@ def describe(error: BaseException, filename: str) -> str:
         trace = trace.tb_next
     where = f" (cell line {line})" if line else ""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {text}{where}"
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+def note(sentence: str) -> None:
+    """Note something on the cell for its result, by way of what this rank prints."""
+    print(f"{NOTE}{' '.join(sentence.split())}", flush=True)
+
+
+def noted(evidence: Any) -> list[str]:
+    """What was noted on the ranks of any run in this evidence, once each."""
+    if isinstance(evidence, dict) and "ranks" in evidence and "state" in evidence:  # an outcome
+        printed = (rank.get("stdout") for rank in evidence["ranks"] if isinstance(rank, dict))
+        lines = (line for text in printed if isinstance(text, str) for line in text.split("\n"))
+        return [*dict.fromkeys(line[1:] for line in lines if line.startswith(NOTE))]
+    values = evidence.values() if isinstance(evidence, dict) else evidence if isinstance(evidence, list) else ()
+    return [*dict.fromkeys(sentence for value in values for sentence in noted(value))]

@@ -49,6 +49,10 @@ RESOURCES = (
 
 # Errors of libraries that say little of what caused them, and what does.
 CAUSES = (
+    (
+        r"NotImplementedError(?!:)",
+        "It comes from a base class, for a method that yours is to have: is one missing, or called otherwise?",
+    ),
     (r"'(float|int|float64|int64|float32|ndarray)' object has no attribute 'new'", "Horovod sends tensors only."),
     (
         r"object\.__init__\(\) takes exactly one argument",
@@ -82,11 +86,15 @@ def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
         return []
     finding = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
     errors = [rank["error"] for rank in outcome["ranks"] if rank["error"]]
-    if any(
-        error["type"] in ("NameError", "NoSuchName") or "NameError:" in error.get("message", "") for error in errors
-    ):
+    missing = any(lacks_name(f"{error['type']}: {error.get('message', '')}") for error in errors)
+    if missing and ALONE not in finding.message:
         finding = replace(finding, message=f"{finding.message} {ALONE}")
     return [finding]
+
+
+def lacks_name(error: str) -> bool:
+    """Whether an error, with its type, is that a name is missing."""
+    return re.search(r"\b(NameError|NoSuchName): ", error) is not None
 
 
 def raised(text: str, points: float, report: str = "", state: str = "raised") -> Finding:
@@ -95,8 +103,8 @@ def raised(text: str, points: float, report: str = "", state: str = "raised") ->
     text: the error, including its type. points: what it costs. report: what each rank did. state: of the run.
     """
     message = MESSAGES[state].format(detail=text)
-    causes = [cause for pattern, cause in CAUSES if re.search(pattern, text)]
-    message = " ".join([message, *causes])
+    causes = [cause for pattern, cause in CAUSES if state != "not-done" and re.search(pattern, text)]
+    message = " ".join([message, *causes, *([ALONE] if lacks_name(text) else [])])
     if state in (*PLAIN, "raised"):
         for key, pattern, advice in RESOURCES:
             if state == "too-much-output" or re.search(pattern, text):

@@ -124,7 +124,9 @@ def recorded_wrapping(calls: list[dict], simulated: int | None = None) -> Iterat
 
 def changed(parameter: inspect.Parameter, value: Any) -> bool:
     """Whether a named argument of DistributedDataParallel's other options has not its default."""
-    known = ("self", "module", "device_ids", "output_device", "process_group")
+    if parameter.name == "process_group":
+        return value is not None and value is not dist.group.WORLD
+    known = ("self", "module", "device_ids", "output_device")
     return parameter.name not in known and value != parameter.default
 
 

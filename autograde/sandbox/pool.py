@@ -63,7 +63,7 @@ class Sandboxes:
 
     limits: of each. sandboxed: False runs student code unprotected, as the person who grades. expected: how many will
     be needed at least; as many are started in advance, `ahead` at a time. cancel: ends all waiting. Raises
-    SandboxRefused if no sandbox can be made, LabError if the checks do not load.
+    SandboxRefused if no sandbox can be made, or one has to be, LabError if the checks do not load.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Sandboxes:
         ahead: int = 1,
         cancel: threading.Event | None = None,
     ) -> None:
-        if sandboxed and (why := bubblewrap.refusal()):
+        if why := bubblewrap.refusal() if sandboxed else bubblewrap.required():
             raise bubblewrap.SandboxRefused(why)
         self.limits = limits
         self.sandboxed = sandboxed

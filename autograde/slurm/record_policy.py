@@ -7,6 +7,7 @@ submission without a record loses nothing, and the feedback on one with a record
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from unicodedata import normalize
 
 from autograde.contract.check import Check
 from autograde.contract.labs import Lab, load_checks, load_ranks
@@ -111,7 +112,7 @@ def with_record(
     again, marked = marked.again, replace(marked, again=None)
     if check.batch is None or policy.setting is False or marked.result is None or marked.score == 0:
         return marked, RecordResult()
-    account = policy.accounts.get(student, student)
+    account = {normalize("NFC", name): account for name, account in policy.accounts.items()}.get(student, student)
     try:
         judged = judge_record(check, lab, handed_in, sources, account, policy.required, again)
     except Exception as error:

@@ -22,8 +22,8 @@ from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.times import later
 from autograde.contract.labs import find_lab, find_labs
-from course.exchange.deadlines import duration
-from course.exchange.extensions import extension_file, write_extension
+from course.exchange.due import duration, extension_file
+from course.exchange.extensions import write_extension
 
 SPAN = re.compile(r"(\d{1,4}) ?(h|d|w)")
 DAYS = {"h": 0, "d": 1, "w": 7}

@@ -1,4 +1,4 @@
-"""`lockstep grades`: the marks of a lab in a file that the university's system imports.
+"""`lockstep grades`: the marks of a lab, or of all, in a file that the university's system imports.
 
 moodle: for *Grades > Import > CSV file*, UTF-8. Moodle identifies people by one column, and stops the whole import at
 a person whom it does not know; a blank there gives the mark to the person above. So who has no entry in that column is
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,6 +34,7 @@ from autograde.term.student_list import (
     CANVAS_ID,
     EMAIL,
     NUMBER,
+    POINTS_POSSIBLE,
     SECTION,
     SIS_LOGIN,
     SIS_USER,
@@ -41,13 +43,27 @@ from autograde.term.student_list import (
     from_gradebook,
     from_list,
 )
-from course.exchange.deadlines import duration
+from course.exchange.due import duration
 
 CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
 MOODLE = (EMAIL, NUMBER, USERNAME)
 FILES = {"moodle": "marks_moodle.csv", "canvas": "marks_canvas.csv", "csv": "marks.csv"}
+DAYS_LATE = "days late"
+OPEN = "has time left"  # status over all labs of who may still hand one in
 UNKNOWN = "not in the gradebook"  # status of who is on a list, and is no student of this course
 DAY = 24 * 3600  # seconds
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What is marked. name: of the lab. most: points possible. said: a row in words. columns: what else is in the full
+    table, by heading; days late are told to Moodle, too."""
+
+    name: str
+    rows: list[Row]
+    most: float
+    said: Callable[[Row], str]
+    columns: dict[str, Callable[[Row], object]]
 
 
 @dataclass(frozen=True)
@@ -57,11 +73,6 @@ class Line:
     person: Person
     row: Row
     mark: float | None
-
-    @property
-    def days_late(self) -> int:
-        """Days after the deadline, each day that has begun counted as one."""
-        return math.ceil((self.row.seconds_late or 0) / DAY)
 
 
 def write_marks(root: Path, name: str, system: str, students: Path | None, zero: bool) -> tuple[Path, list[str]]:
@@ -78,10 +89,20 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
     handed_in = grades.submissions(course, lab)
     failed = grades.failures(course, lab, handed_in)
     rows = grades.collect_rows(course, lab, [check.todo for check in checks], handed_in, failed)
+    most = max([row.points for row in rows], default=0.0) or sum(check.points for check in checks)
+    columns = {DAYS_LATE: days_late, "deadline UTC": lambda row: utc(row.deadline)}
+    marked = Marked(lab.name, rows, most, lambda row: feedback(row, checks), columns)
+    return write_file(course, marked, grades.csv_path(course, lab).with_name(FILES[system]), system, students, zero)
+
+
+def write_file(
+    course: Course, marked: Marked, path: Path, system: str, students: Path | None, zero: bool
+) -> tuple[Path, list[str]]:
+    """Write marks to the file at `path`; else as `write_marks`."""
     with course.gradebook() as gradebook:
         known = [from_gradebook(student) for student in gradebook.students]
     people = known if students is None else from_list(students, known)
-    by_student = {row.student: row for row in rows}
+    by_student = {row.student: row for row in marked.rows}
     lines = []
     for person in people:
         if person.student is None:  # that nobody was found says nothing of what was handed in
@@ -105,14 +126,15 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
     if system == "moodle":
         key = max(MOODLE, key=lambda heading: sum(heading in line.person.ids for line in lines))
         lines, without = with_ids(lines, (key,))
-        table = moodle(lab.name, lines, checks, key)
-        hint = f"Moodle knows people by one column, here {key}"
+        table, hint = moodle(marked, lines, key), f"Moodle knows people by one column, here {key}"
     elif system == "canvas":
         lines, without = with_ids(lines, CANVAS)
-        most = max([row.points for row in rows], default=0.0) or sum(check.points for check in checks)
-        table, hint = canvas(lab.name, lines, most), "Canvas knows people by ID, SIS User ID or SIS Login ID"
+        table, hint = canvas(marked, lines), "Canvas knows people by ID, SIS User ID or SIS Login ID"
     else:
-        table, without, hint = plain(lab.name, lines, checks), [], ""
+        table, without, hint = plain(marked, lines), [], ""
+    if not lines:  # a file of headings would be taken for the marks
+        why = f"nobody has an id there ({hint}; --students FILE gives ids)" if without else "there is nobody to mark"
+        raise StepFailed(f"{students or marked.name}: {why}; nothing is written")
     notes += listed(
         f"without an id, so not in the file ({hint}; --students FILE gives ids)", [called(line) for line in without]
     )
@@ -122,7 +144,8 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
     notes += listed("handed in nothing, mark left empty", [called(line) for line in nothing if line.mark is None])
     undone = [called(line) for line in lines if line.row.status in (MANUAL, FAILED, WAITING)]
     notes += listed("not graded completely, mark left empty", undone)
-    path = grades.csv_path(course, lab).with_name(FILES[system])
+    with_time = [called(line) for line in lines if line.row.status == OPEN]
+    notes += listed("has time left for a lab, mark left empty", with_time)
     try:
         write_csv_file(path, table)
     except OSError as error:
@@ -133,7 +156,7 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
 def mark_of(row: Row, zero: bool) -> float | None:
     """The mark for a row; None if there is none yet."""
     if row.status == GRADED:
-        return max(0.0, row.score)
+        return None if row.score is None else max(0.0, row.score)
     open_still = row.deadline is not None and row.deadline > datetime.now(UTC).replace(tzinfo=None)
     return 0.0 if zero and row.status == NOTHING and not open_still else None
 
@@ -144,49 +167,45 @@ def with_ids(lines: list[Line], headings: tuple[str, ...]) -> tuple[list[Line], 
     return has, [line for line in lines if line not in has]
 
 
-def moodle(lab: str, lines: list[Line], checks: list[Check], key: str) -> list[list[object]]:
+def moodle(marked: Marked, lines: list[Line], key: str) -> list[list[object]]:
     """The table for Moodle; `key` is the heading of the ids."""
-    table: list[list[object]] = [["First name", "Last name", key, lab, f"{lab} (Feedback)", "Days late"]]
+    late = [marked.columns[DAYS_LATE]] if DAYS_LATE in marked.columns else []
+    headings = ["First name", "Last name", key, marked.name, f"{marked.name} (Feedback)"]
+    table: list[list[object]] = [headings + [DAYS_LATE.capitalize() for _ in late]]
     for line in lines:
-        person = line.person
-        said = feedback(line.row, checks)
-        table.append([person.first, person.last, person.ids[key], number(line.mark), said, line.days_late])
+        person, row = line.person, line.row
+        more = [column(row) for column in late]
+        table.append([person.first, person.last, person.ids[key], number(line.mark), marked.said(row), *more])
     return table
 
 
-def canvas(lab: str, lines: list[Line], most: float) -> list[list[object]]:
-    """The table for Canvas; `most` are the points possible."""
-    table: list[list[object]] = [["Student", *CANVAS, SECTION, lab], ["Points Possible", "", "", "", "", number(most)]]
+def canvas(marked: Marked, lines: list[Line]) -> list[list[object]]:
+    """The table for Canvas."""
+    table: list[list[object]] = [["Student", *CANVAS, SECTION, marked.name]]
+    table.append([POINTS_POSSIBLE, "", "", "", "", number(marked.most)])
     for line in lines:
         ids = [line.person.ids.get(heading) for heading in (*CANVAS, SECTION)]
         table.append([line.person.name or called(line), *ids, number(line.mark)])
     return table
 
 
-def plain(lab: str, lines: list[Line], checks: list[Check]) -> list[list[object]]:
+def plain(marked: Marked, lines: list[Line]) -> list[list[object]]:
     """The table with everything."""
     ids = [EMAIL, NUMBER, USERNAME, *CANVAS]
     ids = [heading for heading in ids if any(heading in line.person.ids for line in lines)]
-    headings = [
-        "lab",
-        "student",
-        "first name",
-        "last name",
-        *ids,
-        "status",
-        "points",
-        "max",
-        "days late",
-        "deadline UTC",
-    ]
-    table: list[list[object]] = [[*headings, "comment"]]
+    who = ["lab", "student", "first name", "last name", *ids, "status"]
+    table: list[list[object]] = [[*who, "points", "max", *marked.columns, "comment"]]
     for line in lines:
         person, row = line.person, line.row
-        who = [lab, person.student, person.first, person.last, *(person.ids.get(heading) for heading in ids)]
-        most = number(row.points or sum(check.points for check in checks))
-        times = [line.days_late, utc(row.deadline)]
-        table.append([*who, row.status, number(line.mark), most, *times, feedback(row, checks)])
+        who = [marked.name, person.student, person.first, person.last, *(person.ids.get(heading) for heading in ids)]
+        points = [row.status, number(line.mark), number(row.points or marked.most)]
+        table.append([*who, *points, *(column(row) for column in marked.columns.values()), marked.said(row)])
     return table
+
+
+def days_late(row: Row) -> int:
+    """Days after the deadline, each day that has begun counted as one."""
+    return math.ceil((row.seconds_late or 0) / DAY)
 
 
 def feedback(row: Row, checks: list[Check]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable, unusable
-from autograde.term.student_list import BY_ID, CANVAS_ID, EMAIL, NUMBER, SIS_USER, names_in, people_lines
+from autograde.term.student_list import BY_ID, CANVAS_ID, EMAIL, NUMBER, SIS_USER, names_in, people_lines, refuse_twice
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,9 @@ def read_roster(path: Path) -> tuple[list[Entry], str, list[str]]:
             entries.append(Entry(student, first, last, line.get(EMAIL, ""), lms_id))
         else:
             without.append(f"{first} {last}".strip() or "?")
-    counts = Counter(entry.student for entry in entries)
-    if twice := sorted(student for student, count in counts.items() if count > 1):
-        raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
-    for student in counts:
+    students = [entry.student for entry in entries]
+    refuse_twice(path, students)
+    for student in students:
         if unusable(student) or "/" in student or student.startswith("."):
             raise StepFailed(
                 f"{path}: {student!a} in column {heading} cannot be an id; ids name folders, so put others into a "

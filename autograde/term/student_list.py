@@ -88,10 +88,14 @@ def from_list(path: Path, known: list[Person]) -> list[Person]:
         first, last = first or found.first, last or found.last
         ids = found.ids | {key: text for key, text in line.items() if text}
         people.append(Person(found.student, first, last, ids, compared))
-    counts = Counter(person.student for person in people if person.student)
-    if twice := sorted(student for student, count in counts.items() if count > 1):
-        raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
+    refuse_twice(path, [person.student for person in people if person.student])
     return people
+
+
+def refuse_twice(path: Path, students: list[str]) -> None:
+    """Raise StepFailed if a student is more than once among those of the list at `path`."""
+    if twice := sorted(student for student, count in Counter(students).items() if count > 1):
+        raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
 
 
 def people_lines(path: Path) -> list[dict[str, str]]:

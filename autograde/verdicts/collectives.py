@@ -15,7 +15,7 @@ NAMES = {"mpi4py": "mpi4py", "torch": "torch.distributed", "horovod": "Horovod"}
 
 finding = Findings("""
 world-not-comm 3
-The run is on {size} ranks of the world's, but your code works with {ranks}. The world may be larger than the group that
+The run is on {size} of the world's ranks, but your code works with {ranks}. The world may be larger than the group that
 your function is for. Whom do you ask for the number of ranks?
 
 collective-skipped 3

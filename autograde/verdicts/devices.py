@@ -85,10 +85,10 @@ def device_mistakes(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen])
         elif gpus >= many and own["device"]["type"] != "cuda":
             found.append(finding("cpu-for-gpu", **about))
         else:
-            index, current = own["device"]["index"], own["current"] or 0
+            index, current = index_of(own), own["current"] or 0
             if gpus >= many:
                 with_gpu.append(rank)
-            if current >= max(1, gpus) and index in (None, number):
+            if current >= max(1, gpus) and own["device"]["index"] in (None, number):
                 found.append(finding("no-such-gpu", current=current, **about))
             elif index == number != current:
                 found.append(finding("not-current", current=current, **about))
@@ -97,7 +97,7 @@ def device_mistakes(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen])
 
 def number_mistake(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen], ranks: list[int]) -> Diagnosis:
     """Which number the `ranks` that choose a GPU went by."""
-    actual, expected = [chosen[rank]["device"]["index"] for rank in ranks], [local[rank][0] for rank in ranks]
+    actual, expected = [index_of(chosen[rank]) for rank in ranks], [local[rank][0] for rank in ranks]
     candidates = {
         "rank-for-local-rank": ranks,
         "rank-for-local-rank/modulo": [rank % gpus for rank in ranks],
@@ -112,6 +112,12 @@ def number_mistake(local: Sequence[Place], gpus: int, chosen: Sequence[Chosen], 
         return finding(key, **about)
 
     return diagnose("device", actual, expected, candidates, about_rank, "wrong-gpu", eq)
+
+
+def index_of(chosen: Chosen) -> int | None:
+    """The number of the GPU that was chosen: a plain `cuda` is the current one."""
+    device = chosen["device"]
+    return (chosen["current"] or 0) if device["type"] == "cuda" and device["index"] is None else device["index"]
 
 
 def node_in_words(ranks: int, gpus: int) -> str:

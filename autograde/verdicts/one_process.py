@@ -82,11 +82,11 @@ After the step the ranks' parameters differ, so from now on they train different
 gradients the same?
 
 wrong-weights 2
-The gradient is made of the right micro-batches, but {weights}. Is anything else scaling the gradient, such as a factor,
+The gradient is made of the right {parts}, but {weights}. Is anything else scaling the gradient, such as a factor,
 a second division, or clipping?
 
 wrong-gradient 4
-No weighting of the micro-batches' gradients gives the gradient of this step: {seen}. The two usual suspects: the model
+No weighting of the {parts}' gradients gives the gradient of this step: {seen}. The two usual suspects: the model
 was in another mode or had other parameters in between, or something besides `backward` changes `.grad`.
 
 all-at-once 2
@@ -192,7 +192,8 @@ def gradient_mistakes(
         shares = [weights[: len(parts)] * total for weights in taken] if explained else shares
         if alike(shares, one):
             ruled_out = frozenset(name.partition("/")[0] for name in known)
-            otherwise = finding("wrong-gradient", seen=difference(used, expected))
+            seen = difference(used, expected)
+            otherwise = finding("wrong-gradient", seen=seen, parts=parts_in_words(len(parts) // len(used)))
             return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=otherwise)]
     about = facts(parts, shares) | {"items": items}
     otherwise = "wrong-weights" if alike(shares, shares[0]) else "models-differ"
@@ -217,6 +218,7 @@ def facts(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
         "rank": parts[first].rank,
         "which": first % count + 1,
         "count": count,
+        "parts": parts_in_words(count),
         "by_rank": ", ".join(map(str, by_rank)),
         "by_part": ", ".join(str(part.count) for part in parts),
         "total": sum(by_rank),
@@ -232,6 +234,11 @@ def difference(gradients: Sequence[Tensor], expected: Tensor) -> str:
     entry = int(off.argmax())
     actual = f"on rank {rank}, entry {entry} of its {len(expected)} is {float(gradients[rank][entry]):.4g}"
     return f"{actual}, where {float(expected[entry]):.4g} is expected"
+
+
+def parts_in_words(count: int) -> str:
+    """What the parts are called where each rank has so many."""
+    return "micro-batches" if count > 1 else "batches"
 
 
 def in_words(shares: Tensor) -> str:

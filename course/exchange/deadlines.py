@@ -17,7 +17,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeList, ExchangeReleaseAssignment
 from nbgrader.utils import get_username, parse_utc
 
-from course.exchange.extensions import extension_file, read_extension, write_extension
+from course.exchange.due import content_of, deadline_file, duration, extension_file, read_deadline
+from course.exchange.extensions import write_extension
 from course.files import write_whole
 
 INBOUND = 0o3733  # anybody can add, nobody can list; only its owner or the grader can rename or delete an entry
@@ -52,7 +53,7 @@ class PrivateRelease(ExchangeReleaseAssignment):
         if due.common is None:
             path.unlink(missing_ok=True)
             return
-        write_whole(path, f"{due.common:%Y-%m-%d %H:%M:%S} UTC\n".encode())
+        write_whole(path, content_of(due.common))
         path.chmod(0o644)
         self.log.info(
             "Deadline: %s UTC. If you change it, release again with --force: students are told this one", due.common
@@ -63,14 +64,20 @@ class PrivateRelease(ExchangeReleaseAssignment):
 
 
 class DatedList(ExchangeList):
-    """nbgrader's list, extended by how late a submission was, so that the Assignment List shows it."""
+    """nbgrader's list, with deadlines and how late a submission was, so that the Assignment List shows them."""
 
     def parse_assignments(self) -> list[dict]:
-        """nbgrader's list; `timestamp` of a late submission is like "2026-01-31 12:00:00.000000 UTC, 2 h late"."""
+        """nbgrader's list; `timestamp` of a late submission is like "2026-01-31 12:00:00.000000 UTC, 2 h late".
+
+        `notebook_id` of a lab that was fetched is like "03_pi_allreduce, due 2026-01-31 12:00 UTC": the Assignment List
+        shows it, and uses it for nothing else.
+        """
         assignments, student = super().parse_assignments(), reader(self.coursedir)
         for assignment in assignments:
+            deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"], student)
+            for notebook in assignment["notebooks"] if deadline and assignment["status"] == "fetched" else []:
+                notebook["notebook_id"] += f", due {deadline:%Y-%m-%d %H:%M} UTC"
             for submission in assignment.get("submissions", []):
-                deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"], student)
                 if late := how_late(submission["timestamp"], deadline):
                     submission["timestamp"] += f", {late} late"
         return assignments
@@ -91,33 +98,9 @@ def reader(coursedir: CourseDirectory) -> str:
     return coursedir.student_id if coursedir.student_id not in ("", "*") else get_username()
 
 
-def deadline_file(root: Path | str, course: str, assignment: str) -> Path:
-    """The file with an assignment's deadline in the exchange at `root`. Neither `list` nor `fetch` looks there."""
-    return Path(root, course, "outbound", f".{assignment}.deadline")
-
-
-def read_deadline(root: Path | str, course: str, assignment: str, student: str) -> datetime | None:
-    """A student's deadline as it was released with an assignment, as naive UTC; None if there is none."""
-    try:
-        common = parse_utc(deadline_file(root, course, assignment).read_text().strip())
-    except (OSError, ValueError):
-        return None
-    own = read_extension(extension_file(root, course, assignment, student))
-    return max(common, own) if own else common
-
-
 def how_late(timestamp: str, deadline: datetime | None) -> str:
     """How late a time in nbgrader's format is, in words; empty if it is not late, or there is no deadline."""
     if deadline is None:
         return ""
     late = parse_utc(timestamp) - deadline
     return duration(late) if late > timedelta(0) else ""
-
-
-def duration(span: timedelta) -> str:
-    """A time span in its two largest units: "3 d 4 h", "12 min", "5 s"."""
-    seconds = int(span.total_seconds())
-    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
-    while len(parts) > 1 and not parts[0][0]:
-        parts.pop(0)
-    return " ".join(f"{number} {unit}" for number, unit in parts[:2] if number) or "less than 1 s"

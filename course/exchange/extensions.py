@@ -12,19 +12,13 @@ import pwd
 import struct
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote
 
-from nbgrader.utils import parse_utc
+from course.exchange.due import content_of
 
 LIST = "system.posix_acl_access"
 VERSION, ANY = 2, 0xFFFFFFFF
 OWNER, USER, GROUP, MASK, OTHER = 0x01, 0x02, 0x04, 0x10, 0x20  # kinds of entries
 READ, WRITE = 4, 2
-
-
-def extension_file(root: Path | str, course: str, assignment: str, student: str) -> Path:
-    """The file with a student's own deadline in the exchange at `root`. No nbgrader command looks there."""
-    return Path(root, course, "outbound", f".{assignment}.extensions", quote(student, safe="").replace(".", "%2E"))
 
 
 def write_extension(path: Path, student: str, until: datetime | None) -> bool:
@@ -48,7 +42,7 @@ def write_extension(path: Path, student: str, until: datetime | None) -> bool:
     except OSError:  # no such lists on this file system
         path.unlink()
         return False
-    path.write_bytes(f"{until:%Y-%m-%d %H:%M:%S} UTC\n".encode())
+    path.write_bytes(content_of(until))
     return True
 
 
@@ -56,11 +50,3 @@ def access(user: int) -> bytes:
     """A list by which a file's owner reads and writes, and the account with this id reads."""
     entries = [(OWNER, READ | WRITE, ANY), (USER, READ, user), (GROUP, 0, ANY), (MASK, READ, ANY), (OTHER, 0, ANY)]
     return struct.pack("<I", VERSION) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
-
-
-def read_extension(path: Path) -> datetime | None:
-    """A student's own deadline as naive UTC; None if there is none to be read."""
-    try:
-        return parse_utc(path.read_text().strip())
-    except (OSError, ValueError):
-        return None

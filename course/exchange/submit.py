@@ -24,7 +24,8 @@ from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
 from course.exchange.copying import copy_private, make_private, open_to_group, sync
-from course.exchange.deadlines import DatedList, how_late, read_deadline, reader
+from course.exchange.deadlines import DatedList, how_late, reader
+from course.exchange.due import read_deadline
 from course.exchange.names import HIDDEN, hidden, own_copy, shown
 
 NOTHING = "Nothing was handed in; your files are as they were."

@@ -62,7 +62,7 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
         prepare(place.exchange, {course.name: course.grader for course in courses})
         for course in courses:
             click.echo(f"{course.name}: {len(course.students)} students; preparing labs and gradebook ...")
-            place.make_course(course)
+            prepare_course(place, course)
     except (CoursesError, ChoiceError, accounts.AccountsError, FoldersError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except subprocess.CalledProcessError as error:
@@ -75,6 +75,19 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
     os.set_inheritable(lock, True)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the services; a script's background jobs ignore it by default
     os.execv(sys.executable, [sys.executable, "-m", "jupyterhub", "-f", str(OURS)])
+
+
+def prepare_course(place: Place, course: Course) -> None:
+    """Make a course's folder, or bring it up to date: what its instructors broke there is told, and stops no hub.
+
+    Raises ChoiceError, CalledProcessError.
+    """
+    try:
+        place.make_course(course)
+    except subprocess.CalledProcessError as error:
+        if not place.course(course).exists():
+            raise
+        click.echo(f"{course.name}: to be mended by its instructors: {' '.join(error.stderr.split())[-2000:]}")
 
 
 def only_hub(place: Place) -> int:

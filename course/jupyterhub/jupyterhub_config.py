@@ -11,14 +11,17 @@ a file.
 
 import os
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from course.jupyterhub import lectures_site
-from course.jupyterhub.courses import everybody, read_courses, roles
+from course.jupyterhub.courses import Course, everybody, read_courses, roles
 from course.jupyterhub.links import FormgraderLink
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
 from course.jupyterhub.processes import AccountSpawner, TrialSpawner
 from course.jupyterhub.proxy import proxy_command
+from course.lab_choice import ChoiceError
 
 c = get_config()  # noqa: F821
 place = Place(Path(os.environ[FOLDER]))
@@ -34,6 +37,13 @@ def landing_page(handler: object) -> str:
     """Students go to their server, instructors to the page with links to their formgraders and their server."""
     user = handler.current_user
     return "/hub/home" if user and any(group.name.startswith("formgrade-") for group in user.groups) else ""
+
+
+def labs_now(course: Course) -> list[str]:
+    """Names of the labs that a course has, also those that its instructors have made since the hub's start."""
+    with suppress(ChoiceError):  # a folder of theirs cannot be read any more
+        return [*place.labs(course)]
+    return []
 
 
 # Listen on this machine only: traffic that leaves it must be encrypted, see README.md for TLS.
@@ -68,7 +78,7 @@ else:
 # The hub's own pages: an instructor's courses, and what to do, in words.
 c.JupyterHub.template_paths = [str(REPOSITORY / "course" / "jupyterhub" / "templates")]
 c.JupyterHub.template_vars = {
-    "labs_of_courses": {course.name: [*place.labs(course)] for course in courses},
+    "labs_of_courses": {course.name: partial(labs_now, course) for course in courses},
     # JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
     "yet cannot log in; ask your instructor."
@@ -131,6 +141,8 @@ c.JupyterHub.services = [
             # The grader's account owns the course's folder and gradebook; nobody can log in as it.
             **({"user": course.grader} if root else {}),
             "environment": {
+                # No student's code runs as the grader.
+                **({"LOCKSTEP_SANDBOX_REQUIRED": "1"} if root else {}),
                 "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "grader"),
                 "LOCKSTEP_COURSE": str(place.course(course)),
                 "PATH": programs,

@@ -19,8 +19,12 @@ FOLDER = "LOCKSTEP_HUB"
 PORT = "LOCKSTEP_HUB_PORT"
 CONFIG = "LOCKSTEP_HUB_CONFIG"  # an admin's own file
 REPOSITORY = Path(__file__).resolve().parents[2]
-# The parts of the clone that students' programs need. The rest contains answers, or is of no use to them.
+# The parts of the clone that students' programs need, and what a bundle is made of. The rest contains answers, or is of
+# no use to them.
 FOR_ALL = (".venv", "autograde", "course", "hub", "labs", "lockstep_course.egg-info", "slurm")
+FOR_ALL += ("LICENSE", "LICENSE-CC-BY-4.0", "environment.yml", "lockstep", "pyproject.toml")
+# What a course's folder links to, so that its terminal knows the commands as a clone does.
+LINKS = {"lockstep": REPOSITORY / "course" / "jupyterhub" / "grader" / "lockstep", ".venv": sys.prefix}
 
 NBGRADER_CONFIG = '''\
 """nbgrader in this course: its commands, its formgrader, `lockstep grade`."""
@@ -99,7 +103,8 @@ class Place:
             shutil.rmtree(part)
             as_grader(course, "build", "--missing", folder=folder)
         chose.write_text(choice)
-        run_as_grader(course, "ln", "-sfn", REPOSITORY / "course/jupyterhub/grader/lockstep", "lockstep", folder=folder)
+        for name, target in LINKS.items():
+            run_as_grader(course, "ln", "-sfn", target, name, folder=folder)
         names = (f"{student}={full_name(student)}" for student in course.students)
         as_grader(course, "enrol", "--", *names, folder=folder)
 
@@ -152,8 +157,11 @@ def give(folder: Path, account: str) -> None:
 
 
 def close_clone(repository: Path) -> None:
-    """Take from all others the right to read what contains answers: solutions, tests, the history."""
+    """Take from all others the right to read what contains answers (solutions, tests, the history), leave the rest."""
     repository.chmod(0o755)  # Python looks for modules in a folder that it can list
     for path in repository.iterdir():
+        mode = path.lstat().st_mode
         if path.name not in FOR_ALL and not path.is_symlink():
-            path.chmod(path.stat().st_mode & 0o700)
+            path.chmod(mode & 0o700)
+        elif path.is_file() and not path.is_symlink():  # an earlier version of this may have closed it
+            path.chmod(mode | (0o055 if mode & 0o100 else 0o044))

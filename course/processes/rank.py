@@ -100,8 +100,9 @@ def become_engine(folder: str, rank: int) -> None:
     print(outermost(), file=stack, flush=True)
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
     import_libraries()  # before the rank counts as ready, so that no deadline pays for it
-    from ipyparallel.engine.app import main
+    from ipyparallel.engine.app import IPEngine, main
 
+    IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
     write_status(folder, rank, {**place, "state": "started"})
     main()

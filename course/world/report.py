@@ -15,11 +15,12 @@ from course.watch.events import PREFIX, Event, in_cell
 from course.watch.notes import without_notes
 from course.world.meeting import MEETING, in_meeting, is_meeting
 
+TRACED = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)  # in a traceback
 FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
 
 STUB = re.compile(r"raise NotImplementedError(\(\))?\s*(#.*)?")  # the line that a TODO is released with
 
-PRINTED = 10_000  # characters of a rank's output that `Outcome.plain` keeps
+HEAD, PRINTED = 1_000, 9_000  # characters of a rank's output that `Outcome.plain` keeps: the first, the last
 
 
 class ErrorReport(TypedDict):
@@ -86,6 +87,13 @@ class RankReport:
     stdout: str = ""
     events: list[Event] = field(default_factory=list)
     full: bool = False
+
+    def fail(self, error: ErrorReport) -> None:
+        """Take what this rank raised. The text of a notebook's cells is in this process, not on the rank."""
+        for match in TRACED.finditer(error["traceback"] if error["source"] is None else ""):
+            if in_cell(match["file"]) and int(match["line"]) == error["line"]:
+                error["source"] = linecache.getline(match["file"], error["line"]).strip() or None
+        self.state, self.error, self.line, self.source = "raised", error, error["line"], error["source"]
 
     def stand_at(self, stack: str) -> None:
         """Take from a faulthandler dump where this rank stands, and whether it waits for others."""
@@ -203,8 +211,10 @@ class Outcome:
         return [*groups.values()]
 
     def plain(self) -> OutcomeRecord:
-        """As plain JSON data, with the end of each rank's output. A result that JSON cannot hold is a "bad-result"."""
-        ranks = [replace(rank, result=None, stdout=rank.stdout[-PRINTED:]) for rank in self.ranks]
+        """As plain JSON data, with the ends of each rank's output. A result that JSON cannot hold is a "bad-result"."""
+        ranks = [
+            replace(rank, result=None, stdout=rank.stdout[:HEAD] + rank.stdout[HEAD:][-PRINTED:]) for rank in self.ranks
+        ]
         ranks = [asdict(rank) for rank in ranks]  # without results: copying them could run the student's code
         state, detail = self.state, self.detail
         for entry, rank in zip(ranks, self.ranks, strict=True):

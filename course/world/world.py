@@ -258,11 +258,11 @@ class World:
             report.stdout = str(error) if report.code is None else ""
             return
         result.wait_for_output(1.0)  # output comes over another channel, perhaps later
-        report.stdout, report.seconds, report.error = result.stdout or "", answer["seconds"], answer["error"]
-        report.state = "raised" if report.error else "returned"
-        if report.error:
-            report.line, report.source = report.error["line"], report.error["source"]
+        report.stdout, report.seconds = result.stdout or "", answer["seconds"]
+        if answer["error"]:
+            report.fail(answer["error"])
         else:
+            report.state = "returned"
             try:
                 report.result = cloudpickle.loads(answer["result"])
             except Exception as error:

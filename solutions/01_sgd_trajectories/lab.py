@@ -33,8 +33,8 @@
 # your code and run the cell. The next cell checks your code and tells you what it saw. Check as often as you like:
 # nothing can break. Grading runs the same check on new numbers, with a few more cases of the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 

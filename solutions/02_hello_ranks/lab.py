@@ -39,8 +39,8 @@
 # like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
 # the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 #
@@ -83,8 +83,8 @@ else:
     treasure[rank] = 20 + rank
 
 # %% [markdown]
-# That was [Horovod](https://horovod.readthedocs.io/en/stable/), a library for training on several ranks. mpi4py has the
-# same two numbers: `MPI.COMM_WORLD.rank` and `MPI.COMM_WORLD.size`.
+# That was [Horovod](GLOSSARY.md#horovod), a [library](https://horovod.readthedocs.io/en/stable/) for training on
+# several ranks. mpi4py has the same two numbers: `MPI.COMM_WORLD.rank` and `MPI.COMM_WORLD.size`.
 
 # %% [markdown]
 # Now each rank has a list `treasure`, and each list is another one. Here is what is in the memory of each rank:

@@ -14,7 +14,8 @@
 # After this lab you can
 #
 # - share out a loop among any number of [ranks](GLOSSARY.md#rank), so that nothing is done twice or left out,
-# - combine the parts of all ranks into one number, with mpi4py, torch.distributed and Horovod,
+# - combine the parts of all ranks into one number, with mpi4py, torch.distributed and
+#   [Horovod](GLOSSARY.md#horovod),
 # - recognise a [deadlock](GLOSSARY.md#deadlock), and read from a report which rank is missing,
 # - measure the [speed-up](GLOSSARY.md#speed-up) from more ranks, and say when there is none.
 #
@@ -40,8 +41,8 @@
 # like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
 # the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 #
@@ -221,10 +222,8 @@ with needs("partial_sum"):
 # result on one rank. An **[all-reduce](GLOSSARY.md#all-reduce)** gives the result to all ranks.
 #
 # Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank
-# gets its result before all of them have called it. (That is so because the result needs a number from each rank. Other
-# collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
-# have come. And a message from one rank to another is no collective at all: it is
-# [point-to-point](GLOSSARY.md#point-to-point) communication, and only these two take part.)
+# gets its result before all of them have called it. mpi4py writes `comm.allreduce(x)` for Python objects, and
+# `comm.Allreduce(send, receive)` for arrays; the small one will do here. Both add up, unless you say otherwise.
 #
 # If you use names such as `MPI.SUM`, import `MPI` in the cell.
 
@@ -249,6 +248,12 @@ def parallel_pi(comm, intervals: int) -> float:
 
 # %% check="parallel_pi"
 check("parallel_pi")
+
+# %% [markdown]
+# No rank left the all-reduce before the last one had come, because the result needs a number from each rank. Other
+# collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
+# have come. And a message from one rank to another is no collective at all: it is
+# [point-to-point](GLOSSARY.md#point-to-point) communication, and only these two take part.
 
 # %% [markdown]
 # What if the ranks do not come at the same time? Here, each rank calls your `parallel_pi` 0.1 s after the one before. A
@@ -310,6 +315,7 @@ from course.figures.ranks.convergence import convergence_picture
 
 with needs("partial_sum", "parallel_pi"):
     tried, errors = [], []
+    world.run(parallel_pi, COMM, 1, deadline=60)  # starts the ranks, if some were ended
     for intervals in [round(10 ** (k / 2)) for k in range(15)]:
         began = time.monotonic()
         tried.append(intervals)
@@ -332,8 +338,9 @@ with needs("partial_sum", "parallel_pi"):
 # **[backend](GLOSSARY.md#backend)**: [gloo](GLOSSARY.md#gloo) for tensors in the memory of the CPU,
 # [nccl](GLOSSARY.md#nccl) for tensors on NVIDIA GPUs. `dist.get_backend()` returns its name.
 #
-# Look up two things before you start: the dtype that `torch.tensor` gives a Python float, and what `dist.all_reduce`
-# returns.
+# Look up two things before you start: the dtype that
+# [`torch.tensor`](https://docs.pytorch.org/docs/stable/generated/torch.tensor.html) gives a Python float, and what
+# [`dist.all_reduce`](https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_reduce) returns.
 
 # %% todo="parallel_pi_torch"
 import torch
@@ -345,7 +352,7 @@ def parallel_pi_torch(intervals: int) -> float:
 
     Each rank evaluates its own share only. Then there is exactly one `dist.all_reduce`,
     of a tensor with one float64, and no other communication. The tensor is on the CPU
-    if the group's backend is "gloo", on the current GPU if it is "nccl".
+    if the group's backend is "gloo", on the current GPU ("cuda") if it is "nccl".
     On a single rank the all-reduce may be left out.
     Returns a float, not a tensor. The group exists: do not start or end it.
     You may call `partial_sum` and `f`: the check supplies right ones.
@@ -366,12 +373,15 @@ check("parallel_pi_torch")
 with needs("partial_sum", "parallel_pi_torch"):
     gpus = torch.cuda.device_count() >= world.size
     backend = "nccl, on GPUs" if gpus else "gloo, on the CPU"
+    # `init="torch"`: the ranks form a process group before they call the function.
     print(f"With {backend}:", world.run(parallel_pi_torch, 10_000, init="torch"))
 
 # %% [markdown]
 # ## 4. The same with Horovod
 #
-# Horovod's all-reduce was designed for gradients, and one of its defaults shows it. Look it up before you start.
+# Horovod is a library that adds training on several ranks to PyTorch. Its all-reduce was designed for gradients. Before
+# you start, look up the argument `op` of
+# [`hvd.allreduce`](https://horovod.readthedocs.io/en/stable/api.html#module-horovod.torch): what is its default?
 
 # %% todo="parallel_pi_horovod"
 import horovod.torch as hvd

@@ -24,7 +24,8 @@
 # as large.**
 #
 # **Before you start.** You need the SGD of lab 01, the messages of lab 02 (`Send`, `Recv`, `Split`) and the
-# [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in Horovod: `hvd.allreduce` and `hvd.broadcast`.
+# [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in [Horovod](GLOSSARY.md#horovod): `hvd.allreduce` and
+# `hvd.broadcast`.
 #
 # **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) shows why N ranks take the path
 # of one process, and what a parameter server costs.
@@ -36,8 +37,8 @@
 # like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
 # the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 

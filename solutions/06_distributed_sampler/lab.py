@@ -38,8 +38,8 @@
 # on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
 # with your code is handed in and run: import in it what it uses.**
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # This is what the lab is about: which rank draws which sample.
 
@@ -77,7 +77,7 @@ from IPython.display import display
 from autograde.notebook import Checker, needs
 from course.world import RANK, SIZE, World
 
-world = World(4)
+world = World(4)  # RANK and SIZE stand for the number of each rank, and of all
 check = Checker("checks", world)
 
 
@@ -143,8 +143,8 @@ class ShuffledSampler(Sampler):
 
     The permutation follows from `seed` and the epoch, and from nothing else: another
     pass, another sampler, another number of ranks, and another process on another
-    day give the same one. With the same seed, each epoch draws it anew. In the same
-    epoch, each seed gives another one.
+    day give the same one. Different epochs give different permutations, and so do
+    different seeds.
 
     Leave the global random generators of Python, numpy and torch in the state in
     which they are: other code draws from them.
@@ -281,7 +281,7 @@ def distributed_accuracy(
     indices: torch.Tensor,
     dataset_size: int,
 ) -> float:
-    """The share of samples that are predicted correctly, each sample counted once.
+    """The fraction of samples that are predicted correctly, each sample counted once.
 
     Returns the same float on all ranks: hits / dataset_size, with the precision of
     float64. Three samples on two ranks: if rank 0 has indices [0, 2] with correct
@@ -295,7 +295,7 @@ def distributed_accuracy(
 
     Communicate by torch.distributed, in as many calls as you like. Its default group
     is there already, and both tensors are on the device of its backend: the CPU for
-    "gloo", the current GPU for "nccl".
+    "gloo", the current GPU ("cuda") for "nccl".
     """
     ### BEGIN SOLUTION
     hits = torch.zeros(dataset_size, dtype=torch.int64, device=indices.device)

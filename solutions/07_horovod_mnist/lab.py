@@ -19,7 +19,7 @@
 #   contributed,
 # - choose a [learning rate](GLOSSARY.md#learning-rate) when more ranks make the batch larger,
 # - run the training as a job on a cluster,
-# - read what Horovod does with the gradients of a step, and measure when more ranks pay off.
+# - read what [Horovod](GLOSSARY.md#horovod) does with the gradients of a step, and measure when more ranks pay off.
 #
 # The idea in one sentence: **ranks that start alike, draw different samples and average their gradients are one
 # training.**
@@ -39,8 +39,8 @@
 # on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
 # with your code is handed in and run: import in it what it uses.**
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # These are images of the kind that you will train on, shared out among four ranks:
 
@@ -77,7 +77,7 @@ from autograde.notebook import Checker, needs
 from course.models.digits import digit_model
 from course.world import COMM, RANK, World
 
-world = World(4)
+world = World(4)  # COMM and RANK stand for its ranks' communicator and numbers
 check = Checker("checks", world)
 print(train_set.source, test_set.source, sep="\n", end="\n\n")
 print(inspect.getsource(digit_model))
@@ -102,7 +102,7 @@ def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
     model = digit_model(0)
     parameters, seconds = [*model.parameters()], []
     for _ in range(10):
-        comm.Barrier()  # all ranks begin together
+        comm.Barrier()  # ranks leave it some milliseconds apart
         times = [time.perf_counter()]
         loss = torch.nn.functional.cross_entropy(model(images[rank]), labels[rank])
         times.append(time.perf_counter())
@@ -110,7 +110,7 @@ def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
         loss.backward()
         gradient = torch.cat([each.grad.flatten() for each in parameters]).numpy()
         times.append(time.perf_counter())
-        comm.Allreduce(MPI.IN_PLACE, gradient, MPI.SUM)
+        comm.Allreduce(MPI.IN_PLACE, gradient, MPI.SUM)  # the sum replaces the own one
         times.append(time.perf_counter())
         with torch.no_grad():
             step = torch.from_numpy(gradient) * 0.06 / comm.size
@@ -305,9 +305,9 @@ def synchronize_start(
     A model's state is what its `state_dict()` holds: parameters and buffers. So is the
     optimizer's: momentum, and options such as the learning rate.
 
-    optimizer: as `make_optimizer` makes it. Momentum may be there already, on all
-    ranks, on rank 0 only, or on all but rank 0. Rank 0's numbers do not change; no
-    momentum and a momentum of 0 are the same.
+    optimizer: as `make_optimizer` makes it. Some ranks may have momentum from earlier
+    steps, and others none; afterwards all have rank 0's. Rank 0's own numbers must not
+    change. If rank 0 has none, none or zeros will do.
     """
     ### BEGIN SOLUTION
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -382,8 +382,8 @@ check("train_epoch")
 # ## 6. How good is the model?
 #
 # The ranks share this work, too. An image that counts twice would make the accuracy depend on the number of ranks, so
-# use no [padding](GLOSSARY.md#padding) here, or do not count it. Then some ranks may have an image less than others,
-# or none. They still have to take part in every [collective](GLOSSARY.md#collective).
+# use no [padding](GLOSSARY.md#padding) here, or do not count it. Then some ranks may have one image fewer than
+# others, or none. They still have to take part in every [collective](GLOSSARY.md#collective).
 
 # %% todo="evaluate"
 import horovod.torch as hvd
@@ -392,7 +392,7 @@ from torch.utils.data import DataLoader, Dataset, Subset
 
 
 def evaluate(model: torch.nn.Module, dataset: Dataset, device: torch.device) -> float:
-    """The share of the samples of `dataset` that `model` predicts correctly, in [0, 1].
+    """The fraction of `dataset` that `model` predicts correctly, in [0, 1].
 
     It is exact, and the same float on all ranks. The N ranks share the n samples: none
     evaluates more than ceil(n / N) of them. If there are few, some ranks have none.
@@ -535,7 +535,7 @@ def compare(plans: dict[str, tuple], epochs: int) -> dict[str, list[dict]]:
 
 
 # %% [markdown]
-# The picture grows while the ranks train:
+# The picture is drawn after each of the two trainings:
 
 # %%
 # MNIST has so many images that some_digits takes a part, and few epochs will do.
@@ -603,8 +603,9 @@ with needs(*seven):
 
 # %% [markdown]
 # Without the rule, four ranks see as many images as one, and learn much less from them: a quarter of the steps, none of
-# them longer. With the rule they stay close behind. It is a rule of thumb, and it has limits: 0.06 is a good learning
-# rate for one rank, as you saw above. Put it in place of 0.02, and see what becomes of four times as much.
+# them longer. With the rule they need some epochs more, but get nearly as far. It is a rule of thumb, and it has
+# limits: 0.06 is a good learning rate for one rank, as you saw above. Put it in place of 0.02, and see whether four
+# times that rate still works.
 #
 # ## 8. In batch
 #

@@ -37,8 +37,8 @@
 # like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
 # the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 
@@ -589,9 +589,9 @@ with needs("gradient_bytes"):
 
 # %% [markdown]
 # Convolutions compute, and dense layers communicate: the same few weights of a convolution work at every place of the
-# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. In 2018, Horovod's
-# authors reported 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 % for VGG-16 (Sergeev and
-# Del Balso, arXiv:1802.05799). What do your bytes predict?
+# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. In 2018, the authors of
+# [Horovod](GLOSSARY.md#horovod) reported 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 %
+# for VGG-16 (Sergeev and Del Balso, arXiv:1802.05799). What do your bytes predict?
 
 # %% folded=true
 # Predicts the efficiency of three CNNs on 1 to 512 GPUs, beside what was reported.

@@ -38,14 +38,18 @@
 # from the others. This notebook is not one of them: `world.run(f)` calls `f` on every rank of the
 # [world](GLOSSARY.md#world) and returns the results.
 #
-# A small encoder-decoder Transformer translates English to Italian. The model, its tokenizer and its decoding are
-# given. You write what spreads its training over the ranks: ten functions, which are most of a real training script.
+# A small Transformer translates English to Italian: a network of two halves, an *encoder* that reads the English
+# sentence and a *decoder* that writes the Italian one. The model, its *tokenizer*, which cuts sentences into tokens,
+# and the loop by which it writes are given: what is inside you need not know. You write what spreads its training over
+# the ranks: ten functions, which are most of a real training script.
 #
-# **Only the cell with your code is handed in and run: import in it what it uses.** `PAD`, `collate` and `loss_fn`,
-# which you will meet below, are there by name.
+# Run the cells from top to bottom. Where you find `# YOUR CODE HERE`, it is your turn. The cell below it runs your code
+# on real ranks and tells you what it saw. Grading tries more cases, all of the kinds that you see here. **Only the cell
+# with your code is handed in and run: import in it what it uses.** `PAD`, `collate` and `loss_fn`, which you will meet
+# below, are there by name.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 
 # %%
 import torch
@@ -116,7 +120,7 @@ for english, italian in sentences.train[1:5]:
 # with a longer one, hence the padding (`PAD`). `·` is a space. A token is a word or a piece of one.
 
 # %% folded=true
-# Shows two pairs of sentences as the model gets them.
+# Shows one pair of sentences as the model gets it.
 from course.figures.data.token_table import TokenTable
 
 chosen = sorted(pairs[:60], key=lambda pair: abs(len(pair[1]) - 9))[0]
@@ -534,7 +538,8 @@ with needs(*STEP):
 # needed to go on (the model's and the optimizer's [state dict](GLOSSARY.md#state-dict), and the epoch) to a file,
 # again and again. What if the kill comes in the middle of writing? Then half of a new file has replaced a whole old
 # one, and both are lost. So a checkpoint is never written in place. The module `os` has a call that puts one file in
-# the place of another in a single step, which no kill can divide: find it.
+# the place of another in one atomic step: no kill leaves half of it. Find it in the
+# [documentation of `os`](https://docs.python.org/3/library/os.html#files-and-directories).
 #
 # (This is about processes that are killed. To survive a power failure, too, the new file's content has to reach the
 # disk before it takes the old one's place: that needs `os.fsync`, and is not asked for here.)
@@ -555,9 +560,9 @@ def save_checkpoint(path: str, model, optimizer, epoch: int) -> None:
     torch.load(path, weights_only=True) can read it.
 
     Only rank 0 writes. No rank returns before the new file is in place. Whenever a
-    process is killed, `path` is the whole old file or the whole new one. A temporary
-    file goes into the same folder, or the one above. After the call it is gone; one
-    that a killed process left behind is gone after the next call for the same path.
+    process is killed, `path` is the whole old file or the whole new one. Write to a
+    temporary file in the same folder, or the one above. After each call no temporary
+    file is left, not even one from an earlier call for this path that was killed.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
@@ -621,9 +626,10 @@ check("load_checkpoint")
 # ## 7. Validate
 #
 # In training, a few sentences that are drawn twice do no harm. A result that you report has to count each sentence
-# once. So for validation each rank takes every fourth sentence, and nothing is repeated: one rank may have a batch less
-# than another, or none. Two hints. The wrapper communicates in a forward pass if the model has buffers (section 3), and
-# then all ranks have to make equally many. And a rank without batches still has to take part in what the others do.
+# once. So for validation each rank takes every fourth sentence, and nothing is repeated: one rank may have one batch
+# fewer than another, or none. Two hints. If the model has buffers, each forward pass through the wrapper is a
+# [collective](GLOSSARY.md#collective) (section 3), so all ranks must make the same number of forward passes. And a rank
+# without batches still has to take part in what the others do.
 
 # %% todo="validate"
 import torch
@@ -669,10 +675,9 @@ check("validate")
 # ## 8. The whole training
 #
 # All parts are there. `train` runs the epochs that are not done yet. In each, it tells the sampler the epoch (what
-# happens without that was the subject of lab 06), takes `accumulate` micro-batches after another from the loader for a
-# step, and writes a checkpoint at the end. An epoch of $B$ batches has $\lceil B / \text{accumulate} \rceil$ steps: the
-# last one may have fewer micro-batches, and none of them goes over into the next epoch, because the checkpoint between
-# the two would not know of it.
+# happens without that was the subject of lab 06) and writes a checkpoint at the end. For each step it takes the next
+# `accumulate` micro-batches from the loader: an epoch of $B$ batches has $\lceil B / \text{accumulate} \rceil$ steps.
+# Leftovers form a smaller last step. They are not kept for the next epoch, since the checkpoint would not contain them.
 
 
 # %% todo="train"
@@ -685,7 +690,7 @@ def train(
     accumulate: int,
     checkpoint: str,
 ) -> list[float]:
-    """Train the epochs 0, ..., epochs - 1, less those that a checkpoint has already.
+    """Train the epochs 0, ..., epochs - 1, except those that the checkpoint covers.
 
     model: the DistributedDataParallel. loader: as `make_loader` returns it; tell its
     sampler the number of each epoch before the epoch begins. accumulate: micro-batches
@@ -811,7 +816,8 @@ else:
     display(TranslationTable(columns[0], columns[1], before, columns[2]))
 
 # %% [markdown]
-# Where does the model look while it writes? Its last layer of cross-attention, for one sentence:
+# Where does the model look while it writes? For each token that it writes, its *attention* gives each token of the
+# English sentence a weight, and the weights add up to 1. Here is that of its last layer, for one sentence:
 
 # %% folded=true
 # Draws the attention of your model for one sentence.

@@ -36,8 +36,8 @@
 # like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
 # the same kinds.
 #
-# Stuck? Below a check that has not passed it says how to unfold a hint. There are three for each TODO. They cost no
-# points; your instructor sees how many are used.
+# Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
+# They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 

@@ -40,13 +40,20 @@ def test_an_attack_gets_exactly_what_it_deserves(seen, group: str, attack: Attac
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_neighbours_and_the_gradebook_are_as_without_attackers(seen, group: str):
-    with_them, without = seen(group), seen("")
+def test_the_neighbours_get_what_they_deserve_too(seen, group: str):
+    with_them = seen(group)
     columns = ("status", "score", "double", "total", "findings")
     assert {name: tuple(with_them.rows[name][column] for column in columns) for name in NEIGHBOURS} == EXPECTED
+    assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *with_them.attackers}
+
+
+@pytest.mark.thorough  # grades a second class
+@pytest.mark.parametrize("group", GROUPS)
+def test_gradebook_and_files_are_as_without_attackers(seen, group: str):
+    with_them, without = seen(group), seen("")
     assert with_them.of(*NEIGHBOURS) == without.grades
     assert (with_them.schema, with_them.mode) == (without.schema, without.mode)
-    assert {row[0] for row in with_them.grades} == {*NEIGHBOURS, *with_them.attackers}
+    assert with_them.changed - without.changed == set()
 
 
 @pytest.mark.parametrize(("group", "student"), [("lies", "script"), ("notebooks", "more-cells")])
@@ -61,7 +68,6 @@ def test_the_grading_comes_to_its_end(seen, group: str):
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_nothing_is_left_behind_or_changed_and_nobody_is_reached(seen, group: str):
+def test_nothing_is_left_behind_and_nobody_is_reached(seen, group: str):
     after = seen(group)
     assert (after.left, after.reached, after.leaked) == ([], [], [])
-    assert after.changed - seen("").changed == set()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
-from playwright.sync_api import Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, Response, WebSocket, expect
 
 START = 300_000  # ms for a server or a world to start, on a machine that does other things too
 DONE = re.compile(r"\[\d+\]:")  # the prompt beside a cell that was run
@@ -141,3 +142,40 @@ def read_feedback(page: Page, lab: str) -> str:
     lab_of(page, lab).get_by_role("button", name="Open feedback").click()
     expect(page.locator("body")).to_contain_text("Score:")
     return page.locator("body").inner_text()
+
+
+class Terminal:
+    """A terminal that is opened in the JupyterLab that a page shows, and what it has shown."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.shown, self.typed = page, "", 0
+        page.on("websocket", self.listen)  # on a busy machine one may be lost, and JupyterLab opens the next
+        page.locator(".jp-LauncherCard:visible", has_text="Terminal").first.click(timeout=START)
+        self.wait(r"\$ ")  # what is typed before the shell is there is lost
+        page.locator(".jp-Terminal").click()
+
+    def listen(self, socket: WebSocket) -> None:
+        """Hear what comes through a connection to a terminal, which begins with what was shown before."""
+        if "/terminals/" in socket.url:
+            socket.on("framereceived", self.hear)
+
+    def hear(self, frame: str | bytes) -> None:
+        """Keep what the shell sent."""
+        kind, *said = json.loads(frame)
+        self.shown += "".join(said) if kind == "stdout" else ""
+
+    def wait(self, pattern: str, since: int = 0) -> re.Match[str]:
+        """What matches the pattern, once it was shown."""
+        end = time.monotonic() + START / 1000
+        while not (found := re.compile(pattern).search(self.shown, since)):
+            assert time.monotonic() < end, self.shown[since:]
+            self.page.wait_for_timeout(100)
+        return found
+
+    def run(self, command: str) -> tuple[int, str]:
+        """Type a command, and wait until it has ended. Returns its status, and what was shown of it."""
+        self.typed += 1
+        since = len(self.shown)
+        self.page.keyboard.type(f'{command}; echo "[{self.typed}: $?]"\n')
+        ended = self.wait(rf"[\r\n]\[{self.typed}: (\d+)\]\r\n", since)
+        return int(ended[1]), self.shown[since : ended.start()]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograde.contract.cell_code import by_stub, python_source
-from autograde.contract.subject import CellFails, NoSuchName, Subject
+from autograde.contract.findings import Findings
+from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
 from autograde.contract.trouble import ALONE, raised, trouble
 from course.world.report import kind_of
 
@@ -23,12 +24,22 @@ RIGHT = "def f(x):\n    return 2 * x\n"
         RIGHT + "display(f(3), 'shown')\n",
         RIGHT + "world.run(f, 3)\n",
         RIGHT + "input()\n",
+        RIGHT + "import sys\nsys.exit()\n",
         RIGHT + "import torch\ntorch.nn.Module()(1)\n",
         RIGHT + "f?\n",
     ],
 )
 def test_notebook_syntax_and_tries_below_do_not_take_a_function_away(source):
     assert Subject("f", source).load()(3) == 6
+
+
+def test_the_line_that_fails_below_a_function_is_noted(capsys):
+    Subject("f", RIGHT + "\nprint(g(3))\n").load()
+    Subject("f", RIGHT).load()
+    printed = f"before\n{capsys.readouterr().out}"
+    (sentence,) = noted({"runs": [{"state": "ok", "ranks": [{"stdout": printed}, {"stdout": printed}]}]})
+    assert "`f` is defined, and counts. Below it, the cell stops: NameError: name 'g' is not defined" in sentence
+    assert "(cell line 4)" in sentence and sentence.endswith(ALONE)
 
 
 def test_annotations_are_those_that_the_cell_asks_for():
@@ -78,13 +89,22 @@ def test_what_git_leaves_of_a_conflict_is_named():
     [
         ("rank 0 raised AttributeError: 'float' object has no attribute 'new', cell line 5.", "Horovod sends tensors"),
         ("rank 0 raised TypeError: object.__init__() takes exactly one argument.", "takes no arguments"),
+        ("NameError: name 'np' is not defined (cell line 4)", ALONE),
+        ("rank 0 raised NotImplementedError.", "It comes from a base class"),
+        ("rank 0 raised NotImplementedError: no such operator.", ""),
         ("rank 0 raised TypeError: f() takes exactly one argument.", ""),
     ],
 )
 def test_errors_of_libraries_that_say_little_get_their_cause(text, said):
     message = raised(text, 3).message
-    assert message.startswith("Your code raised an error: rank 0") and said in message
+    assert message.startswith(f"Your code raised an error: {text}") and said in message
     assert message.endswith(text) == (not said)
+
+
+def test_a_labs_own_finding_says_it_too():
+    fails = Findings("fails 1\nIt fails: {error}")
+    assert fails("fails", error="NameError: name 'os' is not defined").message.endswith(ALONE)
+    assert fails("fails", error="KeyError: 'os'").message == "It fails: KeyError: 'os'"
 
 
 @pytest.mark.parametrize("kind", ["NameError", "NoSuchName"])

@@ -10,6 +10,7 @@ import torch
 from autograde.contract import show
 from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
 from autograde.contract.findings import Findings
+from autograde.contract.subject import NOTE
 from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
 from autograde.contract.verdict import Finding, hiding
 
@@ -71,7 +72,8 @@ def test_the_dearest_occurrence_counts_and_a_score_is_never_negative():
 
     check = Dear()
     assert judge(check, [{"cost": 0.5}, {"cost": 1.5}], [0, 0]).score == 0.5
-    assert judge(check, [{"cost": 7}], [0]).score == 0
+    dearest = judge(check, [{"cost": 7}], [0])
+    assert (dearest.score, dearest.findings[0].points) == (0, 2), "nor does a finding cost more than there is"
 
 
 class Looks(Check):
@@ -274,8 +276,20 @@ def test_who_has_passed_reads_what_there_was_to_learn_and_nobody_else_does():
     assert "Twice" not in show.html(partly) + show.text(partly)
 
 
+def test_what_ranks_note_stands_below_a_result_also_of_who_has_passed():
+    check = Doubles()
+    evidence = {"state": "noted", "ranks": [{"stdout": f"{NOTE}Line <4> fails.\n{NOTE}b\n{NOTE}c\n{NOTE}d\n"}]}
+    found = judge(check, [{"n": 1}], [evidence])
+    assert found.remarks == ["Line <4> fails.", "b", "c"]
+    passed = Result("double", 2, 2.0, remarks=found.remarks)
+    for each in (found, passed):
+        assert "\nLine <4> fails.\nb\nc" in show.text(each)
+        assert "Line &lt;4&gt; fails." in show.html(each)
+
+
 def test_a_todo_that_is_not_started_is_grey_and_calm():
-    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done"), 2)])
+    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done", "rank 0 raised NotImplementedError."), 2)])
+    assert undone.findings[0].message == MESSAGES["not-done"]
     assert not undone.started and not undone.passed
     assert show.text(undone).splitlines() == ["double: not started, 2 points", undone.findings[0].message]
     html = show.html(undone)

@@ -94,7 +94,7 @@ def honest(gpus: int = 2) -> tuple[dict, list[dict]]:
     ]
 
 
-def gpu(index: int) -> dict:
+def gpu(index: int | None) -> dict:
     return {"type": "cuda", "index": index}
 
 
@@ -105,6 +105,13 @@ def setup_mistakes(case: dict, seen: list[dict]) -> list[str]:
 @pytest.mark.parametrize("gpus", [0, 1, 2, 8])
 def test_a_right_setup_has_no_mistakes(gpus):
     assert setup_mistakes(*honest(gpus)) == []
+
+
+def test_a_plain_cuda_is_the_current_gpu():
+    case, seen = honest(2)
+    for each in seen:
+        each["device"] = gpu(None)
+    assert setup_mistakes(case, seen) == []
 
 
 @pytest.mark.parametrize(
@@ -122,6 +129,7 @@ def test_a_right_setup_has_no_mistakes(gpus):
         ),
         (2, {0: {"device": gpu(1)}}, "wrong-gpu"),
         (2, {1: {"current": None}}, "not-current"),
+        (2, {rank: {"device": gpu(None), "current": None} for rank in range(4)}, "one-gpu-for-all"),
         (2, {1: {"device": {"type": "cpu", "index": None}}}, "always-gloo"),
         (1, {1: {"device": gpu(0)}}, "gpu-for-cpu"),
         (0, {1: {"group": [0, 1, 3, 2]}}, "wrong-numbers"),

@@ -7,11 +7,14 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from matplotlib.colors import to_hex
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 
 from course.data import digits
+from course.figures.contrast import contrast
 from course.figures.data.digit_samples import digits_picture
 from course.figures.ranks.horovod_steps import arrivals, horovod_picture
 from course.figures.ranks.places import places_picture
@@ -139,6 +142,31 @@ def test_a_bar_is_as_high_as_the_speed_that_it_stands_for() -> None:
     axes = speeds_picture(SPEEDS, "Speed of training").axes[0]
     assert [bar.get_height() for bar in axes.patches] == [2300, 4000, 4100, 1800.4, 5200, 0, 1500, 98765, 8600]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["1 rank", "2 ranks", "4 ranks"]
+
+
+def test_the_broad_line_is_seen_on_both_grounds_and_losses_are_written_as_numbers() -> None:
+    picture = learning_picture({"one": RUN, "another": RUN})
+    for each in (picture, picture.dark):
+        broad = each.axes[0].get_lines()[0]
+        ink, paper = np.array(to_rgb(broad.get_color())), np.array(to_rgb(each.ground.paper))
+        seen = broad.get_alpha() * ink + (1 - broad.get_alpha()) * paper
+        assert contrast(to_hex(seen), each.ground.paper) >= 3, "as for any graphic, by WCAG 1.4.11"
+        FigureCanvasAgg(each).draw()
+        labels = [tick.get_text() for tick in each.axes[0].get_yticklabels(which="both") if tick.get_text()]
+        assert {"0.2", "0.5", "1", "2"} <= {*labels} and not [text for text in labels if "10" in text and "^" in text]
+
+
+def test_numbers_of_ranks_that_come_one_after_the_other_do_not_run_together() -> None:
+    entry = {
+        "tensor": "weight",
+        "phase": "negotiate",
+        "start": 0.0,
+        "end": 0.02,
+        "ranks": {0: 0.0, 1: 0.0025, 2: 0.02, 3: 0.003},
+    }
+    after = {"tensor": "weight", "phase": "all-reduce", "start": 0.02, "end": 0.022, "ranks": {}}
+    texts = [text.get_text().strip() for text in horovod_picture([entry, after], "A step").axes[0].texts]
+    assert texts == ["0 1 3", "2"], "1 and 3 would be read as 13"
 
 
 def test_ranks_that_come_at_nearly_the_same_time_are_told_together() -> None:

@@ -1,4 +1,4 @@
-"""What a timeline says in words to those who cannot see it: who waits for whom, and how long."""
+"""What a timeline says in words, below it and to those who cannot see it: who waits for whom, and how long."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def test_it_says_how_many_calls_there_are():
     assert timeline([]).alt == "Timeline of 0 communication calls on 0 ranks. No rank waits for another."
     assert timeline([[event(members=[0])]]).alt.startswith("Timeline of 1 communication call on 1 rank.")
     assert timeline(reduction([0.1, 0.2, 0.3])).alt.startswith("Timeline of 3 communication calls on 3 ranks.")
+
+
+def test_what_it_says_is_below_the_picture_for_all_to_read_and_a_rank_without_a_call_is_told():
+    picture = timeline(reduction([None, 0.0, 0.1], None))
+    for each in (picture, picture.dark):
+        assert " ".join(each.get_supxlabel().split()) == picture.alt.partition(". ")[2]
+        assert [(text.get_text(), text.get_position()[1]) for text in each.axes[0].texts] == [("calls nothing", 0)]
 
 
 def test_the_rank_that_comes_first_waits_for_the_one_that_comes_last():

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from matplotlib.colors import to_hex
 
 from course.figures.data.padding import padding_picture
 from course.figures.data.token_table import TokenTable
@@ -132,6 +133,20 @@ def test_a_table_shows_each_translation_and_marks_what_is_right() -> None:
     assert second[:3] == ["c", "due", "(nothing)"] and second[3].startswith("✗ ")
     assert third[1] == "x" * (LONGEST - 1) + "…"
     assert "after  uno  (right)" in repr(table)
+
+
+def test_no_line_goes_through_the_words_of_the_legend_of_a_kill() -> None:
+    picture = kill_and_resume_picture(LOSSES, LOSSES[:9], LOSSES[6:], 6)
+    for each in (picture, picture.dark):
+        frame = each.axes[0].get_legend().get_frame()
+        assert frame.get_visible() and frame.get_alpha() == 1
+        assert to_hex(frame.get_facecolor()) == each.ground.paper.lower()
+
+
+def test_what_an_untrained_model_writes_that_is_no_letter_is_one_sign() -> None:
+    signs = "\N{REPLACEMENT CHARACTER}" * 40
+    _, row = Texts(TranslationTable(["a"], ["b"], [f"x{signs} {signs}y"], ["b"])._repr_html_()).rows
+    assert row[2] == "x\N{REPLACEMENT CHARACTER}y"
 
 
 def test_in_a_wrong_translation_what_is_too_much_and_what_is_missing_are_marked() -> None:

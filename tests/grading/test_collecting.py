@@ -45,6 +45,7 @@ def collected(room: Classroom) -> set[str]:
     return {str(path.relative_to(folder)) for path in files}
 
 
+@pytest.mark.thorough
 def test_lockstep_grade_collects_no_links_and_no_pipes(room):
     assert room.lockstep("grade", LAB, "--no-sandbox").exit_code == 0
     assert collected(room) >= {f"{LAB}.ipynb", "timestamp.txt", "notes/more.txt"}

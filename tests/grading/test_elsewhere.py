@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.build import instructor_notebook, release
-from autograde.classroom.elsewhere import MOST_NAMES, elsewhere
+from autograde.classroom.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract.labs import Lab, find_lab
 
@@ -55,7 +55,15 @@ def graded(lab: Lab, folder: Path, released: NotebookNode) -> tuple[Submission, 
 
 
 @pytest.mark.parametrize(
-    "where", [f"{LAB}/{USUAL}", f"{USUAL}.json", f"{LAB}-Copy1.ipynb", "a/b/lab.ipynb", f"work.zip/{LAB}/{USUAL}"]
+    "where",
+    [
+        f"{LAB}/{USUAL}",
+        f"{USUAL}.json",
+        f"{LAB}-Copy1.ipynb",
+        "a/b/lab.ipynb",
+        f"{LAB}_2.json",
+        f"work.zip/{LAB}/{USUAL}",
+    ],
 )
 @pytest.mark.parametrize("usual", ["missing", "blank"])
 def test_the_only_notebook_with_work_in_it_is_graded(lab, folder, released, solved, where, usual):
@@ -77,11 +85,51 @@ def test_the_only_notebook_with_work_in_it_is_graded(lab, folder, released, solv
 
 
 def test_several_wait_for_a_person(lab, folder, released, solved):
-    for name in ("one.ipynb", "two.ipynb"):
-        (folder / name).write_bytes(solved)
+    (folder / "one.ipynb").write_bytes(solved)
+    (folder / "two.ipynb").write_bytes(solved.replace(b"2 * x", b"3 * x"))
     submission, written = graded(lab, folder, released)
     assert written == 0
     assert "one.ipynb" in submission.rebuilt.manual and "two.ipynb" in submission.rebuilt.manual
+
+
+@pytest.mark.parametrize("name", ["lab.rar", "damaged.zip", "90_small.py", "work/90_small.html", "report.pdf"])
+def test_files_that_nobody_here_reads_wait_for_a_person_where_there_is_no_notebook(lab, folder, released, name):
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"PK\x03\x04 no archive")
+    (folder / "timestamp.txt").write_text("2025-01-01 10:00:00 UTC")
+    (folder / "checks").mkdir()
+    (folder / "checks" / "double.py").touch()
+    handed_in = read_submission(folder / USUAL)
+    assert handed_in.unread == (name,) and handed_in.fingerprint != "no file"
+    submission, written = graded(lab, folder, released)
+    assert written == 0 and f"`{name}`" in submission.rebuilt.manual
+    (folder / USUAL).write_text(json.dumps(released))
+    submission, _ = graded(lab, folder, released)
+    assert bool(submission.rebuilt.manual) == name.endswith((".rar", ".zip")), "what is blank is blank"
+
+
+def test_nothing_at_all_is_blank(lab, folder, released):
+    (folder / "timestamp.txt").write_text("2025-01-01 10:00:00 UTC")
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.manual) == (0, None)
+
+
+def test_the_same_work_in_two_places_is_graded(lab, folder, released, solved):
+    for name in ("one.ipynb", "two.ipynb"):
+        (folder / name).write_bytes(solved)
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.manual) == (2, None)
+
+
+def test_what_is_blank_in_its_own_place_and_written_in_another_waits_for_a_person(lab, folder, released, solved):
+    (folder / f"{LAB}-Copy1.ipynb").write_bytes(solved)
+    begun = copy.deepcopy(released)
+    for cell in begun.cells:
+        cell.source = ANSWERS["double"] if cell.id == "double" else cell.source
+    (folder / USUAL).write_text(json.dumps(begun))
+    submission, written = graded(lab, folder, released)
+    assert written == 1
+    assert submission.rebuilt.manual == f"`total`: blank in {USUAL}, written in `{LAB}-Copy1.ipynb`"
 
 
 def test_work_in_its_own_place_is_what_counts(lab, folder, released, solved):
@@ -121,3 +169,17 @@ def test_links_checkpoints_damaged_archives_and_thousands_of_files_do_no_harm(fo
     (folder / "many" / "z").mkdir()
     (folder / "many" / "z" / "deep.ipynb").write_bytes(solved)
     assert len(elsewhere(folder, USUAL)) == 2, "beyond a limit, nothing is looked at"
+    assert how_many(folder) == MOST_NAMES
+
+
+@pytest.mark.parametrize(("count", "told"), [(MOST_COPIED - 1, False), (MOST_COPIED, True), (MOST_NAMES, True)])
+def test_very_many_files_beside_the_notebook_are_counted_and_told(lab, folder, released, solved, count, told):
+    (folder / USUAL).write_bytes(solved)
+    for number in range(count):
+        (folder / f"{number}.dat").touch()
+    submission, written = graded(lab, folder, released)
+    assert (written, submission.rebuilt.manual) == (2, None)
+    assert any("beside the notebook" in problem for problem in submission.rebuilt.problems) == told
+    (folder / USUAL).unlink()
+    submission, _ = graded(lab, folder, released)
+    assert bool(submission.rebuilt.manual) == (count == MOST_NAMES), "work may be where nobody looked"

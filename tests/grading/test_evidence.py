@@ -188,6 +188,12 @@ def test_sandboxes_are_refused_where_there_is_no_bubblewrap(lab, monkeypatch):
         Sandboxes(lab, Limits())
 
 
+def test_without_a_sandbox_no_student_code_runs_where_many_share_the_account(lab, monkeypatch):
+    monkeypatch.setenv(bubblewrap.REQUIRED, "1")
+    with pytest.raises(bubblewrap.SandboxRefused, match="in a sandbox only"):
+        Sandboxes(lab, Limits(), sandboxed=False)
+
+
 @pytest.mark.thorough
 def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -18,6 +18,7 @@ def room(tmp_path) -> Classroom:
     return room
 
 
+@pytest.mark.thorough
 def test_it_is_graded_and_feedback_is_released_to_all_others(room):
     graded = room.lockstep("grade", LAB, "--no-sandbox")
     assert graded.exit_code == 0, graded.output

@@ -123,12 +123,31 @@ def test_who_is_not_matched_never_gets_0_and_an_address_finds_as_well_as_an_id(r
     assert "not in the gradebook, mark left empty (compared: SIS Login ID, ID): Who, Dr" in said
 
 
-def test_a_list_of_which_nobody_is_known_is_an_error_and_makes_no_file(room, tmp_path):
-    listed = tmp_path / "strangers.csv"
-    listed.write_text("id,email\nx1,x1@example.org\nx2,x2@example.org\n")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id,email\nx1,x1@example.org\nx2,\n", "nobody on it is in the gradebook; compared: id, Email address"),
+        ("Student,ID,SIS Login ID\n    Points Possible,,\n", "there is nobody to mark"),
+    ],
+)
+def test_a_list_of_which_nobody_can_get_a_mark_is_an_error_and_makes_no_file(room, tmp_path, text, why):
+    listed, path = tmp_path / "list.csv", room.root / "class" / LAB / "marks_canvas.csv"
+    path.unlink(missing_ok=True)
+    listed.write_text(text)
     result = room.lockstep("grades", LAB, "--format", "canvas", "--students", str(listed), "--zero")
-    assert result.exit_code == 1
-    assert "nobody on it is in the gradebook; compared: id, Email address; nothing is written" in result.output
+    assert (result.exit_code, path.exists()) == (1, False)
+    assert why in result.output and "nothing is written" in result.output and result.output.count("\n") == 1
+
+
+def test_a_class_without_ids_of_canvas_gets_no_file_of_headings(tmp_path):
+    room = filled(tmp_path / "course")
+    with room.gradebook() as gradebook:
+        for student in gradebook.students:
+            student.lms_user_id = None
+        gradebook.db.commit()
+    result = room.lockstep("grades", LAB, "--format", "canvas", "--zero")
+    assert result.exit_code == 1 and "nobody has an id there (Canvas knows people by ID" in result.output
+    assert not (room.root / "class" / LAB / "marks_canvas.csv").exists()
 
 
 def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_moodle_needs(room, tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from unicodedata import normalize
 
+import pytest
 from classroom import Classroom
+from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.one_name import rename_to_nfc
+from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 
 COMPOSED, DECOMPOSED = normalize("NFC", "jos\u00e9"), normalize("NFD", "jos\u00e9")
 
@@ -28,6 +30,20 @@ def test_two_folders_of_one_name_are_told_and_kept(tmp_path):
         (tmp_path / name).mkdir()
     assert "two folders of this name" in rename_to_nfc(tmp_path)[0]
     assert len([*tmp_path.iterdir()]) == 2
+
+
+@pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
+def test_an_id_that_nbgrader_has_in_the_other_form_is_changed_with_its_submissions(tmp_path):
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as gradebook:
+        gradebook.add_assignment(LAB)
+        for name in (DECOMPOSED, "ada"):
+            gradebook.add_student(name, first_name=name)
+            gradebook.add_submission(LAB, name)
+        assert len(ids_to_nfc(gradebook)) == 1
+        assert [student.id for student in gradebook.students] == ["ada", COMPOSED]
+        assert gradebook.find_submission(LAB, COMPOSED).student.first_name == DECOMPOSED
+        gradebook.add_student(DECOMPOSED)
+        assert "two in the gradebook" in ids_to_nfc(gradebook)[0]
 
 
 def test_enrolled_in_either_form_it_is_one_student(tmp_path):

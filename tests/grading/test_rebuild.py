@@ -201,7 +201,7 @@ def test_an_answer_in_a_new_cell_is_graded_where_its_own_is_blank_or_missing(rel
         del submitted.cells[index]
     rebuilt = remade(released, submitted)
     assert graded(rebuilt) == ANSWERS
-    assert "another cell that defines `double` is graded in its place" in rebuilt.problems[0]
+    assert "another cell that defines it is graded in its place" in rebuilt.problems[0]
 
 
 def test_an_answer_in_a_new_cell_does_not_replace_one_in_its_own(released, submitted):
@@ -215,6 +215,42 @@ def test_a_notebook_without_any_tags_and_ids_is_graded_by_what_its_cells_define(
     rebuilt = remade(released, submitted)
     assert graded(rebuilt) == ANSWERS
     assert len([problem for problem in rebuilt.problems if "graded in its place" in problem]) == 2
+
+
+@pytest.mark.parametrize(
+    "begun", ["def double(x):\n    # later\n    raise NotImplementedError()", "double(3)", "# mine is below"]
+)
+def test_an_answer_in_a_new_cell_is_graded_where_its_own_has_none(released, submitted, begun):
+    submitted.cells.append(nbformat.v4.new_code_cell(DOUBLE))
+    cell(submitted, "double").source = begun
+    whole = "" if "def" in begun else f"{begun}\n"
+    rebuilt = remade(released, submitted)
+    assert graded(rebuilt) == ANSWERS | {"double": whole + DOUBLE}
+    assert len(rebuilt.problems) == 1 and "`double`" in rebuilt.problems[0]
+
+
+def test_of_a_cell_split_by_an_editor_that_drops_tags_both_halves_are_graded(released, submitted):
+    mine = cell(submitted, "double")
+    mine.source = "HALF = 2"
+    below = nbformat.v4.new_code_cell("def double(x):\n    return HALF * x")
+    submitted.cells.insert(submitted.cells.index(mine) + 1, below)
+    rebuilt = remade(released, submitted)
+    assert graded(rebuilt)["double"] == f"HALF = 2\n{below.source}"
+    assert "it and the cell that does are graded together" in rebuilt.problems[0]
+
+
+@pytest.mark.parametrize("kept", ["double", "double-check"])
+def test_what_was_merged_into_another_cell_is_graded(released, submitted, kept):
+    both = f"{DOUBLE}\n\n{TOTAL}"
+    if kept == "double":
+        cell(submitted, "double").source = both
+        rebuilt = remade(released, without(submitted, "total"))
+        assert graded(rebuilt) == {"double": both, "total": both}
+    else:
+        cell(submitted, "double-check").source = f"{DOUBLE}\n\ncheck('double')"
+        rebuilt = remade(released, without(submitted, "double"))
+        assert graded(rebuilt) == ANSWERS | {"double": f"{DOUBLE}\n\ncheck('double')"}
+    assert any("another cell that defines it is graded in its place" in problem for problem in rebuilt.problems)
 
 
 def test_a_blank_copy_does_not_hide_a_written_one(released, submitted):

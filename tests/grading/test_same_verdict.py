@@ -24,11 +24,14 @@ def double(x):
     return int(sum(batch.item() for batch in batches))
 """,
     "threads, a subprocess, a temporary file": """
-import logging, subprocess, sys, tempfile, threading
+import logging, os, subprocess, sys, tempfile, threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 def double(x):
     logging.warning("begins")
+    with open("double.log", "w") as file:
+        file.write("begins")
+    os.remove("double.log")
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes:
         one, other = threads.submit(abs, x), processes.submit(abs, x)
         assert one.result() == other.result()
@@ -84,3 +87,5 @@ def test_ordinary_things_cost_nothing_here_or_there(lab, sandboxes, world, what)
     assert (here.findings, here.score) == ([], 2)
     there, _ = examine(lab, Answers(ANSWERS | {"double": ORDINARY[what]}, frozenset()), SEED, sandboxes).marked
     assert (there.result.findings, there.score) == ([], 2)
+    assert there.result.remarks == here.remarks
+    assert bool(here.remarks) == ("world.run" in ORDINARY[what]), "what stops below the function is told"

@@ -133,6 +133,15 @@ def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
         outbound.with_name(".away").rename(outbound)
 
 
+def test_the_assignment_list_shows_when_a_lab_is_due(ada):
+    (released,) = ada.released(COURSE)
+    assert [one["notebook_id"] for one in released["notebooks"]] == [LAB]
+    ada.fetch(COURSE, LAB)
+    (fetched,) = ada.released(COURSE)
+    assert [one["notebook_id"] for one in fetched["notebooks"]] == [f"{LAB}, due 2026-01-31 12:00 UTC"]
+    assert Path(fetched["notebooks"][0]["path"]) == notebook(ada)
+
+
 def test_a_folder_or_notebook_that_was_renamed_is_named_and_stays_as_it_is(ada):
     ada.fetch(COURSE, LAB)
     folder = notebook(ada).parent

@@ -146,6 +146,7 @@ def test_without_make_it_is_fetched_without_root_or_asked_for(clone):
     assert "this step failed: installing torch" in output
 
 
+@pytest.mark.thorough
 def test_without_network_it_says_so_and_goes_on_from_there_when_it_is_back(clone):
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # nobody listens there, and nobody else can

@@ -22,9 +22,9 @@ from traitlets.config import Config
 
 from autograde.build import Built, build, write
 from autograde.classroom.configuration import configure
+from autograde.contract.cell_code import python_source
 from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
 from autograde.contract.questions import is_text, is_todo
-from autograde.contract.cell_code import python_source
 from autograde.hints import load_hints
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 import tarfile
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from filled_gradebook import deadline, filled
 from labs_under_test import COURSE, LABS
 from nbclient import NotebookClient
 from seeds import SEED
+from small_course import LAB as SMALL
 
-from course.processes.kernels import over_files
 from autograde import bundle as bundling
 from autograde.bundle import bundle_files, packed
 from autograde.cli import main
 from autograde.contract.labs import find_lab
 from autograde.contract.places import REPOSITORY
+from course.exchange.due import deadline_here
+from course.processes.kernels import over_files
 
 LAB = "03_pi_allreduce"
 RIGHT = """import numpy as np
@@ -38,10 +42,14 @@ def lockstep(*args: str | Path) -> Result:
 
 def test_what_students_do_not_get_is_not_in_it():
     for lab in LABS:
-        files = bundle_files(lab)
-        assert {f"{lab.name}/{lab.notebook}", "kit/lockstep", "kit/LICENSE-CC-BY-4.0", "kit/pyproject.toml", "kit/course/world/__init__.py"} <= {
-            *files
-        }
+        files = bundle_files(lab, None)
+        assert {
+            f"{lab.name}/{lab.notebook}",
+            "kit/lockstep",
+            "kit/LICENSE-CC-BY-4.0",
+            "kit/pyproject.toml",
+            "kit/course/world/__init__.py",
+        } <= {*files}
         for word in ("solutions", "variants", "tests", "attacks", "class", "hub", "lab.py", ".venv", ".git", "bench"):
             assert [name for name in files if word in Path(name).parts] == [], word
         for name, file in files.items():
@@ -52,7 +60,20 @@ def test_what_students_do_not_get_is_not_in_it():
 
 def test_the_same_sources_make_the_same_bytes():
     lab = find_lab(COURSE, LAB)
-    assert packed("a", bundle_files(lab)) == packed("a", bundle_files(lab))
+    assert packed("a", bundle_files(lab, None)) == packed("a", bundle_files(lab, None))
+
+
+def test_the_deadline_that_the_gradebook_has_is_in_it(tmp_path):
+    room = filled(tmp_path / "course")
+    for when, said in (("2027-01-31 22:59:00", "by 2027-01-31 22:59:00 UTC unless"), (None, "your course does it.")):
+        deadline(room, when)
+        target = tmp_path / f"{when}.tar.gz"
+        assert room.lockstep("bundle", SMALL, str(target)).exit_code == 0
+        with tarfile.open(target) as archive:
+            archive.extractall(tmp_path / str(when), filter="data")
+        folder = tmp_path / str(when) / f"{SMALL}-bundle"
+        assert said in (folder / "README.txt").read_text()
+        assert deadline_here(folder / SMALL) == (when and datetime.fromisoformat(when))
 
 
 @pytest.mark.timeout(900)
@@ -68,7 +89,9 @@ def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_
     notebook.cells[end - 1].source = RIGHT
     for cell in notebook.cells:
         cell.source = cell.source.replace('Checker("checks", ', f'Checker("checks", seed={SEED}, world=')
-    notebook.cells.append(nbformat.v4.new_code_cell("import autograde, course\nprint(autograde.__file__, course.__file__)"))
+    notebook.cells.append(
+        nbformat.v4.new_code_cell("import autograde, course\nprint(autograde.__file__, course.__file__)")
+    )
     notebook.cells.append(nbformat.v4.new_code_cell("print(*world.run(lambda: __import__('course').__file__))"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(folder / "kit"))  # in place of installing it, for which there is no network

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 import pytest
 from labs_under_test import LABS
 from seeds import SEED
 
 from autograde.contract import check as contract
-from autograde.contract.check import Check
-from autograde.hints import load_hints
-from autograde.contract.labs import Lab, load_checks, load_ranks, solution_cells
-from autograde.contract.subject import Subject
 from autograde.contract.cell_code import bound_names
-from course.world import World
+from autograde.contract.check import Check
+from autograde.contract.labs import Lab, load_checks, solution_cells
+from autograde.contract.subject import Subject
+from autograde.hints import load_hints
 
-TODOS = [
-    pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)
-]
+TODOS = [pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)]
 
 
 def skeleton(lab: Lab, check: Check) -> str:

@@ -22,7 +22,10 @@ GLOSSARY = COURSE / "solutions" / "GLOSSARY.md"
 ENTRIES = dict(re.findall(r"^### (.+)\n((?:[^#\n].*\n?)+)", GLOSSARY.read_text(), re.MULTILINE))
 LINK = re.compile(r"\]\(GLOSSARY\.md#([a-z-]+)\)")
 # Not prose: code, formulas, headings, HTML, titles of labs, and the addresses of links.
-NOT_PROSE = r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|^#+ [^\n]*|<[^>]*>|(?<![*])\*[A-Z][^*\n]*(?:\n[^*\n]*)?\*(?![*])|(?<=\])\([^)]*\)"
+NOT_PROSE = (
+    r"```.*?```|`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|^#+ [^\n]*|<[^>]*>|"
+    r"(?<![*])\*[A-Z][^*\n]*(?:\n[^*\n]*)?\*(?![*])|(?<=\])\([^)]*\)"
+)
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 

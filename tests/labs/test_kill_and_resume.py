@@ -7,14 +7,13 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_packages import check_module
 import torch
+from lab_packages import check_module
 from seeds import SEED
 
 from autograde.build import instructor_notebook

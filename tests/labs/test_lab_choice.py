@@ -57,7 +57,9 @@ def test_a_course_sees_the_labs_that_it_chooses_and_those_of_its_own_folders(roo
     for command in ("build", "grade", "report"):
         said = room.lockstep(command, OWN)
         assert said.exit_code == 1 and said.output.count("\n") == 1
-        assert f"`{OWN}` is not among the labs that {room.root / 'course.toml'} chooses; there are: {LAB}" in said.output
+        assert (
+            f"`{OWN}` is not among the labs that {room.root / 'course.toml'} chooses; there are: {LAB}" in said.output
+        )
 
 
 @pytest.mark.thorough
@@ -100,7 +102,10 @@ def test_bad_choices_are_one_line_each(room, tmp_path, monkeypatch):
         ('labs = ["99_nothing"]', f"{course}: no lab `99_nothing`; there are: {LAB}"),
         ("labs = [", f"{course} cannot be read"),
         ("lab = []", "and nothing else; not `lab`"),
-        (f'labs_folders = ["{tmp_path / "empty"}"]', f"labs_folders: {tmp_path / 'empty'} is no lab and has none in it"),
+        (
+            f'labs_folders = ["{tmp_path / "empty"}"]',
+            f"labs_folders: {tmp_path / 'empty'} is no lab and has none in it",
+        ),
     ):
         choose(room, text + "\n")
         for command in (["build"], ["grade", LAB], ["enrol"]):
@@ -115,6 +120,17 @@ def test_bad_choices_are_one_line_each(room, tmp_path, monkeypatch):
         monkeypatch.setenv("LOCKSTEP_LABS", str(folder))
         said = room.lockstep("build")
         assert said.exit_code == 1 and said.output.count("\n") == 1 and words in said.output, said.output
+
+
+@pytest.mark.thorough
+def test_a_lab_that_cannot_be_built_yet_is_named_and_everything_else_is_enrolled(room, tmp_path):
+    choose(room, f'labs_folders = ["{tmp_path / "own"}"]\n')
+    (tmp_path / "own" / OWN / "lab.py").write_text('# %% todo="half"\n')
+    said = room.lockstep("enrol", "ada")
+    assert said.exit_code == 1 and said.output.startswith(f"Error: {OWN}: ") and said.output.count("\n") == 1
+    assert assignments(room) == {LAB}
+    with room.gradebook() as gradebook:
+        assert [student.id for student in gradebook.students] == ["ada"]
 
 
 @pytest.mark.thorough

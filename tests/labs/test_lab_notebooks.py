@@ -15,17 +15,17 @@ from labs_under_test import LABS, OURS
 from nbclient import NotebookClient
 from seeds import SEED
 
-from course.processes.kernels import over_files
 from autograde.build import File, build
 from autograde.contract.labs import Lab, load_checks
+from course.processes.kernels import over_files
 
 IMAGE = re.compile(r"data:image/\w+;base64,([^\"]+)")
 CHECKER = 'Checker("checks", '
 
 
 def executed(lab: Lab, files: dict[str, File], folder: Path) -> nbformat.NotebookNode:
-    """The lab's notebook, run in `folder` as "Restart and run all" would, but for its checks' cases: they are drawn from
-    the seed of the tests, and those that are hidden from students are among them.
+    """The lab's notebook, run in `folder` as "Restart and run all" would, but for its checks' cases: they are drawn
+    from the seed of the tests, and those that are hidden from students are among them.
 
     Raises CellExecutionError.
     """

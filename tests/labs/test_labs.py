@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache
-from pathlib import Path
 
 import pytest
+from case_by_case import checked, checks_of, gathered, results_by_case
 from labs_under_test import LABS, Worlds
 from seeds import SEED
 from wording import faults
@@ -17,22 +17,13 @@ from wording import faults
 from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.check import Check, Result
+from autograde.contract.check import Result
 from autograde.contract.gpu import ON_GPU
-from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.contract.labs import Lab, load_variants
 from autograde.contract.questions import is_todo
-from autograde.sandbox.untrusted import problem
-from autograde.contract.subject import Subject
-from autograde.contract.trouble import stops
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
-from course.world import World
-
-
-def checks_of(lab: Lab) -> dict[str, Check]:
-    """The lab's checks by TODO, hidden cases included."""
-    return {check.todo: check for check in load_checks(lab.checks)}
 
 
 @cache
@@ -62,34 +53,10 @@ def sandboxes() -> Iterator[dict[str, Sandboxes]]:
         yield {lab.name: stack.enter_context(Sandboxes(lab, Limits(), expected=0)) for lab in LABS}
 
 
-def gathered(world: World, check: Check, source: str, cases: list[dict]) -> list:
-    """The evidence on one cell by these cases. It must fit the schema, as any that is honest."""
-    seen = contract.gather(check, world, Subject(check.todo, source), cases)
-    misfits = [problem(check.schema(case), evidence) for case, evidence in zip(cases, seen, strict=False)]
-    assert not any(misfits), f"seed {SEED}: {misfits}"
-    return seen
-
-
-def checked(world: World, check: Check, source: str, cases: list[dict]) -> Result:
-    """Check one cell by these cases."""
-    return contract.judge(check, cases, gathered(world, check, source, cases), SEED)
-
-
 def result_of(worlds: Worlds, lab: Lab, todo: str, source: str) -> Result:
     """Check one cell."""
     check = checks_of(lab)[todo]
     return checked(worlds.of(lab), check, source, contract.draw_cases(check, SEED))
-
-
-def results_by_case(worlds: Worlds, lab: Lab, todo: str, source: str) -> Iterator[Result]:
-    """Check one cell by its first case, then by its first two, and so on."""
-    check, seen = checks_of(lab)[todo], []
-    cases = contract.draw_cases(check, SEED)
-    for number, case in enumerate(cases, 1):
-        seen += gathered(worlds.of(lab), check, source, [case])
-        yield contract.judge(check, cases[:number], seen, SEED)
-        if stops(seen[-1]):  # a student's check ends here, too
-            return
 
 
 TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for todo in checks_of(lab)]
@@ -151,7 +118,7 @@ def test_another_right_answer_earns_all_points(worlds, lab, todo, source):
 @pytest.mark.parametrize(("lab", "todo", "wrong"), variants(1))
 def test_a_known_mistake_gets_its_finding_and_loses_points(worlds, lab, todo, wrong):
     seen = []
-    for result in results_by_case(worlds, lab, todo, wrong.source):
+    for result in results_by_case(worlds.of(lab), checks_of(lab)[todo], wrong.source):
         seen.append(show.text(result))
         assert [fault for finding in result.findings for fault in faults(finding.message)] == [], seen[-1]
         # What the further cases show rarely changes what was found: there is no need to try them.

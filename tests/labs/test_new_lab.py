@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,11 +78,25 @@ def test_ours_are_the_labs_that_this_repository_has():
 
 
 def test_in_a_bundle_it_says_that_it_cannot(room, monkeypatch, tmp_path):
-    monkeypatch.setattr(new, "GUIDE", tmp_path / "README.md")  # a bundle has no solutions/
+    monkeypatch.setattr(new, "REPOSITORY", tmp_path)  # a bundle has no solutions/
     said = room.lockstep("new", "14_other")
-    assert (said.exit_code, said.output) == (
-        1, "Error: a bundle cannot make labs: that takes solutions/README.md; use a clone of Lockstep\n",
-    )  # fmt: skip
+    assert said.exit_code == 1 and said.output.count("\n") == 1
+    assert said.output.startswith("Error: a bundle cannot make labs: that takes solutions/README.md; use a clone")
+
+
+def test_where_the_clone_is_closed_it_is_made_from_the_courses_own_guide(tmp_path, monkeypatch):
+    monkeypatch.setattr(new, "REPOSITORY", tmp_path / "closed")
+    room = Classroom(tmp_path / "course", "14_other")
+    (room.root / "solutions").mkdir(parents=True)
+    shutil.copy(REPOSITORY / "solutions" / "README.md", room.root / "solutions")
+    (room.root / "course.toml").write_text('labs = ["03_pi_allreduce"]\n')
+    said = room.lockstep("new", "14_other")
+    made = room.root / "solutions" / "14_other"
+    assert said.output.splitlines() == [
+        f"{made}: made",
+        f'Next: put "14_other" into the line `labs` of {room.root}/course.toml, then ./lockstep build 14_other',
+    ]
+    assert "# 14 Other" in (made / "lab.py").read_text()
 
 
 def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):

@@ -13,14 +13,14 @@ from textwrap import dedent
 
 import nbformat
 import pytest
-from lab_packages import write_package
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
+from lab_packages import write_package
 from nbclient import NotebookClient
 from small_clone import wait_for
 
-from autograde.hints import read_taken
 from autograde.contract.cell_code import bound_names
+from autograde.hints import read_taken
 from autograde.notebook import cell_that_defines
 from course.processes.kernels import over_files
 from course.world.stuck import waits
@@ -102,8 +102,12 @@ def text_of(cell: nbformat.NotebookNode) -> str:
 def test_a_student_sees_findings_and_can_go_on(tmp_path):
     check = 'check("total")'
     few = "check.world = World(1, progress=False)"
-    cells = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check, few, check)[1::2]
+    (tmp_path / "deadline.txt").write_text("2026-01-31 12:00:00 UTC\n")
+    cells = run(tmp_path, BLANK, check, PARTLY, check, HANGS, check, RIGHT, check, few, check, "", START)[1::2]
+    *cells, start = cells
     blank, partly, hangs, right, lacks_ranks = cells
+    due = ["The deadline was " in text_of(cell) for cell in (start, *cells)]
+    assert due == [True, False, False, False, True, False], "where the lab is opened, and where a TODO is done"
     assert "total: not started, 2 points" in text_of(blank)
     assert "`raise NotImplementedError()` is still in the cell" in text_of(blank)
     assert "total: not yet, 0.5 of 2 points" in text_of(partly)
@@ -168,7 +172,8 @@ def stopped(folder: Path) -> float:
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(folder))
     try:
         ranks, computes, pressed = start_world(client, folder), folder / "computes", []
-        loop = f"def f(comm):\n    while comm.rank == 0:\n        open({str(computes)!r}, 'w').close()\n    comm.barrier()\n"
+        touch = f"open({str(computes)!r}, 'w').close()"
+        loop = f"def f(comm):\n    while comm.rank == 0:\n        {touch}\n    comm.barrier()\n"
 
         def press() -> None:
             wait_for(computes.exists)
@@ -330,7 +335,7 @@ skeleton = "def total(comm, mine): ..."
 @pytest.mark.thorough
 def test_hints_are_unfolded_one_by_one_and_noted_also_when_all_cells_run_again(tmp_path):
     (tmp_path / "hints.toml").write_text(HINTS)
-    check, first, second, third = 'check("total")', *(f'check.hint("total", {n})' for n in (1, 2, 3))
+    check, second, third = 'check("total")', *(f'check.hint("total", {n})' for n in (2, 3))
     cells = run(tmp_path, BLANK, check, third, 'check.hint("total")', check, second, third, check, RIGHT, check)
     stuck, too_early, question, again, pointer, skeleton, no_more, _, passed = cells[1:]
     assert '`check.hint("total")`, in a new cell, shows the first of 3 hints. They cost no points' in text_of(stuck)

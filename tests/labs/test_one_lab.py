@@ -23,7 +23,13 @@ def test_the_tests_of_one_lab_are_of_each_kind_and_of_no_other_lab():
     lab, *others = (lab.name for lab in LABS)
     tests = [line for line in collected(lab).stdout.splitlines() if "::" in line]
     assert all(f"[{lab}" in test and not any(other in test for other in others) for test in tests)
-    for kind in ("labs/test_build", "labs/test_labs", "labs/test_lab_notebooks", "checks/test_schema", "test_probe_only"):
+    for kind in (
+        "labs/test_build",
+        "labs/test_labs",
+        "labs/test_lab_notebooks",
+        "checks/test_schema",
+        "test_probe_only",
+    ):
         assert any(kind in test for test in tests), kind
 
 

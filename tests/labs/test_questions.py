@@ -17,7 +17,9 @@ from course.models.digits import digit_model
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 NUMBER = '\n# %% answer="smallest"\ncheck.answer("smallest", None)\n'
 TEXT = '\n# %% [markdown] answer="why" points=2\n# Because the sum is over all ranks.\n'
-KEY = '[smallest]\nvalue = 0.5\ntolerance = 0.01\nremark = "Well seen."\nwrong = [{value = 2, remark = "Upside down."}]\n'
+KEY = (
+    '[smallest]\nvalue = 0.5\ntolerance = 0.01\nremark = "Well seen."\nwrong = [{value = 2, remark = "Upside down."}]\n'
+)
 
 
 def cells(lab: Lab, kind) -> list:
@@ -87,6 +89,8 @@ def test_the_bytes_of_lab_07_are_those_of_its_models_gradients():
         ("None", "not answered yet."),
         ("lr", "Write the number itself"),
         ("'0.5'", "Write the number itself"),
+        ("0,5", "A number has a decimal point, 0.5, not a comma."),
+        ("-1142,09", "A number has a decimal point, -1142.09, not a comma."),
         ("True", "Write the number itself"),
         ("1 / 0", "not read."),
         ("9e999", "not read."),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 from labs_under_test import LABS
 from seeds import SEED
 
 from autograde.contract import check as contract
-from autograde.contract.labs import Lab, load_checks, load_ranks, load_variants
+from autograde.contract.labs import Lab, load_checks, load_variants
 from autograde.contract.subject import Subject
 from autograde.contract.variants import Wrong
 from course.world import World

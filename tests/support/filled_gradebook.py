@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from classroom import Classroom
@@ -31,20 +32,29 @@ def filled(root: Path) -> Classroom:
     return room
 
 
-def hand_in(room: Classroom, student: str, double: float, total: float, when: str = "2026-01-02 10:00:00") -> None:
+def add_lab(room: Classroom, lab: str) -> None:
+    """Put another lab like the first into the course and its gradebook."""
+    shutil.copytree(room.root / "solutions" / LAB, room.root / "solutions" / lab)
+    assert room.lockstep("build", lab).exit_code == 0
+    Course(room.root).register(lab)
+
+
+def hand_in(
+    room: Classroom, student: str, double: float, total: float, when: str = "2026-01-02 10:00:00", lab: str = LAB
+) -> None:
     """Put a graded submission into the gradebook: points of the lab's two TODOs."""
     with room.gradebook() as gradebook:
-        gradebook.update_or_create_submission(LAB, student, timestamp=when)
+        gradebook.update_or_create_submission(lab, student, timestamp=when)
         for todo, points in (("double", double), ("total", total)):
-            grade = gradebook.find_grade(f"{todo}-check", LAB, LAB, student)
+            grade = gradebook.find_grade(f"{todo}-check", lab, lab, student)
             grade.auto_score, grade.needs_manual_grade = points, False
         gradebook.db.commit()
 
 
-def deadline(room: Classroom, when: str | None) -> None:
+def deadline(room: Classroom, when: str | None, lab: str = LAB) -> None:
     """Set the class's deadline, in UTC."""
     with room.gradebook() as gradebook:
-        gradebook.update_or_create_assignment(LAB, duedate=when)
+        gradebook.update_or_create_assignment(lab, duedate=when)
 
 
 def comment(room: Classroom, student: str, text: str) -> None:

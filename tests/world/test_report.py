@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
+
 import pytest
 
-from course.world.report import Outcome, RankReport, label_ranks
+from course.world.report import Outcome, RankReport, judge_state, label_ranks
 
 
 def raised(rank: int, message: str, line: int = 4) -> RankReport:
@@ -26,6 +28,17 @@ def test_ranks_that_did_something_else_stay_apart():
         "rank 1  raised ValueError: b, cell line 4:  x[9]",
         "rank 3  raised ValueError: a, cell line 5:  x[9]",
     ]
+
+
+def test_a_line_of_a_notebooks_cell_whose_text_is_not_on_the_rank_is_quoted(monkeypatch):
+    cell, stub = "/tmp/ipykernel_12/345.py", "    raise NotImplementedError()\n"
+    monkeypatch.setitem(linecache.cache, cell, (9, None, ["def f():\n", stub], cell))
+    where = f'Traceback:\n  File "{cell}", line 2, in f\n  File "/torch/nn.py", line 2, in g\nNotImplementedError\n'
+    error = {"type": "NotImplementedError", "message": "", "line": 2, "source": None, "traceback": where}
+    report = RankReport(0, 0, "returned")
+    report.fail(error)
+    assert report.sentence() == "raised NotImplementedError, cell line 2:  raise NotImplementedError()"
+    assert judge_state([report]) == "not-done"
 
 
 def test_several_ranks_are_named_in_the_plural():

@@ -26,7 +26,7 @@ def padding_picture(ways: Mapping[str, Sequence[float]], *, ground: Ground) -> P
     axes.set_ylim(0, 1.05 * max((max(shares, default=0) for shares in ways.values()), default=1) or 1)
     axes.set_xticks([0, 0.5, 1], ["first", "half", "last"])
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_title("What is padding")
+    axes.set_title("How much of each batch is padding")
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, -0.42), ncols=len(ways) or 1, labelcolor=ground.ink)
     quiet_grid(axes, "y")
     return figure

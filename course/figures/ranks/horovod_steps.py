@@ -37,7 +37,7 @@ def horovod_picture(entries: Sequence[Phase], title: str, until: float | None = 
     draw_bars(part, entries, tensors, (near, end), colours)
     for row, tensor in enumerate(tensors):
         ranks = {r: t for e in entries if e["tensor"] == tensor for r, t in e["ranks"].items()}
-        for number, (time, together) in enumerate(arrivals(ranks, last / 10)):
+        for number, (time, together) in enumerate(arrivals(ranks, last / 6)):
             text = f" {' '.join(map(str, together))} "
             side = "right" if number else "left"
             whole.text(time * 1e3, row, text, ha=side, va="center_baseline", fontsize=9, color=ground.ink, zorder=5)

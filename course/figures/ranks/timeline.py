@@ -29,6 +29,7 @@ NARROWEST = 1 / 500  # of a bar, as part of the time axis
 LANES = 6  # side by side in a row, at most
 NAMED = 4  # groups in the legend, at most
 WIDTH = 22  # of a line of the legend, in letters
+LINE = 100  # of one below the axes
 HATCH = "////"
 
 
@@ -70,31 +71,38 @@ def timeline(
     sent = messages(events)
     calls, ranks = sum(map(len, events)), len(events)
     alt = f"Timeline of {calls} communication call{'s' * (calls != 1)} on {ranks} rank{'s' * (ranks != 1)}."
-    alt += f" {in_words(events, sent)}{moments.words()}"
+    words = in_words(events, sent)
+    alt += f" {words}{moments.words()}"
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
     edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
     run = Run(events, moments, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
-    return draw(run, title, alt, ground)
+    return draw(run, title, alt, words, ground)
 
 
-def draw(run: Run, title: str, alt: str, ground: Ground) -> Picture:
-    """The figure of a run."""
+def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
+    """The figure of a run. words: who waits, told below it."""
     rows, ink = max(1, len(run.events)), ground.ink
     handles = list(legend(run, ink))
     lines = sum(1 + handle.get_label().count("\n") for handle in handles)
     rows_height = rows * max(THINNEST, min(ROW, ROWS / rows))
+    told = textwrap.wrap(words, LINE)
     height = AROUND + max(rows_height, ENTRY * lines - AROUND / 2)
+    below = ENTRY * len(told)
+    height += below
     figure, axes = new_figure(width=7.6, height=height, alt=alt, ground=ground)
-    thickness = THICKNESS * rows_height / (height - AROUND)  # no thicker where the legend makes rows high
+    thickness = THICKNESS * rows_height / (height - AROUND - below)  # no thicker where the legend makes rows high
     for row, rank in enumerate(run.events):
         draw_rank(axes, row, rank, run, thickness, ink)
         run.moments.draw(axes, row, run.scale, thickness, ink)
+        if not rank and any(run.events):
+            axes.text(0.01, row, "calls nothing", transform=axes.get_yaxis_transform(), va="center", color=ink)
     draw_messages(axes, run.sent, run.edge, run.scale, thickness, ink)
     axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_xlim(0.0, run.edge * run.scale)
     axes.set_xlabel(f"time since the run began [{'ms' if run.scale > 1 else 's'}]")
     axes.set_title(title)
+    figure.supxlabel("\n".join(told), x=0.02, ha="left", fontsize=9.5)
     if handles:
         axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure

@@ -35,6 +35,7 @@ def kill_and_resume_picture(
     axes.set(xlim=(0.5, len(whole) + 0.7))
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_title("Killed, and resumed from the last checkpoint")
-    axes.legend(loc="upper right", labelcolor=ground.ink)
+    paper = {"facecolor": ground.paper, "edgecolor": "none", "framealpha": 1}  # no dotted line through the words
+    axes.legend(loc="upper right", labelcolor=ground.ink, frameon=True, **paper)
     quiet_grid(axes, "y")
     return figure

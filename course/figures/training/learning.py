@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter
 
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
+
+PALE = 0.8  # opacity of a broad line, which is seen on both grounds
 
 
 @on_both_grounds
@@ -23,11 +25,14 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
     figure, (left, right) = new_figure(width=7.6, height=3.5, columns=2, alt=alt, ground=ground)
     for number, (name, run) in enumerate(runs.items()):
         epochs = [entry["epoch"] + 1 for entry in run]
-        form = {"linewidth": 7, "alpha": 0.5} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
+        form = {"linewidth": 7, "alpha": PALE} if number == 0 and len(runs) > 1 else {"marker": "o", "markersize": 4}
         for axes, key in ((left, "loss"), (right, "accuracy")):
             values = [entry[key] for entry in run]
-            axes.plot(epochs, values, color=COLOURS[number], label=name, **form)
+            axes.plot(epochs, values, color=ground.text(COLOURS[number]), label=name, **form)
     left.set_yscale("log")
+    left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    left.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    left.yaxis.set_minor_formatter(NullFormatter())
     left.set_title("Mean loss of the epoch")
     right.set_title("Accuracy on the test set")
     right.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))

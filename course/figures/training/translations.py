@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
@@ -10,6 +11,7 @@ from html import escape
 from course.figures.theme_colours import EDGE, FAINT, GROUND, INK, RIGHT, WRONG
 
 LONGEST = 60  # letters shown of a text
+NO_LETTER = "\N{REPLACEMENT CHARACTER}"  # what is shown for bytes that are none
 UNTRAINED = 16  # and of what an untrained model writes, which may repeat itself for ever
 
 
@@ -33,7 +35,7 @@ class TranslationTable:
         )
         body = "".join(
             f'<tr style="background:{GROUND}">{cell(escape(shortened(source)))}{cell(escape(shortened(reference)))}'
-            f"{cell(escape(shortened(before, UNTRAINED) or '(nothing)'), FAINT)}{judged(after, reference)}</tr>"
+            f"{cell(escape(untrained(before) or '(nothing)'), FAINT)}{judged(after, reference)}</tr>"
             for source, reference, before, after in self.rows
         )
         style = f"color:{INK};border-collapse:collapse;font-size:13px"
@@ -41,7 +43,7 @@ class TranslationTable:
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{source}\n  is     {reference}\n  before {shortened(before, UNTRAINED)}\n"
+            f"{source}\n  is     {reference}\n  before {untrained(before)}\n"
             f"  after  {shortened(after)}{'  (right)' if after == reference else ''}"
             for source, reference, before, after in self.rows
         )
@@ -82,6 +84,11 @@ def marked(translation: str, reference: str) -> str:
         if written:
             html += f'<ins style="color:{WRONG};font-weight:bold">{written}</ins>'
     return html
+
+
+def untrained(text: str) -> str:
+    """What an untrained model writes, shortened; what is no letter, often all of it, as one sign."""
+    return shortened(re.sub(f"(?:{NO_LETTER}\\s*)+", NO_LETTER, text), UNTRAINED)
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

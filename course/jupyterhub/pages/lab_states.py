@@ -12,7 +12,8 @@ from typing import Any
 
 from nbgrader.utils import notebook_hash, parse_utc
 
-from course.exchange.deadlines import how_late, read_deadline
+from course.exchange.deadlines import how_late
+from course.exchange.due import read_deadline
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 
 SCORE = re.compile(r"<h4>[^<]* \(Score: ([\d.]+) / ([\d.]+)\)</h4>")  # as nbgrader's page of feedback has it

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from course.exchange.deadlines import duration
+from course.exchange.due import duration
 
 TEMPLATES = Path(__file__).with_name("templates")
 

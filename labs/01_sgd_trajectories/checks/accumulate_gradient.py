@@ -107,7 +107,7 @@ class AccumulateGradient(RankCheck, JudgedRun):
         cases = [
             draw_problem(rng, [5, 2, 3], "mse", plain=True),
             draw_problem(rng, [4, 1, 6, 2], "cross_entropy", plain=False),
-            draw_problem(rng, [6], "mse", plain=True),
+            draw_problem(rng, [6], "mse", plain=False),
         ]
         return cases
 

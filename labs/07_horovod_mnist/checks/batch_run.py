@@ -84,8 +84,7 @@ class BatchRun(HorovodCheck):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Numbers of ranks that divide 64, and one that does not."""
-        cases = [self.draw(rng, 4), self.draw(rng, 3), self.draw(rng, 2)]
-        return cases
+        return [self.draw(rng, size) for size in (4, 3, 2, 1)]
 
     def draw(self, rng: random.Random, size: int) -> dict:
         """One case."""

@@ -74,6 +74,7 @@ class Evaluate(CallCheck, JudgedCalls):
         """Many samples; fewer than ranks; one; more than a usual batch holds."""
         draw = draw_evaluation
         cases = [draw(rng, 4, 4 * rng.randint(3, 5) + 2), draw(rng, 3, 2), draw(rng, 3, 10), draw(rng, 2, 601)]
+        cases += [draw(rng, 1, 7), draw(rng, 4, 1)]
         return cases
 
     def gpu_case(self, rng: random.Random) -> dict:

@@ -40,7 +40,7 @@ class MakeLoader(HorovodCheck):
         Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
         """
         cases = [self.draw(rng, 4, 4 * rng.randint(9, 10) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
-        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2)]
+        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2), self.draw(rng, 1, 11, 4, 1)]
         return cases
 
     def draw(self, rng: random.Random, size: int, samples: int, batch_size: int, local_size: int) -> dict:

@@ -85,7 +85,7 @@ class MakeOptimizer(RankCheck, JudgedRun):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Ranks on nodes of two, and on one."""
-        cases = [self.draw(rng, 4, 2), self.draw(rng, 3, 3)]
+        cases = [self.draw(rng, 4, 2), self.draw(rng, 3, 3), self.draw(rng, 1, 1)]
         return cases
 
     def draw(self, rng: random.Random, size: int, local_size: int) -> dict:

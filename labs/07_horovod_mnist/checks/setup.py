@@ -33,9 +33,10 @@ class Setup(HorovodCheck):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two nodes, whose ranks are not in order; more GPUs than ranks, as many, fewer, none."""
+        """Nodes whose ranks are not in order, or with one rank; more GPUs than ranks, as many, fewer, none."""
         order = rng.choice([[0, 0, 1, 1], [1, 0, 0, 1], [1, 1, 0, 0]])
         nodes = [(order, 2, 2), ([0, 1, 2, 3], 4, 0), ([0, 1, 2, 3], 4, rng.choice((1, 2, 3)))]
+        nodes += [([1, 0, 1, 0], 2, 3), ([0, 0, 0, 0], 1, 1)]
         names = ("local_ranks", "local_size", "gpus")
         return [{"size": RANKS, "nodes": [dict(zip(names, node, strict=True)) for node in nodes]}]
 

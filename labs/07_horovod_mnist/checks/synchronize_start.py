@@ -66,6 +66,7 @@ class SynchronizeStart(RankCheck, JudgedRun):
     def cases(self, rng: random.Random) -> list[dict]:
         """Momentum nowhere, on rank 0 only, on the others only, on all."""
         cases = [self.draw(rng, 4, "first"), self.draw(rng, 3, "others"), self.draw(rng, 2, "none")]
+        cases += [self.draw(rng, 3, "all")]
         return cases
 
     def draw(self, rng: random.Random, size: int, moving: str) -> dict:

@@ -69,8 +69,8 @@ class Train(HorovodCheck):
     }
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Ranks on nodes of two, and on one."""
-        cases = [self.draw(rng, 4, 2)]
+        """Ranks on nodes of two, on nodes of their own, and on one."""
+        cases = [self.draw(rng, 4, 2), self.draw(rng, 2, 1)]
         return cases
 
     def gpu_case(self, rng: random.Random) -> dict:

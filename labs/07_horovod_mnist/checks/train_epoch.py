@@ -66,7 +66,7 @@ class TrainEpoch(CallCheck, JudgedCalls):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Ranks whose last batches are of different sizes."""
-        cases = [draw_epochs(rng, 4), draw_epochs(rng, 3)]
+        cases = [draw_epochs(rng, 4), draw_epochs(rng, 3), draw_epochs(rng, 1)]
         return cases
 
     def gpu_case(self, rng: random.Random) -> dict:

@@ -137,6 +137,8 @@ class GradientBytes(CallCheck, JudgedCalls):
             draw_model(rng, False, False, "float32", "float16"),
         ]
         calls += [draw_model(rng, True, True, "bfloat16", "float32")]
+        calls += [draw_model(rng, True, False, "float64", "float16")]
+        calls += [draw_model(rng, False, True, "float16", "float64")]
         return [{"size": 1, "calls": calls}]
 
     @staticmethod

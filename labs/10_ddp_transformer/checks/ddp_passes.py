@@ -46,7 +46,7 @@ rest of the gradients is still being computed.
 
 too-many-reductions 0.5
 Besides those for gradients, there are {count} collective calls for {micro} micro-batches. What can a rank add up by
-itself first?
+itself first? Is there something that brings calls of its own, as `model.join()` does for each forward pass?
 
 several-steps 1
 The optimizer made {count} steps in one call of your function.

@@ -63,6 +63,7 @@ class ResumableSampler(RankCheck, JudgedRun):
 
         cases = [case(4, [4 * rng.randint(4, 7) + 2, 2], 0)]
         cases += [case(3, [3 * rng.randint(4, 8) + 1, 5], rng.randrange(1, 2**31))]
+        cases += [case(1, [13, 1], 0)]
         return cases
 
     @staticmethod

@@ -77,23 +77,23 @@ class PipelineSchedule(CallCheck, JudgedCalls):
         return {"listed": boolean(), "plan": array(array(optional(string()), most=MOST), most=MOST)}
 
     def judge(self, case: dict, call: Call) -> list[Finding]:
-        """The first rules that are broken, and then the number of ticks."""
+        """The first rules that are broken, and the number of ticks."""
         stages, micro, shown = call.plan["stages"], call.plan["micro"], call.shown[0]
         about, rows = {"stages": stages, "micro": micro, "last": micro - 1}, shown["plan"]
         if not shown["listed"] or len(rows) != stages:
             return [finding("no-plan", **about)]
-        if found := not_once(rows, micro, about):
+        found, lengths = not_once(rows, micro, about), [len(row) for row in rows]
+        if not found or found[0].key == "other-entry":
+            ticks = [{each: tick for tick, each in enumerate(row) if each} for row in rows]
+            found += broken_rules(ticks, micro, about)
+        if len({*lengths}) > 1:
+            shown = ", ".join(map(str, lengths))
+            return found or [finding("rows-differ-in-length", lengths=shown, **about)]
+        least, actual = 2 * (stages + micro - 1), lengths[0]
+        if actual == least or (found and actual < least):  # passes that are not made take no ticks
             return found
-        ticks = [{each: tick for tick, each in enumerate(row) if each} for row in rows]
-        if found := broken_rules(ticks, micro, about):
-            return found
-        if len({*map(len, rows)}) > 1:
-            return [finding("rows-differ-in-length", lengths=", ".join(str(len(row)) for row in rows), **about)]
-        least, actual = 2 * (stages + micro - 1), len(rows[0])
-        if actual == least:
-            return []
         key = "one-pass-at-a-time" if actual >= 2 * stages * micro else "too-many-ticks"
-        return [finding(key, actual=actual, least=least, **about)]
+        return [*found, finding(key, actual=actual, least=least, **about)]
 
 
 def not_once(rows: list[list], micro: int, about: dict) -> list[Finding]:
@@ -111,7 +111,7 @@ def not_once(rows: list[list], micro: int, about: dict) -> list[Finding]:
 
 
 def broken_rules(ticks: list[dict[str, int]], micro: int, about: dict) -> list[Finding]:
-    """Findings for passes that come before what they need, one of each kind. ticks: of each pass, by stage."""
+    """Findings for passes that come before what they need, one of each kind. ticks: of each pass there is, by stage."""
     found: dict[str, Finding] = {}
     last = len(ticks) - 1
     for stage, own in enumerate(ticks):
@@ -119,13 +119,13 @@ def broken_rules(ticks: list[dict[str, int]], micro: int, about: dict) -> list[F
             forward, backward = f"F{number}", f"B{number}"
             rules = []
             if stage > 0:
-                rules.append(("forward-too-early", forward, ticks[stage - 1][forward]))
+                rules.append(("forward-too-early", forward, ticks[stage - 1].get(forward)))
             if stage < last:
-                rules.append(("backward-too-early", backward, ticks[stage + 1][backward]))
+                rules.append(("backward-too-early", backward, ticks[stage + 1].get(backward)))
             else:
-                rules.append(("backward-before-forward", backward, own[forward]))
+                rules.append(("backward-before-forward", backward, own.get(forward)))
             for key, what, other in rules:
-                if own[what] <= other and key not in found:
+                if what in own and other is not None and own[what] <= other and key not in found:
                     seen = {"stage": stage, "what": in_words(what), "tick": own[what], "other": other}
                     found[key] = finding(key, **seen, **about)
     return [*found.values()]

@@ -107,10 +107,10 @@ class AccumulateGradient(RankCheck, JudgedRun):
         cases = [
             draw_problem(rng, [5, 2, 3], "mse", plain=True),
             draw_problem(rng, [4, 1, 6, 2], "cross_entropy", plain=False),
-            draw_problem(rng, [6], "mse", plain=True),
+            draw_problem(rng, [6], "mse", plain=False),
         ]
         ### BEGIN HIDDEN CASES
-        cases += [draw_problem(rng, [1, 7], "mse", plain=False), draw_problem(rng, [6], "cross_entropy", plain=True)]
+        cases += [draw_problem(rng, [1, 7], "mse", plain=False), draw_problem(rng, [6], "cross_entropy", plain=False)]
         ### END HIDDEN CASES
         return cases
 

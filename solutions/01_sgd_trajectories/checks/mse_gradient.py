@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch.autograd.graph import saved_tensors_hooks
 
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, numbers, optional, record, string
+from autograde.contract.schema import array, boolean, numbers, optional, record, string
 from autograde.contract.verdict import Finding
 from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.judged import finding as judged
@@ -21,7 +22,7 @@ from .line_fit import draw_line_problem, gradient_mistakes, mistake, sample_grad
 
 finding = Findings("""
 uses-backward 1
-Inside torch.inference_mode() it raises {raised}. Outside it works, so it uses autograd. A formula does not need it.
+{seen}, so it uses autograd. A formula does not need it.
 
 not-two-numbers 2
 Two numbers, dm and dn, are expected for a batch of {n}. You return {problem}.
@@ -57,14 +58,25 @@ class MseGradient(RankCheck, JudgedRun):
 
     @staticmethod
     def run(rank: Rank, subject: Any, case: dict) -> dict:
-        """A call where autograd is off; where that raises, also one where it is on."""
+        """A call where autograd is off; where that raises, also one where it is on. Who turns it on again is seen."""
         mse_gradient = subject.load()
+        recorded = []
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:  # what a backward pass would need
+            recorded.append(True)
+            return tensor
 
         def call(inference: bool) -> dict:
             x, y = (rank.argument(name, values) for name, values in zip("xy", tensors(case), strict=True))
-            with torch.inference_mode(inference):
+            with torch.inference_mode(inference), saved_tensors_hooks(note, lambda tensor: tensor):
                 returned = mse_gradient(*case["start"], x, y)
-            seen = {"values": None, "problem": None, "raised": None, "changed": rank.changed()}
+            seen = {
+                "values": None,
+                "problem": None,
+                "raised": None,
+                "changed": rank.changed(),
+                "recorded": bool(recorded),
+            }
             try:
                 values = [float(value.item() if hasattr(value, "item") else value) for value in returned]
                 return seen | ({"values": values} if len(values) == 2 else {"problem": f"{len(values)} numbers"})
@@ -81,13 +93,18 @@ class MseGradient(RankCheck, JudgedRun):
     def shape(self, case: dict) -> dict:
         """Two numbers, or why there are not two."""
         text = optional(string())
-        return record(values=optional(numbers(2)), problem=text, raised=text, changed=array(string()))
+        return record(
+            values=optional(numbers(2)), problem=text, raised=text, changed=array(string()), recorded=boolean()
+        )
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding]:
         """Compare with autograd, and with what the known mistakes would give."""
         [seen], n = results, len(case["x"])
         if seen["raised"]:
-            yield finding("uses-backward", raised=seen["raised"])
+            how = f"Inside torch.inference_mode() it raises {seen['raised']}. Outside it works"
+            yield finding("uses-backward", seen=how)
+        elif seen["recorded"]:
+            yield finding("uses-backward", seen="It leaves torch.inference_mode() and has torch record operations")
         for name in seen["changed"]:
             yield judged("argument-changed", which=name)
         if seen["values"] is None:

@@ -50,6 +50,8 @@ def accumulate_gradient(model, loss_fn, micro_batches):
  / total >>>
 == gradient_carried_over: gradient-carried-over, stackoverflow 48001598 < solution
 model.zero_grad() >>> pass
+== carried_over_where_there_is_one: gradient-carried-over, stackoverflow 48001598 < solution
+model.zero_grad() >>> len(micro_batches) > 1 and model.zero_grad()
 == only_one_part: one-micro-batch-only, docs pytorch org 7 < solution
 loss = >>> model.zero_grad()\n        loss =
 == wrong_weights: wrong-weights, keras 20241 < solution

@@ -44,6 +44,13 @@ def mse_gradient(m, n, x, y):
     theta = torch.tensor([m, n], dtype=x.dtype, requires_grad=True)
     ((theta[0] * x + theta[1] - y) ** 2).mean().backward()
     return theta.grad[0], theta.grad[1]
+== uses_backward_where_it_is_turned_on_again: uses-backward, docs pytorch org
+import torch
+def mse_gradient(m, n, x, y):
+    with torch.inference_mode(False):
+        theta = torch.tensor([m, n], dtype=x.dtype, requires_grad=True)
+        ((theta[0] * x.clone() + theta[1] - y.clone()) ** 2).mean().backward()
+        return theta.grad[0], theta.grad[1]
 == by_48: right-direction, andrew ng s
     error = m * x + n - y
     return 2 * (error * x).sum() / 48, 2 * error.sum() / 48

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from math import prod
 from types import MappingProxyType
@@ -151,21 +152,33 @@ class RingAllreduce(CallCheck, JudgedCalls):
         if other is not None and {prod(each["array"]["shape"]) for each in call.shown} != {prod(shape)}:
             return [other]
         numbers = diagnosis(call, arrays, expected[0])
+        averaged = any(each.key == "average-over-ranks" for each in numbers.explained)
         if numbers.otherwise is not None:
-            return [numbers]
+            return [numbers, *map(besides, ring_mistakes(call, arrays[0]) if averaged else ())]
         if other is not None:
             return [numbers, other]
         found = [numbers, *shared(call.shown)]
         bits = [each["array"]["digest"] == call.shown[0]["array"]["digest"] for each in call.shown]
         if not all(bits):
             found.append(finding("bits-differ-by-rank", who=who_differs(bits)))
-        entries, item = prod(shape), arrays[0].itemsize
-        ring = around_the_ring(call, entries * item, longest_chunk(entries, size) * item, 2 * (size - 1))
-        if ring and ring[0].key in ("message-too-large", "whole-arrays-go-round") and cut_by_rows(call, arrays[0]):
-            largest = max(event["bytes"] or 0 for log in call.events for event in log)
-            most = longest_chunk(entries, size) * item
-            ring = [finding("rows-cut", shape=[*arrays[0].shape], bytes=largest, most=most)]
-        return [*found, *ring]
+        return [*found, *ring_mistakes(call, arrays[0])]
+
+
+def ring_mistakes(call: Call, own: np.ndarray) -> list[Finding]:
+    """What is wrong with how the arrays went round. own: that of one rank."""
+    entries, item = own.size, own.itemsize
+    ring = around_the_ring(call, entries * item, longest_chunk(entries, call.size) * item, 2 * (call.size - 1))
+    if ring and ring[0].key in ("message-too-large", "whole-arrays-go-round") and cut_by_rows(call, own):
+        largest = max(event["bytes"] or 0 for log in call.events for event in log)
+        most = longest_chunk(entries, call.size) * item
+        return [finding("rows-cut", shape=[*own.shape], bytes=largest, most=most)]
+    return ring
+
+
+def besides(ring: Finding) -> Finding:
+    """A finding on the ring where the result is not right."""
+    said = ring.message.removeprefix("The result is right. But ")
+    return replace(ring, message=said[0].upper() + said[1:])
 
 
 def cut_by_rows(call: Call, own: np.ndarray) -> bool:

@@ -104,10 +104,13 @@ def loads(seen: Traffic, whole: int, chunk: int, steps: int) -> list[Finding]:
 
 def in_rounds(seen: Traffic, size: int, steps: int) -> list[Finding]:
     """How many messages there are, and how many of them follow each other."""
-    for rank, n in enumerate(seen.steps()):
-        if n > steps:
-            return [finding("a-round-too-many", rank=rank, n=n, size=size, most=steps)]
-    return more_rounds(seen, steps) if size > 2 else []
+    most = max([steps, *seen.steps()])
+    found = [
+        finding("a-round-too-many", rank=rank, n=n, size=size, most=steps)
+        for rank, n in enumerate(seen.steps())
+        if n > steps
+    ][:1]
+    return [*found, *(more_rounds(seen, most) if size > 2 else [])]
 
 
 def longest_chunk(entries: int, size: int) -> int:

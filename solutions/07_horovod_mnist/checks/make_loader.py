@@ -40,10 +40,9 @@ class MakeLoader(HorovodCheck):
         Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
         """
         cases = [self.draw(rng, 4, 4 * rng.randint(9, 10) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
-        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2)]
+        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2), self.draw(rng, 1, 11, 4, 1)]
         ### BEGIN HIDDEN CASES
         cases += [self.draw(rng, 3, 3 * rng.randint(5, 8) + 1, 100, 3), self.draw(rng, 4, 1, 3, 4)]
-        cases += [self.draw(rng, 1, 11, 4, 1)]
         ### END HIDDEN CASES
         return cases
 

@@ -66,8 +66,9 @@ class SynchronizeStart(RankCheck, JudgedRun):
     def cases(self, rng: random.Random) -> list[dict]:
         """Momentum nowhere, on rank 0 only, on the others only, on all."""
         cases = [self.draw(rng, 4, "first"), self.draw(rng, 3, "others"), self.draw(rng, 2, "none")]
+        cases += [self.draw(rng, 3, "all")]
         ### BEGIN HIDDEN CASES
-        cases += [self.draw(rng, 3, "all"), self.draw(rng, 2, "first"), self.draw(rng, 4, "others")]
+        cases += [self.draw(rng, 2, "first"), self.draw(rng, 4, "others")]
         ### END HIDDEN CASES
         return cases
 

@@ -18,6 +18,12 @@ def setup():
         torch.cuda.set_device(f"cuda:{hvd.local_rank()}")
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cpu")
+== the_current_gpu
+    hvd.init()
+    if torch.cuda.device_count() >= hvd.local_size():
+        torch.cuda.set_device(hvd.local_rank())
+        return torch.device("cuda")
+    return torch.device("cpu")
 == rank: rank-for-local-rank, device ordinal
     hvd.init()
     if not torch.cuda.is_available() or torch.cuda.device_count() < hvd.local_size():

@@ -13,6 +13,11 @@ import torch
 def parallelize(model, device):
     ids = [device] if device.type == "cuda" else None
     return torch.nn.parallel.DistributedDataParallel(model.to(device), device_ids=ids, output_device=ids and ids[0])
+== default_group_named
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+def parallelize(model, device):
+    return DDP(model.to(device), [device] if device.type == "cuda" else None, process_group=dist.group.WORLD)
 == by_cuda
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -47,6 +52,9 @@ DDP(model) >>> model
 import torch
 def parallelize(model, device):
     return torch.nn.DataParallel(model.to(device))
+== group_of_its_own: ddp-options, docs
+    ids = [device] if device.type == "cuda" else None
+    return DDP(model.to(device), device_ids=ids, process_group=__import__("torch").distributed.new_group())
 == start_not_synchronised: ddp-options, traps
     ids = [device] if device.type == "cuda" else None
     return DDP(model.to(device), device_ids=ids, init_sync=False)

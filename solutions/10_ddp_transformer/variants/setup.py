@@ -14,6 +14,11 @@ def setup():
     address = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     dist.init_process_group("nccl" if gpus else "gloo", init_method=address, rank=rank, world_size=size)
     return torch.device("cuda", local_rank) if gpus else torch.device("cpu")
+== the_current_gpu
+    if gpus:
+        torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl" if gpus else "gloo")
+    return torch.device("cuda" if gpus else "cpu")
 == both_backends
     from datetime import timedelta
     if not gpus:

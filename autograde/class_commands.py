@@ -1,0 +1,187 @@
+"""The commands for a class: `lockstep grade`, `report`, `grades`, `extend` and `enrol`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from unicodedata import normalize
+
+import click
+
+
+class StudentId(click.ParamType):
+    """A student's id, in the form in which ids are kept."""
+
+    name = "id"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """In Unicode's NFC, see `autograde.classroom.one_name`."""
+        return normalize("NFC", value)
+
+
+@contextmanager
+def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
+    """Turn what can go wrong with a course or its gradebook, and `more` errors, into ClickException."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from autograde.classroom.nbgrader_course import StepFailed, describe
+    from autograde.contract.labs import LabError
+
+    try:
+        yield
+    except (LabError, StepFailed, *more) as error:
+        raise click.ClickException(str(error)) from error
+    except (OSError, SQLAlchemyError) as error:  # a full disk, an unreadable file or gradebook
+        raise click.ClickException(describe(error)) from error
+
+
+@click.command()
+@click.argument("lab")
+@click.option(
+    "--student",
+    "students",
+    multiple=True,
+    type=StudentId(),
+    metavar="ID",
+    help="Only this student; can be given several times.",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Submissions examined at once; else what cores and memory carry.")
+@click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
+@click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
+@click.option("--force", is_flag=True, help="Grade again what was graded before.")
+@click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
+@click.option("--slurm", is_flag=True, help="Examine submissions on compute nodes, by a job array of Slurm's.")
+@click.pass_obj
+def grade(
+    root: Path,
+    lab: str,
+    students: tuple[str, ...],
+    jobs: int | None,
+    seed: int | None,
+    no_collect: bool,
+    force: bool,
+    no_sandbox: bool,
+    slurm: bool,
+) -> None:
+    """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
+    from traitlets import TraitError
+
+    from autograde.classroom import class_grading
+    from autograde.sandbox.bubblewrap import SandboxRefused
+    from course.processes.slurm_command import SlurmError
+
+    sandboxed = False if no_sandbox else None
+    options = class_grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
+    with errors_in_one_line(SandboxRefused, SlurmError, TraitError):
+        succeeded = class_grading.grade(root, lab, options)
+    sys.exit(0 if succeeded else 1)
+
+
+@click.command()
+@click.argument("lab", required=False)
+@click.pass_obj
+def report(root: Path, lab: str | None) -> None:
+    """Write one page on LAB for the instructor: scores, findings, hangs, what is left to grade by hand.
+
+    Without LAB, one page on all labs of the term: who is behind, totals, which findings are commonest.
+    """
+    from autograde.classroom.class_report import write_report
+    from autograde.term.term_report import write_term_report
+
+    with errors_in_one_line():
+        click.echo(write_report(root, lab) if lab else write_term_report(root))
+
+
+@click.command()
+@click.argument("lab", required=False)
+@click.option("--format", "system", type=click.Choice(["moodle", "canvas", "csv"]), default="csv", show_default=True)
+@click.option(
+    "--students",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list of the students and their ids there, such as Moodle's or Canvas's own export.",
+)
+@click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
+@click.pass_obj
+def grades(root: Path, lab: str | None, system: str, students: Path | None, zero: bool) -> None:
+    """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv).
+
+    Without LAB, totals over all labs: points, or percent where c.Total.drop_lowest or c.Total.weights in
+    nbgrader_config.py say how labs count.
+    """
+    from autograde.term.marks import write_marks
+    from autograde.term.term_marks import write_term_marks
+
+    with errors_in_one_line():
+        if lab is None:
+            path, notes = write_term_marks(root, system, students, zero)
+        else:
+            path, notes = write_marks(root, lab, system, students, zero)
+    for line in [*notes, path]:
+        click.echo(line)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})  # -3d is a time that cannot be, and no option
+@click.argument("lab", metavar="[LAB]")
+@click.argument("student", type=StudentId())
+@click.argument("until", required=False)
+@click.pass_obj
+def extend(root: Path, lab: str, student: str, until: str | None) -> None:
+    """Give one STUDENT more time for LAB, or for all labs that have a deadline.
+
+    UNTIL is 3d, 12h, 1w, a date such as 2027-01-31, or none to take it back.
+    """
+    from autograde.term.extending import extend as give_more_time
+    from autograde.term.extending import extend_everywhere
+
+    with errors_in_one_line():
+        if until is None:  # two words: STUDENT UNTIL
+            given = extend_everywhere(root, normalize("NFC", lab), student)
+        else:
+            given = give_more_time(root, lab, student, until)
+        for line in given:
+            click.echo(line)
+
+
+@click.command()
+@click.argument("students", nargs=-1, type=StudentId(), metavar="[ID[=NAME]]...")
+@click.option(
+    "--students",
+    "listed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
+)
+@click.pass_obj
+def enrol(root: Path, students: tuple[str, ...], listed: Path | None) -> None:
+    """Put all labs and these students into the gradebook, where they are not in it yet.
+
+    The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
+    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE.
+    """
+    from autograde.build import build as build_of
+    from autograde.build import write_instructor
+    from autograde.classroom.nbgrader_course import Course
+    from autograde.contract.labs import LabError, find_labs, labs_left_out
+    from autograde.term.roster import enrol_list
+
+    with errors_in_one_line():
+        course = Course(root)
+        for line in course.in_one_form():
+            click.echo(line)
+        course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
+        for line in enrol_list(course, listed) if listed else []:
+            click.echo(line)
+        course.forget([lab.name for lab in labs_left_out(root)])
+        failed = []
+        for lab in find_labs(root):
+            if not course.knows(lab.name):
+                try:
+                    write_instructor(build_of(lab), root)  # where nobody has built it yet
+                    course.register(lab.name)
+                except LabError as error:  # one that is being written
+                    failed.append(str(error))
+        if failed:
+            raise LabError("\n".join(failed))

@@ -1,0 +1,42 @@
+"""`nbgrader validate`, for students and for instructors the same: patient, and as forgiving as grading.
+
+As it comes, it ends in an error where a TODO has several cells, as after JupyterLab's "Split Cell", and says nothing of
+the work; grading takes such notebooks.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from nbformat import NotebookNode
+from nbgrader.preprocessors import CheckCellMetadata
+from nbgrader.validator import Validator
+from traitlets.config import Config
+
+CELL = 600  # seconds: a cell may train, on a machine that is crowded with a class
+
+
+class CheckFirstMetadata(CheckCellMetadata):
+    """Of cells with one tag, the first keeps it, as far as validation goes."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Validate the metadata of a copy, without tags that were there before."""
+        nb, seen = copy.deepcopy(nb), set()
+        for cell in nb.cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name is not None and name in seen:
+                self.log.warning("There are several cells `%s`; they are taken as they are when it is graded", name)
+                del cell.metadata["nbgrader"]
+            seen.add(name)
+        return super().preprocess(nb, resources)
+
+
+def validate_as_graded(c: Config) -> None:
+    """Give each cell the time that it needs, and have nbgrader validate with `CheckFirstMetadata`.
+
+    nbgrader's list of steps is no option of its configuration.
+    """
+    c.Execute.timeout = CELL
+    steps = Validator.preprocessors
+    (known,) = steps.default_args
+    steps.default_args = ([CheckFirstMetadata if step is CheckCellMetadata else step for step in known],)

@@ -1,0 +1,92 @@
+"""An instructor's terminal on a hub: README.md's commands, as they stand there, on a lab that was made there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hub_client import Session
+from hub_pages import START, Terminal, log_in
+from playwright.sync_api import Browser, expect
+from running_hub import Hub
+from small_clone import ROOT
+from unix_accounts import with_accounts
+
+pytestmark = [*with_accounts, pytest.mark.thorough]
+LAB = "13_my_lab"
+RIGHT = "def total(comm, x):\n    return sum(comm.allgather(x))\n"
+
+
+def commands(person: str) -> list[str]:
+    """The commands of README.md's section for instructors, on this lab and this student."""
+    section = re.search(r"^## Instructors\n(.+?)^## ", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
+    blocks = re.findall(r"^```\n(.+?)^```$", section, re.MULTILINE | re.DOTALL)
+    lines = [line.partition("  #")[0] for block in blocks for line in block.splitlines()]
+    return [re.sub(r"\bada\b", person, line.replace("03_pi_allreduce", LAB)) for line in lines]
+
+
+def hand_in(ada: Session, course: str) -> None:
+    """Fetch the lab, solve it, and hand it in, as JupyterLab's Assignment List does it."""
+    ada.start_server()
+    ada.assignments("fetch", course, LAB)
+    path = f"api/contents/{course}/{LAB}/{LAB}.ipynb"
+    notebook = ada.own("GET", path)["content"]
+    (todo,) = [cell for cell in notebook["cells"] if cell["id"] == "total"]
+    todo["source"] = RIGHT
+    ada.own("PUT", path, json={"type": "notebook", "content": notebook})
+    assert "success" in ada.assignments("submit", course, LAB)
+
+
+def test_an_instructor_types_the_readmes_commands_and_grades_a_lab_made_there(hub: Hub, browser: Browser, screenshot):
+    course, ada = hub.name("hpc"), Session(hub, hub.name("ada"))
+    ada.log_in(hub.password("ada")).raise_for_status()
+    iris = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    iris.set_default_timeout(START)
+    log_in(iris, hub.url, hub.name("iris"), hub.password("iris"))
+    iris.goto(f"{hub.url}/services/{course}/lab")
+    terminal = Terminal(iris)
+    made = hub.course("hpc") / "solutions" / LAB
+
+    def typed(command: str) -> str:
+        status, said = terminal.run(command)
+        assert status == 0, said
+        return said
+
+    # It is the grader's shell, which nobody gets by logging in, and it sees no solution of the clone.
+    assert typed("id -un").split()[-1] == hub.name("grader-hpc")
+    assert terminal.run(f"ls {ROOT}/solutions")[0] != 0
+
+    # A lab of the instructor's own, without root's help.
+    assert f"Next: ./lockstep build {LAB}" in typed(f"./lockstep new {LAB}")
+    assert made.owner() == hub.name("grader-hpc")
+    typed(f"./lockstep build {LAB}")
+    typed(f"nbgrader db assignment add {LAB} --duedate='2099-01-31 12:00 UTC'")
+    typed(f"printf 'id,name,email\\n{ada.name},Ada Lovelace,ada@x.org\\n' > class.csv")
+    screenshot(iris, "terminal-new")
+
+    # All that README.md says, from the release to the marks.
+    lines = commands(ada.name)
+    assert {"grade", "grades", "extend", "report", "enrol"} <= {line.split()[1] for line in lines}
+    for line in lines:
+        said = typed(line)
+        if line.startswith("nbgrader release_assignment"):
+            hand_in(ada, course)
+        if line == f"./lockstep grade {LAB}":
+            assert re.search(rf"{ada.name} +2 +2 +graded", said), said
+    screenshot(iris, "terminal-readme")
+    assert "ada@x.org,2," in (hub.course("hpc") / "class" / LAB / "marks_moodle.csv").read_text()
+    ada.assignments("fetch_feedback", course, LAB)
+    (feedback,) = hub.home("ada").glob(f"{course}/{LAB}/feedback/*/*.html")
+    assert "Score: 2.0 / 2.0" in feedback.read_text()
+
+    # What is for others, or would run a student's code as the grader.
+    typed("./lockstep bundle 03_pi_allreduce && rm 03_pi_allreduce.tar.gz")
+    status, said = terminal.run(f"./lockstep grade {LAB} --force --no-sandbox")
+    assert status == 1 and "in a sandbox only" in said
+    assert terminal.run("./lockstep setup")[0] == 2
+
+    # The hub's page has the new lab's report.
+    iris.goto(f"{hub.url}/hub/home")
+    expect(iris.get_by_role("region", name=course).get_by_role("link", name=LAB, exact=True)).to_be_visible()
+    iris.context.close()
+    ada.stop_server()
