@@ -19,6 +19,7 @@ from autograde.contract.parsing import parse
 from course.world.report import STUB
 
 CELL_MAGIC = re.compile(r"%%(\w+)")
+ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
 RUN_THEIR_CELL = frozenset({"capture", "prun", "time", "timeit"})  # cell magics; what others hold is no Python of ours
 
 
@@ -107,3 +108,8 @@ def bound_names(cell: str) -> set[str]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names.update(leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
     return names
+
+
+def lacks_name(error: str) -> bool:
+    """Whether an error, with its type, is that a name is missing."""
+    return re.search(r"\b(NameError|NoSuchName): ", error) is not None

@@ -6,7 +6,7 @@ import re
 from types import MappingProxyType
 from typing import Any
 
-from autograde.contract.trouble import ALONE, lacks_name
+from autograde.contract.cell_code import ALONE, lacks_name
 from autograde.contract.verdict import Finding
 
 # "1 steps", as a number is filled in; but not in "on rank 1 samples are missing", nor in "ranks 0 and 1".

@@ -10,8 +10,7 @@ import linecache
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograde.contract.cell_code import NOTEBOOK_NAMES, by_stub, run_cell
-from autograde.contract.trouble import ALONE
+from autograde.contract.cell_code import ALONE, NOTEBOOK_NAMES, by_stub, run_cell
 from course.world.output import TooMuchOutput
 
 NOTE = "\x1e"  # what a line that a rank prints begins with if it is a note

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from autograde.contract.cell_code import ALONE, lacks_name
 from autograde.contract.verdict import Finding
 from course.world.report import REFINED, OutcomeRecord
 
@@ -60,8 +61,6 @@ CAUSES = (
     ),
 )
 
-ALONE = "Only this cell is handed in: whatever it uses must be imported or defined in it."
-
 
 def stops(evidence: Any) -> bool:
     """Whether this evidence shows a hang, a dead rank, an error while other ranks wait, or a cell that cannot run.
@@ -90,11 +89,6 @@ def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
     if missing and ALONE not in finding.message:
         finding = replace(finding, message=f"{finding.message} {ALONE}")
     return [finding]
-
-
-def lacks_name(error: str) -> bool:
-    """Whether an error, with its type, is that a name is missing."""
-    return re.search(r"\b(NameError|NoSuchName): ", error) is not None
 
 
 def raised(text: str, points: float, report: str = "", state: str = "raised") -> Finding:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograde.contract.cell_code import by_stub, python_source
+from autograde.contract.cell_code import ALONE, by_stub, python_source
 from autograde.contract.findings import Findings
 from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
-from autograde.contract.trouble import ALONE, raised, trouble
+from autograde.contract.trouble import raised, trouble
 from course.world.report import kind_of
 
 RIGHT = "def f(x):\n    return 2 * x\n"

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONDA_NAMES = {
     "fastjsonschema": "python-fastjsonschema",
     "jupyter-client": "jupyter_client",
+    "jupyter-core": "jupyter_core",
     "jupyter-server": "jupyter_server",
     "matplotlib": "matplotlib-base",
     "playwright": "playwright-python",

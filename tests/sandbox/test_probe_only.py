@@ -162,7 +162,7 @@ def test_modules_are_followed_wherever_they_are_imported():
     }
     assert needed("def f():\n    import autograde.contract.findings as g") == {
         "__init__.py",
-        *(f"contract/{name}.py" for name in ("__init__", "findings", "verdict")),
+        *(f"contract/{name}.py" for name in ("__init__", "cell_code", "findings", "parsing", "verdict")),
     }
     assert needed("", "autograde.install.kit") >= {"__init__.py", "install/__init__.py", "install/kit.py"}
     assert needed("import autogrades, numpy.random") == {"__init__.py"}
