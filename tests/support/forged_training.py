@@ -38,7 +38,7 @@ PARTS = {
     "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
     "06 samples_seen": ["*.lists.*.ids"],
     "06 distributed_accuracy": ["calls.*.shown.value.value"],
-    "07 setup": ["*.device", "*.initialised"],
+    "07 setup": ["*.device.type", "*.initialised"],  # and see `current_gpus`
     "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
     "07 synchronize_start": ["model", "lr"],
     "07 train_epoch": [f"calls.*.shown.{name}" for name in ("loss.value", "state", "forwards")],
@@ -120,9 +120,14 @@ def alike(seen: Any, due: Any) -> bool:
 
 
 def current_gpus(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start."""
+    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start.
+
+    It may name its GPU by number, or as the current one.
+    """
     nodes = [pair for own, due in zip(results, model, strict=True) for pair in zip(own, due, strict=True)]
     gpus = [pair for pair in nodes if pair[1]["device"]["type"] == "cuda"]
+    if any(own["device"]["index"] not in {due["device"]["index"], None} for own, due in nodes):
+        return False
     return all((own["current"] or 0) == due["current"] for own, due in gpus)
 
 
