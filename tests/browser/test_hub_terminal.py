@@ -20,8 +20,8 @@ RIGHT = "def total(comm, x):\n    return sum(comm.allgather(x))\n"
 def commands(person: str) -> list[str]:
     """The commands of README.md's section for instructors, on this lab and this student."""
     section = re.search(r"^## Instructors\n(.+?)^## ", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[1]
-    blocks = re.findall(r"^```\n(.+?)^```$", section, re.MULTILINE | re.DOTALL)
-    lines = [line.partition("  #")[0] for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"^```(\w*)\n(.+?)^```$", section, re.MULTILINE | re.DOTALL)
+    lines = [line.partition("  #")[0] for language, block in blocks if not language for line in block.splitlines()]
     return [re.sub(r"\bada\b", person, line.replace("03_pi_allreduce", LAB)) for line in lines]
 
 

@@ -248,7 +248,7 @@ def test_without_root_all_log_in_with_one_password_and_hand_in_as_themselves():
                 assert process.poll() is None, log.read_text()[-3000:]
                 return "JupyterHub is now running" in log.read_text()
 
-            wait_for(up, 120)
+            wait_for(up, 1800)  # it builds all labs first
             password = re.search(r"ada, bob, iris all log in with the password (\S+)", log.read_text()).group(1)
             assert ada.log_in("wrong").status_code == 403
             for person in people:
