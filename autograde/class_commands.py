@@ -24,17 +24,19 @@ class StudentId(click.ParamType):
 @contextmanager
 def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
     """Turn what can go wrong with a course or its gradebook, and `more` errors, into ClickException."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from autograde.classroom.nbgrader_course import StepFailed, describe
-    from autograde.contract.labs import LabError
-
     try:
         yield
-    except (LabError, StepFailed, *more) as error:
-        raise click.ClickException(str(error)) from error
-    except (OSError, SQLAlchemyError) as error:  # a full disk, an unreadable file or gradebook
-        raise click.ClickException(describe(error)) from error
+    except Exception as error:
+        from sqlalchemy.exc import SQLAlchemyError  # only now: what succeeds need not wait for them
+
+        from autograde.classroom.nbgrader_course import StepFailed, describe
+        from autograde.contract.labs import LabError
+
+        if isinstance(error, (LabError, StepFailed, *more)):
+            raise click.ClickException(str(error)) from error
+        if isinstance(error, (OSError, SQLAlchemyError)):  # a full disk, an unreadable file or gradebook
+            raise click.ClickException(describe(error)) from error
+        raise
 
 
 @click.command()

@@ -74,13 +74,11 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     root = course_root()
     failed = False
     builts = []
-    try:
+    with errors_in_one_line():
         wanted = [find_lab(root, name) for name in labs] or find_labs(root)
         for lab in wanted:
             if not missing or not (root / SOURCE / lab.name / lab.notebook).exists():
                 builts.append(builder.build(lab))
-    except LabError as error:
-        raise click.ClickException(str(error)) from error
     if not wanted:
         raise click.ClickException(f"there is no lab in {root / 'solutions'}")
     for lab in labs_left_out(root) if not labs and not check else []:
@@ -122,15 +120,12 @@ def new(lab: str, folder: Path | None) -> None:
 
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
     """
-    from autograde.contract.labs import LabError
     from autograde.new import make_lab, next_steps
     from course.lab_choice import ChoiceError
 
-    try:
+    with errors_in_one_line(ChoiceError):
         click.echo(f"{make_lab(course_root(), lab, folder)}: made")
         click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
-    except (LabError, ChoiceError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 @main.command()
@@ -163,10 +158,8 @@ def data(folder: Path | None) -> None:
     if folder is None:
         raise click.UsageError("name the FOLDER for the data, or set LOCKSTEP_DATA")
     folder = folder.expanduser().absolute()
-    try:
+    with errors_in_one_line(DataError):
         fetch_all(folder, click.echo)
-    except DataError as error:
-        raise click.ClickException(str(error)) from error
     click.echo(f"The labs find it with: export LOCKSTEP_DATA={folder}")
 
 

@@ -43,6 +43,7 @@ from autograde.sandbox.examine import Answers, Examined, examine
 from autograde.sandbox.limits import Settings, default_jobs
 from autograde.sandbox.pool import Cancelled, Sandboxes
 from autograde.slurm.array_grading import examined_on_nodes
+from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain, write_whole
 
 MAX_TIMESTAMP = 1000  # bytes
@@ -193,7 +194,7 @@ def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
 
     Writes it in UTC where nbgrader would take it for another time.
     """
-    path = course.folder("submitted", student, lab.name) / "timestamp.txt"
+    path = course.folder("submitted", student, lab.name) / TIMESTAMP
     try:
         text = read_plain(path, MAX_TIMESTAMP).decode().strip()
         moment = utc_time(text, course.zone) if text else None
@@ -218,7 +219,7 @@ def reads_otherwise(text: str, moment: datetime) -> bool:
 
 def timestamp(folder: Path) -> bytes | None:
     """When the submission was handed in, as nbgrader wrote it; None if it did not."""
-    path = folder / "timestamp.txt"
+    path = folder / TIMESTAMP
     return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
 
 

@@ -27,7 +27,7 @@ from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import check_mode, ignore_patterns
 
 from course.exchange.deadlines import Deadlines, deadlines
-from course.exchange.names import UNCLEAR, Name, read_name
+from course.exchange.names import SECRET, TIMESTAMP, UNCLEAR, Name, read_name
 
 # How much later than its name says a submission may arrive, e.g. because two clocks differ.
 TOLERANCE = timedelta(minutes=10)
@@ -175,12 +175,12 @@ class PlainCollect(ExchangeCollect):
 
         The time is that of the name, by which the submission was collected. The secret names the feedback.
         """
-        if text(folder / "timestamp.txt").strip() != inbound.name.time:
-            self.log.warning("%s: its timestamp.txt is not what its name says, which counts", inbound.path)
-            write(folder / "timestamp.txt", inbound.name.time)
-        if not re.fullmatch(r"[0-9a-f]{128}", text(folder / "submission_secret.txt")):
-            self.log.warning("%s has no submission_secret.txt: the student cannot fetch feedback for it", inbound.path)
-            write(folder / "submission_secret.txt", secrets.token_hex(64))
+        if text(folder / TIMESTAMP).strip() != inbound.name.time:
+            self.log.warning("%s: its %s is not what its name says, which counts", inbound.path, TIMESTAMP)
+            write(folder / TIMESTAMP, inbound.name.time)
+        if not re.fullmatch(r"[0-9a-f]{128}", text(folder / SECRET)):
+            self.log.warning("%s has no %s: the student cannot fetch feedback for it", inbound.path, SECRET)
+            write(folder / SECRET, secrets.token_hex(64))
 
 
 def account(user: int) -> str:

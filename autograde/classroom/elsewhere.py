@@ -17,12 +17,13 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
+from course.exchange.names import SECRET, TIMESTAMP
 from course.files import Unreadable, read_plain
 
 ENDINGS = (".ipynb", ".ipynb.json", ".ipynb.txt")
 ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 PAGES = (".py", ".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".json", ".txt")  # what may be work for people to read
-OURS = frozenset(("timestamp.txt", "submission_secret.txt", "hints_taken.json", "run.json", "GLOSSARY.md"))
+OURS = frozenset((TIMESTAMP, SECRET, "hints_taken.json", "run.json", "GLOSSARY.md"))
 MOST = 5  # notebooks that are read
 MOST_NAMES = 2_000  # names of files and folders that are looked at
 MOST_COPIED = 500  # of which there may be so many that the files are copied, for which nbgrader takes their square

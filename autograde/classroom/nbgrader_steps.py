@@ -39,9 +39,8 @@ from autograde.sandbox.examine import Examined, Marked, examine
 from autograde.sandbox.limits import Limits, Settings
 from autograde.sandbox.pool import Sandboxes
 from autograde.slurm.record_policy import Policy, RecordResult, with_record
+from course.exchange.names import TIMESTAMP
 from course.files import refusal
-
-TIME = "timestamp.txt"  # in a submission's folder: when it was handed in
 
 
 @dataclass
@@ -109,7 +108,8 @@ class SubmissionExporter(NotebookExporter):
     def copy_time(self, folder: Path, about: dict) -> None:
         """Copy when it was handed in, if nothing of its folder was."""
         time, copied = (
-            Path(place, TIME) for place in (folder, self.parent._format_dest(about["assignment"], about["student"]))
+            Path(place, TIMESTAMP)
+            for place in (folder, self.parent._format_dest(about["assignment"], about["student"]))
         )
         if time != copied and not copied.exists() and time.exists() and left_out(time) is None:
             copied.parent.mkdir(parents=True, exist_ok=True)

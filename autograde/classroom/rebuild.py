@@ -33,7 +33,7 @@ from autograde.contract.questions import is_todo
 from autograde.contract.show import quoted
 from course.files import Unreadable
 
-MAX_OTHERS = 5  # other notebooks that are named
+MOST_NAMED = 5  # other notebooks that are named
 
 
 @dataclass
@@ -59,8 +59,8 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
     """
     rebuilt = Rebuilt(copy.deepcopy(released))
     if raw is None:
-        more = f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
-        found = f"; handed in: {', '.join(quoted(name) for name in others[:MAX_OTHERS])}{more}" if others else ""
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        found = f"; handed in: {', '.join(quoted(name) for name in others[:MOST_NAMED])}{more}" if others else ""
         rebuilt.problems = [f"{lab}: there is no {lab}.ipynb in the submission; 0 of {total(released)} points{found}"]
         rebuilt.manual = "other notebooks were handed in" if others else None
         return rebuilt

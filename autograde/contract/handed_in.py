@@ -23,7 +23,7 @@ from course.files import Unreadable
 # Characters of the longest cell that is graded. The longest solution has a tenth of it.
 MAX_SOURCE = 100_000
 MAX_CELLS = 10_000  # cells that are read
-MAX_OTHERS = 50  # cells without the TODO's tag that are looked at for its name, from below
+MOST_SEARCHED = 50  # cells without the TODO's tag that are looked at for its name, from below
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def choose(
     copies = [cell for cell in own if cell.source is not None and not blank(cell)]
     whole = [cell for cell in copies if cell.defines(name)]
     if all(has_stub(cell.source) for cell in whole):
-        mentioning = [cell for cell in cells if may_hold(name, cell, todos)][-MAX_OTHERS:]
+        mentioning = [cell for cell in cells if may_hold(name, cell, todos)][-MOST_SEARCHED:]
         others = [cell for cell in mentioning if cell.defines(name) and is_there(name, cell, todos)]
         done = [cell for cell in others if not has_stub(cell.source)]
         if found := (done if whole else done or others):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
 
+from course.exchange.names import SECRET, TIMESTAMP
+
 
 class PlainReleaseFeedback(ExchangeReleaseFeedback):
     """nbgrader's release of feedback. It replaces nbgrader's own wherever our nbgrader_config.py is read."""
@@ -24,11 +26,11 @@ class PlainReleaseFeedback(ExchangeReleaseFeedback):
             student, page = folder.parent.name, folder / f"{lab}.html"
             if student in skipped or not page.exists():
                 continue
-            if not (folder / "submission_secret.txt").exists():
+            if not (folder / SECRET).exists():
                 self.log.warning("%s did not hand in through the exchange; send the feedback: %s", student, page)
                 skipped.add(student)
             else:
-                (folder / "timestamp.txt").touch()  # only shown; an instructor may have deleted it
+                (folder / TIMESTAMP).touch()  # only shown; an instructor may have deleted it
         directory.student_id_exclude = ",".join(sorted(skipped))
         try:
             super().copy_files()

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 
 from nbgrader.utils import parse_utc
 
+TIMESTAMP = "timestamp.txt"  # in a submission's folder: when it was handed in
+SECRET = "submission_secret.txt"  # beside it: names the student's feedback
 UNCLEAR = "no submission's name ends like this"
 
 

@@ -26,7 +26,7 @@ from traitlets.config import Config
 from course.exchange.copying import copy_private, make_private, open_to_group, sync
 from course.exchange.deadlines import DatedList, how_late, reader
 from course.exchange.due import read_deadline
-from course.exchange.names import HIDDEN, hidden, own_copy, shown
+from course.exchange.names import HIDDEN, SECRET, TIMESTAMP, hidden, own_copy, shown
 
 NOTHING = "Nothing was handed in; your files are as they were."
 WHY = {
@@ -111,8 +111,8 @@ class PrivateSubmit(ExchangeSubmit):
         try:
             make_private(copy)
             copy_private(Path(self.src_path), copy, self.ignored(), self.left_out)
-            (copy / "timestamp.txt").write_text(self.timestamp)
-            (copy / "submission_secret.txt").write_text(secrets.token_hex(64))
+            (copy / TIMESTAMP).write_text(self.timestamp)
+            (copy / SECRET).write_text(secrets.token_hex(64))
             with self.explained(dest.parent, "Tell your instructor, and hand in again later."):
                 make_private(sent)
                 if sent.stat().st_gid != dest.parent.stat().st_gid:

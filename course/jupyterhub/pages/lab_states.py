@@ -14,6 +14,7 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
+from course.exchange.names import SECRET
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 
 SCORE = re.compile(r"<h4>[^<]* \(Score: ([\d.]+) / ([\d.]+)\)</h4>")  # as nbgrader's page of feedback has it
@@ -183,7 +184,7 @@ def newest_feedback(
 def released_page(exchange: StudentExchange, course: str, name: str, submission: Path) -> list[Path]:
     """Where the exchange has the feedback on a submission, under a name made from its secret; empty without one."""
     try:
-        secret = (submission / "submission_secret.txt").read_text()
+        secret = (submission / SECRET).read_text()
     except OSError:
         return []
     folder = exchange.place / course / "feedback"
