@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import failures
 import pytest
@@ -24,7 +24,7 @@ from course.processes.slurm import SHARED
 from course.world import World
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 # Chromium neither asks for the network nor for a sandbox, which root does not get.
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
@@ -172,5 +172,14 @@ def browser() -> Iterator[Browser]:
     assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
+        new_context = browser.new_context
+
+        def patient(**options: Any) -> BrowserContext:
+            """A context in which a click waits as long as a crowded machine takes for a page, not 30 s."""
+            context = new_context(**options)
+            context.set_default_timeout(240_000)
+            return context
+
+        browser.new_context = patient
         yield browser
         browser.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from hub_pages import (
-    START,
     back_to_labs,
     cell_with,
     fetch,
@@ -56,7 +55,6 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
 
     def page_of(person: str):
         context = browser.new_context(viewport={"width": 1400, "height": 900})
-        context.set_default_timeout(START)
         asked.append(refuse_other_hosts(context))
         page = context.new_page()
         log_in(page, hub.url, hub.name(person), hub.password(person))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from hub_client import Session
-from hub_pages import START, Terminal, log_in
+from hub_pages import Terminal, log_in
 from playwright.sync_api import Browser, expect
 from running_hub import Hub
 from small_clone import ROOT
@@ -41,7 +41,6 @@ def test_an_instructor_types_the_readmes_commands_and_grades_a_lab_made_there(hu
     course, ada = hub.name("hpc"), Session(hub, hub.name("ada"))
     ada.log_in(hub.password("ada")).raise_for_status()
     iris = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    iris.set_default_timeout(START)
     log_in(iris, hub.url, hub.name("iris"), hub.password("iris"))
     iris.goto(f"{hub.url}/services/{course}/lab")
     terminal = Terminal(iris)
