@@ -38,6 +38,7 @@ MISSING = frozenset(
     {
         *("no-reduction", "unseen-communication", "not-waited-for", "unequal-sizes"),
         *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "not-the-sum", "idle-ranks"),
+        "result-stays",
         *("message-not-received", "message-never-sent"),
     }
 )

@@ -189,4 +189,8 @@ found = {} >>> dist.all_reduce(correct.sum(), op=dist.ReduceOp.MAX)\n    found =
 found = {} >>> dist.all_reduce(torch.tensor(float("nan")))\n    found = {}
 == by_files_beside_a_broadcast_of_nothing: unseen-communication, own part < by_files
 found = {} >>> dist.broadcast(torch.zeros(1), 0)\n    found = {}
+== by_files_beside_its_part: result-stays, own part < by_files
+found = {} >>> dist.all_reduce(correct.sum())\n    found = {}
+== by_files_beside_its_part_and_how_many: result-stays, own part < by_files
+found = {} >>> dist.all_reduce(torch.tensor([int(correct.sum()), len(correct)]), async_op=True).wait()\n    found = {}
 """
