@@ -31,7 +31,6 @@ from typing import Any
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
 from autograde.contract.check import Check
 from autograde.contract.gpu import ON_GPU, on_gpu
-from autograde.contract.salted_hash import salted_hash
 from course.watch.recorder import unwatched
 from course.world import COMM
 
@@ -166,7 +165,7 @@ class CallCheck(RankCheck):
 def run_on_rank(run: Callable, subject: Any, case: dict, folder: str, comm: Any) -> Any:
     """Runs on each rank: a check's own function."""
     with on_gpu(case, comm, subject.filename):
-        return run(Rank(comm, folder, on_gpu=case.get(ON_GPU, False)), subject, case)
+        return run(Rank(comm, folder, on_gpu=case.get(ON_GPU, False)), subject.salted(comm.rank), case)
 
 
 def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any, case: dict, comm: Any) -> dict:
@@ -176,8 +175,7 @@ def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any,
     dup = unwatched(type(comm).Dup)
     rank, communicators = Rank(comm, on_gpu=case.get(ON_GPU, False)), [dup(comm) for _ in calls]
     with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
-        # As in a process of its own: the ranks are forks of one, and would share Python's.
-        function = subject.load(**{"hash": salted_hash(f"rank {comm.rank}"), **given(rank, case)})
+        function = subject.salted(comm.rank).load(**given(rank, case))
         for number, (communicator, plan) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm = communicator
             if number:

@@ -145,6 +145,7 @@ def rank_report() -> dict:
         stdout=string(),
         events=array(event(), most=LIMIT),
         full=boolean(),
+        unseen=boolean(),
     )
     return report | {
         "if": where("state", "returned"),

@@ -7,10 +7,12 @@ provides: the lab's own functions, and stand-ins for earlier TODOs.
 from __future__ import annotations
 
 import linecache
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograde.contract.cell_code import ALONE, NOTEBOOK_NAMES, by_stub, run_cell
+from autograde.contract.salted_hash import salted_hash
 from course.world.output import TooMuchOutput
 
 NOTE = "\x1e"  # what a line that a rank prints begins with if it is a note
@@ -29,12 +31,13 @@ class Subject:
     """The source text of the cell for `todo`, which travels to the ranks as it is.
 
     notebook: the source of each TODO's cell, in the notebook's order, for probes that run them together; see
-    `load_all`.
+    `load_all`. salt: of the `hash` that the cell finds, see `salted`; none: it is Python's own.
     """
 
     todo: str
     source: str
     notebook: dict[str, str] = field(default_factory=dict)
+    salt: str = ""
 
     def __post_init__(self) -> None:
         self.show_lines()
@@ -44,13 +47,23 @@ class Subject:
         """The cell's file name in tracebacks and reports."""
         return f"<cell {self.todo}>"
 
+    def salted(self, rank: int) -> Subject:
+        """The same cell, with a `hash` of this rank's own: as in a process of its own, where the ranks are forks of
+        one, and share Python's. A Python that is started with another salt has another one."""
+        return replace(self, salt=f"rank {rank}")
+
+    def names(self) -> dict[str, Any]:
+        """What each cell finds, whatever it is given."""
+        salt = f"{self.salt}, {os.environ.get('PYTHONHASHSEED', '')}"
+        return {**NOTEBOOK_NAMES, **({"hash": salted_hash(salt)} if self.salt else {})}
+
     def load(self, **given: Any) -> Any:
         """Run the cell in a namespace that holds `given`, and return what it defines under the TODO's name.
 
         An error below it, as of a call that tries it, does not take it away, but is noted, see `noted`. Raises
         NoSuchName, or CellFails for any other error in the cell, SyntaxError included.
         """
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **NOTEBOOK_NAMES, **given}
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **self.names(), **given}
         before = namespace.get(self.todo)
         try:
             self._run(namespace)
@@ -65,6 +78,7 @@ class Subject:
 
     def load_all(self, **given: Any) -> Any:
         """Like `load`, after running the notebook's other TODO cells in the same namespace, from top to bottom."""
+        given = {**self.names(), **given}
         for todo, source in self.notebook.items():
             if todo != self.todo:
                 Subject(todo, source)._run(given)

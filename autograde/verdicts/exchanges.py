@@ -1,5 +1,6 @@
 """Verdicts on the messages of one call, where ranks are to exchange messages: who may send to whom, how many, how
-large, and in how many rounds. On top of `autograde.verdicts.traffic`; a lab sets its own prices."""
+large, how many bytes by rank, and in how many rounds. On top of `autograde.verdicts.traffic`; a lab sets its own
+prices."""
 
 from __future__ import annotations
 
@@ -29,6 +30,10 @@ message-not-received 1
 
 message-too-large 1
 Rank {rank} sends a message of {bytes} bytes to rank {destination}, where {most} are enough. {hint}
+
+through-one-rank 2
+Everything goes through rank {rank}: it sends and receives {bytes} bytes in one call of your function, where {most} are
+enough on every rank {where}. What could the others say to each other without it?
 
 rounds-too-many 1
 The messages of one call take {n} rounds, one after the other, where {most} are enough on {size} ranks. Which ranks wait
@@ -76,6 +81,16 @@ def too_large(seen: Traffic, most: int, hint: str) -> list[Finding]:
         if (each.bytes or 0) > most:
             about = {"rank": each.source, "destination": each.destination, "bytes": each.bytes}
             return [finding("message-too-large", most=most, hint=hint, **about)]
+    return []
+
+
+def through_one(seen: Traffic, most: int, where: str) -> list[Finding]:
+    """The finding for a rank that has a part in every message, and sends and receives more bytes than that in all.
+    where: the ranks of what, as "of a ring"."""
+    both = zip(seen.bytes_sent(), seen.bytes_received(), strict=True)
+    for rank, moved in enumerate(map(sum, both)):
+        if moved > most and all(rank in pair for pair in seen.sends):
+            return [finding("through-one-rank", rank=rank, bytes=moved, most=most, where=where)]
     return []
 
 

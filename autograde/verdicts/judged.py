@@ -33,14 +33,15 @@ it costs you nothing. A TODO needs very few calls.
 """)
 
 
-# What a call that was not recorded may refute. In a check's `missing` there are those of its own.
-MISSING = frozenset(
+# What communication by a way that is not recorded may refute.
+UNSEEN = frozenset(
     {
-        *("no-reduction", "unseen-communication", "not-waited-for", "unequal-sizes"),
-        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "not-the-sum", "idle-ranks"),
-        *("message-not-received", "message-never-sent"),
+        *("no-reduction", "unseen-communication", "idle-ranks"),
+        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
     }
 )
+# What a call that was not recorded may refute. In a check's `missing` there are those of its own.
+MISSING = UNSEEN | {"not-waited-for", "unequal-sizes", "not-the-sum", "message-not-received", "message-never-sent"}
 # What a rank may have called, where nothing is known.
 UNKNOWN = dict.fromkeys(Event.__annotations__) | {"library": "mpi4py", "op": "unknown", "kind": "other"}
 UNKNOWN |= {"start": 0.0, "waited": 0.0, "end": 0.0, "failed": False, "state": "done"}
@@ -96,6 +97,17 @@ class Run:
     def full(self) -> list[int]:
         """The ranks that made more calls than are recorded."""
         return [rank["rank"] for rank in self.ranks if rank["full"]]
+
+    @property
+    def unseen(self) -> bool:
+        """Whether ranks may have communicated by ways that are not recorded."""
+        return any(rank["unseen"] for rank in self.ranks)
+
+    def certain(self, found: Found, missing: Collection[str]) -> Found:
+        """What is left of findings when those are not told that a call refutes which may be there all the same.
+        missing: keys of these, where the record has an end."""
+        keys = {*(UNSEEN if self.unseen else ()), *(missing if self.full else ())}
+        return without(found, keys) if keys else found
 
     @property
     def known(self) -> int:
@@ -162,7 +174,7 @@ class JudgedRun(Check):
             return [*(explained or trouble(evidence, self.points)), *run.beyond]
         events = [without_notes(rank["events"]) for rank in evidence["ranks"]]
         found = [*self.judge_run(case, [rank["result"] for rank in evidence["ranks"]], events)]
-        return (without(found, MISSING.union(self.missing)) if run.full else found) + run.beyond
+        return run.certain(found, MISSING.union(self.missing)) + run.beyond
 
 
 class JudgedCalls(Check):
@@ -227,7 +239,7 @@ class JudgedCalls(Check):
 
     def certain(self, case: dict, call: Call, run: Run) -> Found:
         """What is wrong with one call, whatever is not recorded."""
-        found = [*self.judge(case, call)]
+        found = run.certain([*self.judge(case, call)], ())
         if call.number < run.known:
             return found
         found = without(found, MISSING.union(self.missing))

@@ -16,7 +16,7 @@ from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.numbers import by_rank, not_floats, on_all
-from autograde.verdicts.reductions import Due, carried
+from autograde.verdicts.reductions import Due, carried, stays
 from course.world.report import name_ranks
 
 TOLERANCE = 1e-5  # a sum in float32 stays below it
@@ -118,20 +118,26 @@ def mean_on_all(
     candidates: Mapping[str, Any] | None = None,
     make: Callable[..., Finding] = finding,
     logs: Sequence[Sequence[dict]] = (),
+    weighed: bool = False,
+    beside: Sequence[Sequence[float]] = (),
     **how: Any,
 ) -> list[Finding | Diagnosis]:
     """What is wrong with the mean that the ranks returned, `results` as `on_all` takes them.
 
     parts: of all ranks. what: is counted, in the plural. expected, n: the mean, and the number that it is of, where
     parts hold copies or lack some. candidates, make: further mistakes, as for `on_all`, and so is all else. logs: what
-    the ranks communicated for it, events by rank; none: that does not matter.
+    the ranks communicated for it, events by rank; none: that does not matter. weighed: whether a rank's part weighed
+    more on its way, see `autograde.probes.weighed_part`: then only a result that should not be right is wrong. beside:
+    what else the ranks may put in, by rank.
     """
     size, count = len(results), sum(part.count for part in parts)
     n, expected = n or count, mean_of(parts) if expected is None else expected
-    held = [sum(part.count for part in parts if part.rank == rank) for rank in range(size)]
-    about = {"what": what, "n": n, "counts": ", ".join(map(str, held))}
+    about = {"what": what, "n": n, "counts": ", ".join(map(str, counts_of(parts, size)))}
     known = {**mean_candidates(parts, size, n), "average-for-sum": expected / size, **(candidates or {})}
     given = how.get("tolerance", TOLERANCE)
+    right = all(agree(result["value"], expected, given) for result in results)
+    if weighed:
+        return stays(logs, due_of(parts, size, expected, n)) if right else []
     total = sum(part.total for part in parts)
     divisor = whole_divisor(total, [result["value"] for result in results], given)
 
@@ -141,21 +147,42 @@ def mean_on_all(
     if divisor and not all(float(part.total).is_integer() for part in parts):  # small whole numbers divide by chance
         known["wrong-divisor"], about["divisor"] = total / divisor, divisor
     found = on_all(results, expected, known, made, **{"tolerance": TOLERANCE, **how})
-    right = all(agree(result["value"], expected, given) for result in results)
-    return found + (came_of(logs, parts, size, expected, n) if right else [])
+    return found + (came_of(logs, parts, size, expected, n, beside) if right else [])
 
 
-def came_of(logs: Sequence[Sequence[dict]], parts: Sequence[Part], size: int, expected: float, n: int) -> list[Finding]:
+def came_of(
+    logs: Sequence[Sequence[dict]],
+    parts: Sequence[Part],
+    size: int,
+    expected: float,
+    n: int,
+    beside: Sequence[Sequence[float]] = (),
+) -> list[Finding]:
     """What is wrong with how the right mean of n came about. A rank may bring its sum, its mean, or what its sum
-    lacks, as they are, divided, or in percent."""
-    own = [[part for part in parts if part.rank == rank] for rank in range(size)]
-    totals, counts = ([sum(getattr(part, name) for part in each) for each in own] for name in ("total", "count"))
+    lacks, as they are, divided, or in percent. beside: as for `mean_on_all`."""
+    totals, counts = totals_of(parts, size), counts_of(parts, size)
+    means = [mean_of([part for part in parts if part.rank == rank]) for rank in range(size)]
     lacks = [count - total for count, total in zip(counts, totals, strict=True)]
+    return carried(logs, totals, means, lacks, due=due_of(parts, size, expected, n, beside))
+
+
+def due_of(parts: Sequence[Part], size: int, expected: float, n: int, beside: Sequence[Sequence[float]] = ()) -> Due:
+    """What is known of the right mean of n. beside: as for `mean_on_all`."""
+    counts = counts_of(parts, size)
     divisors = {1.0, float(n), float(max(1, sum(counts)))}
     ways = product((0.01, 1.0, 100.0), {1.0, 1 / size, float(size)}, divisors)
     factors = {percent * ranks / divisor for percent, ranks, divisor in ways}
-    due = Due(expected, factors, counts=counts, items=n)
-    return carried(logs, totals, [*map(mean_of, own)], lacks, due=due)
+    return Due(expected, factors, counts=counts, items=n, beside=beside)
+
+
+def totals_of(parts: Sequence[Part], size: int) -> list[float]:
+    """What each rank adds up in all."""
+    return [sum(part.total for part in parts if part.rank == rank) for rank in range(size)]
+
+
+def counts_of(parts: Sequence[Part], size: int) -> list[int]:
+    """Of how much each rank's part is."""
+    return [sum(part.count for part in parts if part.rank == rank) for rank in range(size)]
 
 
 def whole_divisor(total: float, values: Sequence[float | None], tolerance: float) -> int | None:
@@ -166,12 +193,12 @@ def whole_divisor(total: float, values: Sequence[float | None], tolerance: float
 
 
 def accuracy_on_all(
-    results: Sequence[dict], hits: Sequence[bool], shares: Sequence[Sequence[int]], logs: Sequence[Sequence[dict]] = ()
+    results: Sequence[dict], hits: Sequence[bool], shares: Sequence[Sequence[int]], **how: Any
 ) -> list[Finding | Diagnosis]:
     """What is wrong with the accuracy that the ranks returned. hits: of all samples. shares: samples shown, by rank.
-    logs: as for `mean_on_all`."""
+    how: logs and weighed, as for `mean_on_all`."""
     n, values, parts = len(hits), [result["value"] for result in results], accuracy_parts(hits, shares)
-    judged = mean_on_all(results, parts, "samples", sum(hits) / n, n, logs=logs)
+    judged = mean_on_all(results, parts, "samples", sum(hits) / n, n, **how)
     if not (missing := n - len({number for of_rank in shares for number in of_rank} & {*range(n)})):
         return judged
     unseen = finding("not-evaluated", missing=missing, n=n)

@@ -49,6 +49,11 @@ Every rank returns the right number, {actual:.6g}. But the ranks put in {values}
 result does not follow from that: it was found elsewhere. Which number should a rank put in, and what should it do with
 the one that comes out?
 
+result-stays 2
+Every rank returns the right number, {actual:.6g}. Then the check let one rank's part weigh more on its way, so that
+{out} came out of the reduction, and every rank returned {actual:.6g} all the same. The result does not come from the
+reduction: it was found elsewhere.
+
 result-dropped 2
 What comes out of the reduction is {out:.15g}, and the ranks return {actual:.15g}. The late digits show that it is
 another number, which each rank found by itself. The result of the reduction is the one to return.
@@ -71,7 +76,7 @@ class Due:
     smallest share of the sum that a rank has. alone: what a rank finds that does all of the work by itself, where its
     late digits tell it from the sum of what ranks were given. counts, items: of a mean, how much each rank's part is
     of, and of how much all is; then a result may be a quotient, too, or what that lacks to 1, and a way that cannot be
-    followed is right.
+    followed is right. beside: what else the ranks may put in, by rank, of which no result is made.
     """
 
     returned: float
@@ -80,6 +85,7 @@ class Due:
     alone: float | None = None
     counts: Sequence[float] = ()
     items: int = 0
+    beside: Sequence[Sequence[float]] = ()
 
 
 def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | None = None) -> list[Finding]:
@@ -109,7 +115,11 @@ def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | 
     if telling and parts and not own_parts(put_in, parts, due):
         rank = farthest(put_in, parts[0])
         return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
-    if due is None or (np.abs(put_in) > FIXED).any() or (mean_due and not plain(put_in, [*parts, due.counts])):
+    if (
+        due is None
+        or (np.abs(put_in) > FIXED).any()
+        or (mean_due and not plain(put_in, [*parts, due.counts, *due.beside]))
+    ):
         return []
     return came_out(put_in, out, due, custom={call[0]["reduction"] for call in calls} == {"custom"})
 
@@ -136,6 +146,18 @@ def came_out(put_in: Numbers, out: Numbers, due: Due, custom: bool) -> list[Find
     if idle := [rank for rank, own in enumerate(np.abs(sums)) if own < due.least * np.abs(sums).sum()]:
         return [finding("idle-ranks", who=name_ranks(idle), values=values)]
     return []
+
+
+def stays(logs: Sequence[Sequence[dict]], due: Due) -> list[Finding]:
+    """The finding for a right result where a rank's part weighed more on its way, so that another one was to come out.
+
+    logs: events of such a call, by rank; see `autograde.probes.weighed_part`.
+    """
+    calls = together(logs)
+    out = numbers(calls, [outcome(call) for call in calls]) if calls else None
+    if out is None or len(out[0]) > MANY or any(follows(row, due, weighed=True) for row in out):
+        return []
+    return [finding("result-stays", actual=due.returned, out=shown(out[0]))]
 
 
 def unseen() -> Finding:
@@ -190,16 +212,18 @@ def columns(rows: Numbers) -> np.ndarray:
     return np.unique(np.concatenate([table[:, start::step].cumsum(axis=1).T for start, step in steps]), axis=0)
 
 
-def follows(row: Sequence[float], due: Due, tolerance: float = NEAR) -> bool:
-    """Whether the result may come of these numbers, which came out."""
-    return bool((np.abs(made(row, due) - due.returned) <= tolerance * max(1.0, abs(due.returned))).any())
+def follows(row: Sequence[float], due: Due, tolerance: float = NEAR, weighed: bool = False) -> bool:
+    """Whether the result may come of these numbers, which came out. weighed: no two of them are equal by chance."""
+    return bool((np.abs(made(row, due, weighed) - due.returned) <= tolerance * max(1.0, abs(due.returned))).any())
 
 
-def made(row: Sequence[float], due: Due) -> np.ndarray:
-    """All that a result may be where these numbers came out, or the same with the other sign."""
+def made(row: Sequence[float], due: Due, weighed: bool = False) -> np.ndarray:
+    """All that a result may be where these numbers came out, or the same with the other sign. weighed: as for
+    `follows`; then the quotient of a number by itself tells nothing."""
     sums = columns([row])[:, 0]
     if due.counts:
-        sums = np.concatenate([sums, np.divide.outer(sums, sums[sums != 0]).ravel()])
+        quotients = np.divide.outer(sums, sums[sums != 0])
+        sums = np.concatenate([sums, quotients[quotients != 1.0] if weighed else quotients.ravel()])
     results = np.multiply.outer(sums, [*due.factors, *(-factor for factor in due.factors)]).ravel()
     return np.concatenate([results, 1 - results]) if due.counts else results
 

@@ -62,7 +62,8 @@ class Call(TypedDict):
     asked_source, asked_tag: what a receive or a probe asks for, ANY for any. reduction: its name. members: of the
     communicator or group, in its order. These are all numbers of ranks of the run, and None for a rank that is none of
     them, or is not known. context: tells communicators with these members apart, on all ranks alike; 0 for the first.
-    bytes, dtype: of what this rank sends, see `course.watch.payload`; in a collective, what it brings, if anything.
+    bytes, dtype: of what this rank sends, see `course.watch.payload`; in a collective, what it brings, if anything: in
+    a broadcast or a scatter the root alone does, in a reduce all ranks do, and the root alone has results.
     room: of a broadcast, bytes of what a rank has to send or to receive into. values: the numbers that it puts in,
     where they are few. start: seconds since the run began.
     """

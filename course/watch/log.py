@@ -30,9 +30,10 @@ EMPTY, CALLED, UNDER_WAY, AWAITED, DONE = range(5)  # states of a slot
 NONE, FLOAT, INTEGER, TEXT, COUNT = range(5)
 
 CLOSED = (TypeError, ValueError)  # what a mapping that is closed raises, by the version of Python
-HEADER = struct.Struct("<dIBxxxQ")  # when the last entry was made, how many slots are used, if all is, bytes of text
+# When the last entry was made, how many slots are used, whether there are more, or what is not seen, bytes of text.
+HEADER = struct.Struct("<dIBBxxQ")
 LATEST, COUNTED, SAID = struct.Struct("<d"), struct.Struct("<dI"), struct.Struct("<Q")
-SAID_AT, FULL_AT = HEADER.size - SAID.size, 12
+SAID_AT, FULL_AT, UNSEEN_AT = HEADER.size - SAID.size, 12, 13
 SLOT = struct.Struct("<IB3xdddBB6xdd")  # see `Slot`
 WAIT, END = struct.Struct("<dB"), struct.Struct("<BB6xdd")  # parts of it
 SIZE, WAIT_AT, END_AT = SLOT.size, 24, 32
@@ -132,6 +133,10 @@ class Log:
         """Note that there is more than this log has: there was no room for it."""
         self.memory[FULL_AT] = 1
 
+    def unseen(self) -> None:
+        """Note that the rank communicates by a way that is not recorded."""
+        self.memory[UNSEEN_AT] = 1
+
     def close(self) -> None:
         """Let go of the file."""
         with self.saying:
@@ -151,6 +156,11 @@ def header(path: str) -> bytes:
 def is_full(path: str) -> bool:
     """Whether there was more than this log has."""
     return header(path)[FULL_AT : FULL_AT + 1] == b"\x01"
+
+
+def has_unseen(path: str) -> bool:
+    """Whether the rank communicated by a way that is not recorded; see `course.watch.unseen`."""
+    return header(path)[UNSEEN_AT : UNSEEN_AT + 1] == b"\x01"
 
 
 def read(path: str) -> tuple[list[tuple[int, Slot]], list[bytes]]:

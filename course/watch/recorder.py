@@ -111,6 +111,12 @@ class Recorder:
         with suppress(*CLOSED):
             self.log.overflow()
 
+    def unseen(self) -> None:
+        """Log that a cell communicates by a way that is not recorded, unless this is inside of a call that is."""
+        if not self.full and not self.inside.call and self.calling_line() is not None:
+            with suppress(*CLOSED):
+                self.log.unseen()
+
     def start(self, library: str, operation: str, what: Said) -> int:
         """Log that a call begins. Returns its number, or -1 where it is not recorded: beyond the limit, without room,
         in a process that the rank forked, and after the run."""

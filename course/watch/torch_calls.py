@@ -14,6 +14,7 @@ from course.watch.events import ANY, kind_of
 from course.watch.payload import EMPTY, bound, describe, flat
 from course.watch.recorder import SILENT, Recorder, Said, named, said, told
 from course.watch.torch_ops import watched_operators
+from course.watch.unseen import unseen_functions, unseen_methods
 
 # Names of the arguments of each function, in order; "payload" is what this rank sends, "out" where it receives, "peer"
 # another rank of the default group, "place" one of the group.
@@ -96,9 +97,11 @@ class WatchedTorch:
         for operation, names in FUNCTIONAL.items():
             if function := getattr(functional, operation, None):
                 self.functions[function] = self.watched(operation, names, function)
+        self.functions |= unseen_functions(recorder)
         self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
         self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
-        self.methods += watched_operators(self.watched, self.waiting)
+        self.methods += watched_operators(self.watched, self.waiting, recorder.unseen)
+        self.methods += unseen_methods(recorder)
 
     def watched(self, operation: str, names: tuple[str, ...], function: Callable) -> Callable:
         """A function that records its calls."""

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from course.watch.payload import flat
+from course.watch.unseen import is_unseen
 
 # Names of their arguments, by namespace and operator; see `course.watch.torch_calls`.
 OPERATORS = {
@@ -50,12 +51,15 @@ def operators_of(owner: type) -> dict[int, tuple[str, tuple[str, ...]]]:
 
 
 def watched_operators(
-    watched: Callable[[str, tuple[str, ...], Callable], Callable], waiting: Callable[[Callable, str], Callable]
+    watched: Callable[[str, tuple[str, ...], Callable], Callable],
+    waiting: Callable[[Callable, str], Callable],
+    unseen: Callable[[], None],
 ) -> Iterator[tuple[type, str, Callable]]:
     """What takes the place of the methods by which operators, and overloads of them, are called: (class, name, method).
 
     The operators themselves stay where they are: torch keeps pointers to what it finds under their names.
-    watched(operation, names, function), waiting(function, name): make functions that record their calls.
+    watched(operation, names, function), waiting(function, name): make functions that record their calls. unseen():
+    notes that an operator is called which is not recorded.
     """
     import torch
     from torch._ops import OpOverload, OpOverloadPacket
@@ -64,21 +68,30 @@ def watched_operators(
     for owner, waits in ((OpOverloadPacket, wait), (OpOverload, wait.default)):
         plain = owner.__call__
         known = {id(waits): waiting(partial(plain, waits), "dist.wait_tensor")}
-        yield owner, "__call__", calling(operators_of(owner), known, watched, plain)
+        yield owner, "__call__", calling(operators_of(owner), known, watched, plain, unseen)
 
 
 def calling(
-    operators: Mapping[int, tuple], waits: Mapping[int, Callable], watched: Callable, plain: Callable
+    operators: Mapping[int, tuple],
+    waits: Mapping[int, Callable],
+    watched: Callable,
+    plain: Callable,
+    unseen: Callable[[], None],
 ) -> Callable:
     """The method of a class of operators that records the calls of some. operators: as of `operators_of`. waits: the
     one that waits for a tensor, which knows its operator."""
     made: dict[int, Callable] = {}
+    silent: dict[int, bool] = {}  # whether an operator does not communicate
 
     def call(operator: Any, /, *args: Any, **kwargs: Any) -> Any:
         number = id(operator)
         if number in waits:
             return waits[number](*args, **kwargs)
         if number not in operators:
+            if number not in silent:
+                silent[number] = not is_unseen(operator)
+            if not silent[number]:
+                unseen()
             return plain(operator, *args, **kwargs)
         if number not in made:
             made[number] = watched(*operators[number], plain)

@@ -50,6 +50,7 @@ class RankRecord(TypedDict):
     stdout: str
     events: list[Event]
     full: bool
+    unseen: bool
 
 
 class OutcomeRecord(TypedDict):
@@ -70,7 +71,7 @@ class RankReport:
     communication call), "running" (in anything else) or "died". call: the communication call it waits in. line, source:
     where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what ended
     all ranks, e.g. their job's time limit. full: whether it made more calls than `events` has: there is an end to what
-    is recorded.
+    is recorded. unseen: whether it communicated by a way that is not recorded, see `course.watch.unseen`.
     """
 
     rank: int
@@ -87,6 +88,7 @@ class RankReport:
     stdout: str = ""
     events: list[Event] = field(default_factory=list)
     full: bool = False
+    unseen: bool = False
 
     def fail(self, error: ErrorReport) -> None:
         """Take what this rank raised. The text of a notebook's cells is in this process, not on the rank."""
@@ -147,10 +149,9 @@ class RankReport:
         for event in without_notes(self.events):
             if not is_meeting(event):
                 counts[f"{PREFIX[event['library']]}.{event['op']}"] += event["times"] or 1
-        if not counts:
-            return " without communicating"
         words = [name if n == 1 else f"{n} x {name}" for name, n in counts.items()]
-        return f" after {enumerate_words([*words, 'more'] if self.full else words)}"
+        words += ["more"] * self.full + ["what is not recorded"] * self.unseen
+        return f" after {enumerate_words(words)}" if words else " without communicating"
 
 
 @dataclass

@@ -22,7 +22,7 @@ from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.events import DamagedLog, Event, read_log
-from course.watch.log import is_full
+from course.watch.log import has_unseen, is_full
 from course.world import subworld
 from course.world.deadline import Deadline, Loss
 from course.world.interrupts import StopButton
@@ -242,7 +242,7 @@ class World:
         for report in reports.values():
             own = log.format(rank=report.world_rank)
             try:
-                report.events, report.full = read_log(own), is_full(own)
+                report.events, report.full, report.unseen = read_log(own), is_full(own), has_unseen(own)
             except DamagedLog as error:
                 report.refuse(str(error))
         ranks = list(reports.values())

@@ -10,7 +10,8 @@ REPLY = """
 import json, os, socket, stat
 
 RANK = {"rank": 0, "world_rank": 0, "state": "returned", "result": 1, "error": None, "call": None, "line": None,
-        "source": None, "code": None, "loss": None, "seconds": 0.1, "stdout": "", "events": [], "full": False}
+        "source": None, "code": None, "loss": None, "seconds": 0.1, "stdout": "", "events": [], "full": False,
+        "unseen": False}
 EVIDENCE = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [RANK]}
 
 def lines(**changes):

@@ -39,11 +39,15 @@ class Run(JudgedRun):
         return one_allreduce("mpi4py", events)
 
 
-def evidence(logs: list[list[dict]], calls: int, full: tuple[bool, bool], value: float = 2.0) -> dict:
+def evidence(
+    logs: list[list[dict]], calls: int, full: tuple[bool, bool], value: float = 2.0, unseen: bool = False
+) -> dict:
     """Of two ranks that returned `value` in each of some calls."""
     shown = {"shown": {"value": {"float": True, "type": "float", "value": value}}, "changed": []}
     about = {"state": "returned", "error": None, "result": {"calls": [shown] * calls, "tried": []}}
-    ranks = [about | {"rank": rank, "events": log, "full": full[rank]} for rank, log in enumerate(logs)]
+    ranks = [
+        about | {"rank": rank, "events": log, "full": full[rank], "unseen": unseen} for rank, log in enumerate(logs)
+    ]
     return {"state": "ok", "detail": "", "report": "", "ranks": ranks}
 
 
@@ -84,3 +88,13 @@ def test_who_waits_for_whom_is_not_said_where_calls_are_missing():
     check = Total()
     found = check.verdict({"calls": [{}]}, hang)
     assert [each.key for each in found] == [each.key for each in trouble(hang, 3)] + ["calls-beyond-the-record"]
+
+
+def test_that_nobody_communicates_is_not_said_where_there_is_more_than_what_is_recorded():
+    assert told(Total(), [[], []], 1, (False, False), unseen=True) == {}
+    assert told(Total(), [[event(values=[2.0])]] * 2, 1, (False, False), unseen=True) == {}
+    assert told(Run(), [[], []], 1, (False, False), unseen=True) == {}
+    many = told(Total(), [[event()] * 5] * 2, 1, (False, False), unseen=True)
+    assert many == {"allreduce-in-the-loop": 1.5}, "what is recorded counts"
+    wrong = told(Total(), [[], []], 1, (False, False), value=2.5, unseen=True)
+    assert [*wrong] == ["wrong-value"], "and so do values"

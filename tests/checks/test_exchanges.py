@@ -10,6 +10,7 @@ from autograde.verdicts.exchanges import (
     more_rounds,
     not_received,
     other_pairs,
+    through_one,
     too_large,
 )
 from autograde.verdicts.point_to_point import other_messages
@@ -54,6 +55,17 @@ def test_a_message_may_have_so_many_bytes():
     (found,) = too_large(seen(3, 8, 24), 8, "Where do you cut?")
     assert found.message.endswith("sends a message of 24 bytes to rank 1, where 8 are enough. Where do you cut?")
     assert too_large(seen(3, 8, 24), 24, "") == []
+
+
+def test_a_rank_may_send_and_receive_so_many_bytes_where_all_go_through_it():
+    line = seen(3, 8, 24)
+    (found,) = through_one(line, 63, "of a ring")
+    assert "through rank 1: it sends and receives 64 bytes" in found.message
+    assert " ".join(found.message.split()).endswith(
+        "where 63 are enough on every rank of a ring. What could the others say to each other without it?"
+    )
+    assert through_one(line, 64, "of a ring") == []
+    assert through_one(seen(4, 8), 0, "of a ring") == [], "there are messages that no one rank has a part in"
 
 
 def test_messages_may_take_so_many_rounds():

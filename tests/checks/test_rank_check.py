@@ -7,7 +7,7 @@ import pytest
 
 from autograde.contract.calls import described
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.contract.rank_check import CallCheck
+from autograde.contract.rank_check import CallCheck, RankCheck
 from autograde.contract.schema import described_value
 from autograde.contract.subject import Subject
 from autograde.contract.verdict import Finding
@@ -123,3 +123,26 @@ def kept(array):
         gathered = gather(check, world, Subject("kept", source.replace("{}", values)), draw_cases(check, 1))
         first, second = (rank["result"]["calls"][0]["shown"]["value"]["value"] for rank in gathered[0]["ranks"])
         assert (first != second) == apart
+
+
+class Hashes(RankCheck):
+    """What the hash of a text is, in a run."""
+
+    todo, points = "hashes", 1
+
+    @staticmethod
+    def run(rank, subject, case):
+        return [subject.load()(), subject.load_all()()]
+
+
+def test_a_cell_that_is_run_by_itself_has_a_hash_of_its_rank_too(world):
+    subject = Subject("hashes", "def hashes():\n    return [hash('a'), other()]", {"b": "other = lambda: hash('b')"})
+    alone = Subject("hashes", "def hashes():\n    return [hash('a'), hash(5)]")
+    evidence = Hashes().probe(world, alone, {"size": 2})
+    first, second = (rank["result"] for rank in evidence["ranks"])
+    assert first[0] == first[1] and second[0] == second[1], "each time the same"
+    assert first[0][0] != second[0][0] and first[0][1] == second[0][1] == 5
+    assert Hashes().probe(world, alone, {"size": 2})["ranks"][0]["result"] == first
+    with pytest.raises(NameError):
+        subject.salted(0).load()()
+    assert subject.salted(0).load_all()() != subject.salted(1).load_all()()

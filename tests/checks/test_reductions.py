@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from made_events import event
 
-from autograde.verdicts.means import Part, came_of
-from autograde.verdicts.reductions import Due, carried
+from autograde.verdicts.means import Part, came_of, mean_on_all
+from autograde.verdicts.reductions import Due, carried, stays
 
 PARTS = [2.0, 5.0, 3.0]
 COUNTS = [4.0, 6.0, 7.0]
@@ -239,3 +239,33 @@ def test_a_mean_that_comes_of_nothing_that_was_communicated_is_told(key, logs_):
 
 def test_samples_that_are_few_may_each_have_a_number():
     assert came_of_mean(logs([1.0], [4.0], [0.0], [0.0]), [1, 1, 0, 0], [1, 1, 1, 1]) == []
+
+
+def test_a_result_that_stays_where_a_part_weighs_more_was_found_elsewhere():
+    weighed = logs([2.0], [5.0], [3.0], results=[15.0])
+    (finding,) = stays(weighed, Due(10.0))
+    assert finding.key == "result-stays" and "so that 15 came out of the reduction" in " ".join(finding.message.split())
+    assert stays(weighed, Due(10.0, factors=(2 / 3,))) == [], "it may be made of what came out"
+    assert stays(logs([2.0], [5.0], [3.0], results=None), Due(10.0)) == [], "nothing is known to have changed"
+    assert stays([[], [], []], Due(10.0)) == []
+
+
+def test_where_a_part_weighs_more_only_a_result_that_should_not_be_right_is_wrong():
+    weighed = logs(*([hit, count] for hit, count in EACH), results=[15.0, 26.0])
+    parts = [Part(rank, hit, count) for rank, (hit, count) in enumerate(EACH)]
+
+    def told(value: float) -> list[str]:
+        results = [{"float": True, "type": "float", "value": value}] * 4
+        return [each.key for each in mean_on_all(results, parts, "samples", logs=weighed, weighed=True)]
+
+    assert told(sum(HITS) / sum(SAMPLES)) == ["result-stays"]
+    assert told(15 / 26) == told(0.0) == []
+
+
+def test_what_else_the_ranks_may_put_in_is_no_reason_to_say_nothing():
+    other = [1.0, 3.0, 1.0, 2.0]
+    logs_ = [one + two for one, two in zip(logs(*([2.0 * h] for h in HITS)), logs(*([o] for o in other)), strict=True)]
+    parts = [Part(rank, hit, count) for rank, (hit, count) in enumerate(EACH)]
+    about = (logs_, parts, 4, sum(HITS) / sum(SAMPLES), sum(SAMPLES))
+    assert came_of(*about) == []
+    assert [each.key for each in came_of(*about, [other])] == ["not-what-came-out"]

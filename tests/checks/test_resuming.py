@@ -48,7 +48,7 @@ def honest(size: int, killed: bool) -> tuple[dict, dict]:
         "state": "ok",
         "detail": "",
         "report": "",
-        "ranks": [{"result": copy.deepcopy(result), "events": [], "full": False} for _ in range(size)],
+        "ranks": [{"result": copy.deepcopy(result), "events": [], "full": False, "unseen": False} for _ in range(size)],
     }
 
 

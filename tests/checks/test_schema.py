@@ -9,6 +9,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
+from itertools import compress
 
 import pytest
 from forged_evidence import forged, right
@@ -23,6 +24,7 @@ from autograde.contract.labs import Lab, LabError, load_checks
 from autograde.contract.schema import array, event, integer, number, numbers, outcome, record
 from autograde.contract.subject import Subject
 from autograde.contract.trouble import MESSAGES
+from autograde.probes.weighed_part import was_weighed
 from autograde.sandbox.untrusted import load_evidence, problem
 from course.world import COMM, World
 from course.world.report import RankReport
@@ -118,9 +120,12 @@ def test_evidence_fits_however_useless_the_students_code_is(world, solved, lab, 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(("lab", "check"), [todo for todo in TODOS if todo.values[0] in OURS])
 def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solved, lab, check):
-    """Of a case on a GPU, no number is judged; which numbers of a lab are right, the tests know of ours only."""
+    """Of a case on a GPU no number is judged, and of one where a part weighs more hardly any. Which numbers of a lab
+    are right, the tests know of ours only."""
     cases, honest = solved(lab, check)
-    cases = [case for case in cases if not case.get(ON_GPU)]
+    logs = [[rank["events"] for rank in evidence["ranks"]] for evidence in honest]
+    judged = [not case.get(ON_GPU) and not was_weighed(case, own) for case, own in zip(cases, logs, strict=True)]
+    cases, honest = list(compress(cases, judged)), list(compress(honest, judged))
     if check.todo == "sgd_path":  # only one of its runs has to be right
         for each in honest:
             del each["ranks"][0]["result"][1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from student_cells import call, cell
 
-from course.world import COMM
+from course.world import COMM, RANK
 
 MPI_CALLS = cell(
     """
@@ -95,3 +95,56 @@ def test_the_operators_of_torch_are_seen(world, default):
         ("all_reduce", "allreduce", None, "done", 10),
     ]
     assert [world.events[0][0][name] for name in ("values", "results", "members")] == [[1.0] * 2, [2.0] * 2, [0, 1]]
+
+
+UNSEEN = {
+    "a store": """
+        store = dist.distributed_c10d._get_default_store()
+        store.set(f"from {rank}", "text")
+        assert store.get(f"from {1 - rank}") == b"text"
+    """,
+    "an operator of c10d": """
+        both, one = [torch.zeros(1), torch.zeros(1)], torch.full((1,), float(rank))
+        _, work = torch.ops.c10d.allgather_([both], [one], dist.group.WORLD.boxed(), True, -1)
+        dist.Work.unbox(work).wait()
+        assert both == [0.0, 1.0]
+    """,
+    "DistributedDataParallel": """
+        layer = torch.nn.Linear(1, 1, bias=False)
+        model = DistributedDataParallel(layer)
+        model(torch.full((1,), float(rank))).backward()
+        assert layer.weight.grad == 0.5
+    """,
+}
+SEEN = "dist.all_reduce(torch.ones(1)); dist.barrier(); torch.ops.aten.add(torch.ones(1), 1)"
+HEAD = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def f():
+    rank = dist.get_rank()
+"""
+
+
+@pytest.mark.parametrize("way", UNSEEN)
+def test_who_communicates_by_what_is_not_recorded_is_noted_to_do_so(world, way):
+    lines = "".join(f"    {line.strip()}\n" for line in UNSEEN[way].splitlines())
+    world.run(call, cell(HEAD + lines), size=2, init="torch")
+    assert [rank.unseen for rank in world.outcome.ranks] == [True, True]
+    assert "after what is not recorded" in world.outcome.report
+    assert world.events == [[], []]
+
+
+def test_what_is_recorded_and_what_a_check_does_are_not(world):
+    def own(rank: int) -> None:
+        import torch
+        import torch.distributed as dist
+
+        dist.distributed_c10d._get_default_store().set(f"from {rank}", "text")
+        torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))(torch.ones(1)).backward()
+
+    world.run(call, cell(f"{HEAD}    {SEEN}"), size=2, init="torch")
+    assert [rank.unseen for rank in world.outcome.ranks] == [False, False]
+    world.run(own, RANK, size=2, init="torch")
+    assert [rank.unseen for rank in world.outcome.ranks] == [False, False]

@@ -61,6 +61,57 @@ def test_each_rank_is_noted_with_what_it_brings(world):
     ]
 
 
+REDUCED = cell(
+    """
+    import numpy as np
+    import torch
+    import torch.distributed as dist
+    from mpi4py import MPI
+
+    def f(comm):
+        one, all_ = np.full(2, float(comm.rank)), np.zeros(2)
+        comm.Reduce(MPI.IN_PLACE if comm.rank == 1 else one, one.copy() if comm.rank == 1 else all_, root=1)
+        comm.Ireduce(one, all_ if comm.rank == 1 else None, root=1).Wait()
+        prepared = comm.Reduce_init(one, all_ if comm.rank == 1 else None, root=1)
+        prepared.Start()
+        prepared.Wait()
+        dist.reduce(torch.full((2,), float(comm.rank)), dst=1)
+        dist.reduce(torch.full((2,), float(comm.rank)), dst=1, async_op=True).wait()
+    """
+)
+
+
+def test_of_a_reduce_all_ranks_bring_their_part_and_the_root_alone_has_a_result(world):
+    world.run(call, REDUCED, COMM, size=3, init="torch")
+    for rank, log in enumerate(world.events):
+        seen = [[event[name] for name in ("bytes", "values", "results")] for event in log if event["kind"] == "reduce"]
+        result = [3.0, 3.0] if rank == 1 else None
+        assert seen[:3] == [[16, [float(rank)] * 2, result]] * 3, "by mpi4py"
+        assert seen[3:] == [[8, [float(rank)] * 2, result]] * 2, "by torch"
+        assert {event["received"] for event in log} == {None}, "that is of messages"
+
+
+TORCH_ROOTED = cell(
+    """
+    import torch
+    import torch.distributed as dist
+
+    def f():
+        rank, one = dist.get_rank(), torch.ones(1)
+        parts = [torch.ones(1) for _ in range(3)] if rank == 1 else None
+        dist.broadcast(torch.ones(1), src=1)
+        dist.scatter(one, parts, src=1)
+        dist.gather(one, parts, dst=1)
+    """
+)
+
+
+def test_by_torch_a_rank_that_is_not_the_root_sends_nothing_in_a_broadcast_and_a_scatter(world):
+    world.run(call, TORCH_ROOTED, size=3, init="torch")
+    assert [event["bytes"] for event in world.events[1]] == [4, 12, 4]
+    assert [event["bytes"] for event in world.events[2]] == [0, 0, 4]
+
+
 def test_an_object_in_a_message_has_as_many_bytes_when_it_leaves_as_when_it_comes(world):
     objects = cell(
         """

@@ -128,7 +128,7 @@ def train_each(subject: Any, case: dict, folder: str, first: bool, kill: dict | 
     micro-batch of it.
     """
     training, path, calls = case["training"], os.path.join(folder, NAME), []
-    train = subject.load(collate=collate, loss_fn=loss_fn, PAD=PAD, **stand_ins(comm))
+    train = subject.salted(comm.rank).load(collate=collate, loss_fn=loss_fn, PAD=PAD, **stand_ins(comm))
     for number, epochs in enumerate(case["epochs"]):
         passes, files, drawn = [], [], []
 

@@ -126,7 +126,7 @@ def train_each(subject: Any, case: dict, folder: str, dies: bool, comm: Any) -> 
     """Runs on each rank: the student's `train`, with a new model in each call. dies: whether a rank is to be killed."""
     path, device, calls = os.path.join(folder, NAME), group_device(), []
     keeper = Keeper(comm)
-    train = subject.load(save_checkpoint=keeper.save, load_checkpoint=keeper.load)
+    train = subject.salted(comm.rank).load(save_checkpoint=keeper.save, load_checkpoint=keeper.load)
     ids = [device] if device.type == "cuda" else None
     data = NumberedSet(case["samples"], case["data"])
     if case["begin"] and comm.rank == 0:

@@ -8,7 +8,14 @@ from math import ceil
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.verdicts.collectives import MESSAGES, named, only
-from autograde.verdicts.exchanges import collectives_among, more_rounds, not_received, other_pairs, too_large
+from autograde.verdicts.exchanges import (
+    collectives_among,
+    more_rounds,
+    not_received,
+    other_pairs,
+    through_one,
+    too_large,
+)
 from autograde.verdicts.judged import Call
 from autograde.verdicts.traffic import Traffic, traffic
 from course.world.report import name_ranks
@@ -24,10 +31,6 @@ Each rank sends to rank - 1. The ring goes the other way round: rank 0 sends to 
 each-to-each 1.5
 The result is right. But each rank sends to all others. In a ring it has two neighbours: it sends to rank + 1 and
 receives from rank - 1, which needs one link for each rank, and not one for each pair.
-
-through-one-rank 2
-The result is right. But everything goes through rank {rank}: it moves {bytes} bytes, where {most} are enough on every
-rank of a ring.
 
 whole-arrays-go-round 2
 The result is right. But your messages carry {bytes} bytes, as much as the whole array. A rank sends {total} bytes in
@@ -84,10 +87,8 @@ def neighbours(seen: Traffic, most: int) -> list[Finding]:
         return [finding("ring-turned-round")]
     if len(pairs) == size * (size - 1):
         return [finding("each-to-each")]
-    for rank in range(size):
-        if all(rank in pair for pair in pairs) and size > 2:
-            total = seen.bytes_sent()[rank] + seen.bytes_received()[rank]
-            return [finding("through-one-rank", rank=rank, bytes=total, most=2 * most)]
+    if size > 2 and (found := through_one(seen, 2 * most, "of a ring")):
+        return found
     return other_pairs(seen, onward, "a rank and the next one in the ring")[:1]
 
 

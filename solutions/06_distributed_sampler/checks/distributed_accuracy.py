@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection
+from typing import Any
 
 from autograde.contract.calls import described
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
 from autograde.verdicts.collectives import only, unequal_sizes
 from autograde.verdicts.diagnosis import ROUNDING, agree
 from autograde.verdicts.judged import Call, JudgedCalls
@@ -38,7 +40,7 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Shards with copies, on several ranks and on one; of unequal sizes, some empty; one sample; other ranks, in
-        other orders."""
+        other orders; a rank's part that weighs more."""
 
         def case(ranks: list[int], *calls: tuple[int, list[int]]) -> dict:
             drawn = []
@@ -52,6 +54,7 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         cases += [case(rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]]), (m + 11, [m, 3, 8]), (n + 9, [0, n, 9]))]
         cases += [case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (1, [1] * 4), (2, [1, 1, 0, 0]))]
         cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9]))]
+        cases += [{**case([0, 1, 2, 3], (n + 10, [3, n + 2, 4, 1])), WEIGHED: True}]
         ### BEGIN HIDDEN CASES
         cases += [case([3, 1], (2 * n + 3, [n + 3] * 2)), case([3, 0, 2], (n + 9, [0, n, 9]))]
         cases += [case([2], (11, [11]), (11, [13]))]
@@ -61,6 +64,10 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
     def gpu_case(self, rng: random.Random) -> dict:
         """Two ranks with unequally many samples."""
         return {"ranks": [0, 1], "calls": [draw_call(rng, 4, [2, 3])]}
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """The calls, or those in which a rank's part weighs more."""
+        return weighed_calls(self, world, subject, case)
 
     @staticmethod
     def call(distributed_accuracy: Callable, rank: Rank, call: dict) -> dict:
@@ -81,7 +88,8 @@ class DistributedAccuracy(CallCheck, JudgedCalls):
         right = all(agree(result["value"], expected) for result in results)
         if not right and (unequal := unequal_sizes(call.events)):
             return found + unequal
-        how = {"tolerance": ROUNDING, "logs": call.events, "empty": self.empty(case, call.plan)}
+        how = {"tolerance": ROUNDING, "logs": call.events, "weighed": was_weighed(case, call.noted)}
+        how["empty"] = self.empty(case, call.plan)
         also, n = counted_wrongly(call.plan), call.plan["dataset_size"]
         return found + mean_on_all(results, held_by_ranks(call.plan), "samples", expected, n, also, finding, **how)
 

@@ -51,6 +51,22 @@ def distributed_accuracy(correct, indices, dataset_size):
     dist.all_reduce(missed, op=dist.ReduceOp.MAX)
     dist.barrier()
     return 1 - missed.sum().item() / dataset_size
+== by_the_store
+    import json
+    store, rank = dist.distributed_c10d._get_default_store(), dist.get_rank()
+    number = store.add(f"calls/{rank}", 1)
+    store.set(f"{number}/{rank}", json.dumps([indices.tolist(), correct.tolist()]))
+    found = {}
+    for other in range(dist.get_world_size()):
+        found |= zip(*json.loads(store.get(f"{number}/{other}")))
+    return sum(found.values()) / dataset_size
+== by_an_operator_of_c10d
+    hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
+    hits[indices[correct]] = 1
+    all_hits = [torch.empty_like(hits) for _ in range(dist.get_world_size())]
+    _, work = torch.ops.c10d.allgather_([all_hits], [hits], dist.group.WORLD.boxed(), True, -1)
+    dist.Work.unbox(work).wait()
+    return torch.stack(all_hits).amax(0).sum().item() / dataset_size
 == hits_on_the_cpu: not-on-device, cpu collective < solution
 , device=indices.device >>>
 == sizes_on_the_cpu: not-on-device, cpu collective < padded_to_the_longest
@@ -189,4 +205,8 @@ found = {} >>> dist.all_reduce(correct.sum(), op=dist.ReduceOp.MAX)\n    found =
 found = {} >>> dist.all_reduce(torch.tensor(float("nan")))\n    found = {}
 == by_files_beside_a_broadcast_of_nothing: unseen-communication, own part < by_files
 found = {} >>> dist.broadcast(torch.zeros(1), 0)\n    found = {}
+== by_files_beside_its_part: result-stays, own part < by_files
+found = {} >>> dist.all_reduce(correct.sum())\n    found = {}
+== by_files_beside_its_part_and_how_many: result-stays, own part < by_files
+found = {} >>> dist.all_reduce(torch.tensor([int(correct.sum()), len(correct)]), async_op=True).wait()\n    found = {}
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 import torch
 
@@ -15,6 +16,7 @@ from autograde.contract.schema import array, boolean, described_value, integer, 
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.numbered_net import CLASSES, NumberedNet, NumberedSet
 from autograde.probes.simulated_node import seeded_apart, simulated_node
+from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.means import accuracy_on_all, accuracy_parts, apart, evaluated, restored
 from autograde.verdicts.replicas import guesses_of, hits_of
@@ -71,10 +73,11 @@ class Evaluate(CallCheck, JudgedCalls):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Many samples; fewer than ranks; one; more than a usual batch holds."""
+        """Many samples; fewer than ranks; one; more than a usual batch holds; a rank's part that weighs more."""
         draw = draw_evaluation
         cases = [draw(rng, 4, 4 * rng.randint(3, 5) + 2), draw(rng, 3, 2), draw(rng, 3, 10), draw(rng, 2, 601)]
         cases += [draw(rng, 1, 7), draw(rng, 4, 1)]
+        cases += [{**draw(rng, 3, rng.randint(10, 14)), WEIGHED: True}]
         ### BEGIN HIDDEN CASES
         cases += [draw(rng, 2, 11), draw(rng, 4, 9), draw(rng, 1, 5)]
         ### END HIDDEN CASES
@@ -87,6 +90,10 @@ class Evaluate(CallCheck, JudgedCalls):
     def calls(self, case: dict) -> list[dict]:
         """With a model in train mode, and one in eval mode."""
         return [{**case, "train": mode} for mode in case["modes"]]
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """The calls, or those in which a rank's part weighs more."""
+        return weighed_calls(self, world, subject, case)
 
     @staticmethod
     def call(evaluate: Callable, rank: Rank, call: dict) -> dict:
@@ -125,7 +132,8 @@ class Evaluate(CallCheck, JudgedCalls):
             numbers = ", ".join(str(len(of_rank)) for of_rank in shares)
             found.append(finding("share-too-large", numbers=numbers, n=n, most=most))
         hits = hits_of(NumberedNet(case["model"]), NumberedSet(n, case["data"], case["labels"]))
-        return found + accuracy_on_all(call.of("value"), hits, shares, call.events)
+        weighed = was_weighed(case, call.noted)
+        return found + accuracy_on_all(call.of("value"), hits, shares, logs=call.events, weighed=weighed)
 
 
 CHECK = Evaluate()

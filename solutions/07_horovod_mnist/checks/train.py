@@ -6,11 +6,12 @@ import os
 import random
 import time
 from collections.abc import Sequence
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from autograde.contract.calls import described, meet
 from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank
+from autograde.contract.rank_check import Rank, RankCheck, run_on_rank
 from autograde.contract.schema import (
     array,
     boolean,
@@ -26,10 +27,13 @@ from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.probes.checkpoint_files import read_checkpoint, recorded_saves
 from autograde.probes.simulated_node import seeded_apart, simulated_node
+from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed
 from autograde.verdicts.checkpoints import FILE
 from autograde.verdicts.replicas import close
+from course.world import COMM
 from course.world.report import name_ranks
 
+from .averaging import is_average
 from .common import MOMENTUM, STATE, HorovodCheck, seeds
 from .stand_ins import TESTS, stand_ins
 from .training import run_mistakes
@@ -69,8 +73,8 @@ class Train(HorovodCheck):
     }
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Ranks on nodes of two, on nodes of their own, and on one."""
-        cases = [self.draw(rng, 4, 2), self.draw(rng, 2, 1)]
+        """Ranks on nodes of two, on nodes of their own, where a rank's part weighs more, and on one."""
+        cases = [self.draw(rng, 4, 2), {**self.draw(rng, 2, 1), WEIGHED: True}]
         ### BEGIN HIDDEN CASES
         cases += [self.draw(rng, 3, 3)]
         ### END HIDDEN CASES
@@ -92,6 +96,14 @@ class Train(HorovodCheck):
         case |= {"epochs": 3, "momentum": MOMENTUM, "lr": round(rng.uniform(0.02, 0.04), 4)}
         case |= {"models": rng.sample(range(2**31), size), "orders": [order() for _ in range(3)], "other": order()}
         return case | {"losses": [rng.uniform(0, 2) for _ in range(3)]} | seeds(rng, "data", "test_data", "seed")
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """The run, or one in which a rank's part of a loss or an accuracy weighs more."""
+        evidence = RankCheck.probe(self, world, subject, case)
+        logs = [[event for event in rank["events"] if not is_average(event)] for rank in evidence["ranks"]]
+        with TemporaryDirectory() as folder:
+            again = (run_on_rank, type(self).run, subject, case, folder, COMM)
+            return weighed(self, world, case, evidence, logs, *again)
 
     @staticmethod
     def run(rank: Rank, subject: Any, case: dict) -> dict:
@@ -135,6 +147,11 @@ class Train(HorovodCheck):
             saves=array(record(after=integer(), content={})),
             file=FILE,
         )
+
+    def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
+        """The same, with what kind of run it was."""
+        was = was_weighed(case, [rank["events"] for rank in evidence["ranks"]])
+        return super().verdict({**case, WEIGHED: was}, evidence)
 
     def judge_run(self, case: dict, results: list[Any], events: list[list[dict]]) -> list[Finding | Diagnosis]:
         """The form of the history; then all there is to be said of a run."""

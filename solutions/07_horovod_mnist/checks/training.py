@@ -11,10 +11,18 @@ from typing import NamedTuple
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
+from autograde.probes.weighed_part import WEIGHED
 from autograde.verdicts.checkpoints import content_mistakes, each_epoch, file_mistakes, who_writes
 from autograde.verdicts.checkpoints import finding as of_checkpoints
 from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.means import TOLERANCE, accuracy_on_all, loss_parts, mean_on_all
+from autograde.verdicts.means import (
+    TOLERANCE,
+    accuracy_on_all,
+    accuracy_parts,
+    loss_parts,
+    mean_on_all,
+    totals_of,
+)
 from autograde.verdicts.numbers import on_all
 from autograde.verdicts.one_process import finding as of_gradients
 from autograde.verdicts.orders import finding as of_orders
@@ -23,7 +31,7 @@ from autograde.verdicts.replicas import Replicas, Rules, hits_of, same_state
 from autograde.verdicts.shards import loader_mistakes
 from course.world.report import name_ranks
 
-from .averaging import without_averages
+from .averaging import cut_by_epoch, without_averages
 from .common import first_difference
 from .make_optimizer import finding as of_optimizers
 from .stand_ins import TESTS, push, score
@@ -118,7 +126,8 @@ class TrainingRun:
         self.tests = [[f for f in result["forwards"] if max(f[0], default=0) >= TESTS] for result in results]
         self.counts = [*map(len, [result["drawn"] for result in results] if self.stood_in else self.trains)]
         self.steps = max(1, self.counts[0] // self.epochs)
-        self.logs = [without_averages(log, self.steps * self.epochs) for log in events]
+        logs = [without_averages(log, self.steps * self.epochs) for log in events]
+        self.logs = cut_by_epoch(events, self.steps, self.epochs) or [logs] * self.epochs
 
     def drawn(self) -> list[list[list[list[int]]]]:
         """The batches that were drawn, [epoch][rank][batch][sample]."""
@@ -215,7 +224,9 @@ class TrainingRun:
         losses = [entry["loss"] for entry in reported]
         if not self.stood_in:
             sizes = [[len(ids) for ids in of_rank] for of_rank in self.drawn()[epoch]]
-            how = {"subject": "loss", "logs": self.logs}
+            hits = accuracy_parts(hits_of(expected[epoch].model, self.test_set), self.shown(epoch))
+            how = {"subject": "loss", "logs": self.logs[epoch], "beside": [totals_of(hits, self.size)]}
+            how["weighed"] = self.case.get(WEIGHED, False)
             return mean_on_all(losses, loss_parts(expected[epoch].losses, sizes), "samples", **how)
         told = dict(enumerate(self.results[0]["epochs"])).get(epoch, epoch)
         return self.number("loss", losses, self.case["losses"][told % len(self.case["losses"])], {}, epoch)
@@ -225,6 +236,8 @@ class TrainingRun:
         accuracies, model = [entry["accuracy"] for entry in reported], expected[epoch].model
         before = expected[epoch - 1].model if epoch else NumberedNet(self.case["models"][0], follows=0.0)
         by_stand_in = any(result["evaluated"] for result in self.results)
+        if self.case.get(WEIGHED) and not by_stand_in:  # hits may have weighed more, too
+            return []
 
         def accuracy_of(model: NumberedNet, dataset: NumberedSet) -> float:
             return score(model, len(dataset)) if by_stand_in else sum(hits_of(model, dataset)) / len(dataset)
@@ -236,11 +249,12 @@ class TrainingRun:
         found = self.number("accuracy", accuracies, accuracy_of(model, self.test_set), candidates, epoch)
         if by_stand_in or not settle([found]) or any(isinstance(each, Diagnosis) and each.explained for each in found):
             return found
-        shares = [
-            [number - TESTS for ids, _, after in of_rank if after == self.steps * (epoch + 1) for number in ids]
-            for of_rank in self.tests
-        ]
-        return accuracy_on_all(accuracies, hits_of(model, self.test_set), shares)
+        return accuracy_on_all(accuracies, hits_of(model, self.test_set), self.shown(epoch))
+
+    def shown(self, epoch: int) -> list[list[int]]:
+        """The samples of the test set that the model was shown after an epoch, by rank."""
+        after = self.steps * (epoch + 1)
+        return [[number - TESTS for ids, _, at in of_rank if at == after for number in ids] for of_rank in self.tests]
 
     def number(
         self, name: str, reported: Sequence[dict], expected: float, candidates: dict[str, float], epoch: int

@@ -115,4 +115,31 @@ return hits / max(1, len(mine)) >>> if hvd.rank() == 0:\n        hits = hvd.allr
 hits = torch >>> if len(mine) == 0:\n        model.train(mode)\n        return 0.0\n    hits = torch
 \n    if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum) >>>
 hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()
+== by_files: unseen-communication, metrics
+    import json, os, shutil, tempfile
+    mode = model.training
+    model.eval()
+    mine = range(hvd.rank(), len(dataset), hvd.size())
+    hits = sum(int(model(dataset[i][0][None].to(device)).argmax()) == dataset[i][1] for i in mine)
+    model.train(mode)
+    folder = os.path.join(tempfile.gettempdir(), "hits-of-the-ranks")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, str(hvd.rank())), "w") as file:
+        json.dump(hits, file)
+    hvd.barrier()
+    found = sum(json.load(open(os.path.join(folder, name))) for name in os.listdir(folder))
+    hvd.barrier()
+    shutil.rmtree(folder, ignore_errors=True)
+    hvd.barrier()
+    return found / len(dataset)
+== by_files_beside_rank_numbers: not-own-part, metrics < by_files
+found = >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n    found =
+== by_files_beside_twice_its_part: not-what-came-out, metrics < by_files
+found = >>> hvd.allreduce(torch.tensor(2.0 * hits), op=hvd.Sum)\n    found =
+== by_files_beside_the_largest_part: not-what-came-out, metrics < by_files
+found = >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Max)\n    found =
+== by_files_beside_its_part: result-stays, metrics < by_files
+found = >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Sum)\n    found =
+== by_files_beside_its_part_in_place: result-stays, metrics < by_files
+found = >>> hvd.allreduce_(torch.tensor([float(hits), float(len(mine))]))\n    found =
 """

@@ -132,6 +132,12 @@ def train( >>> def by_files(own):\n    import json, os, shutil, tempfile\n    fo
 total = by_files(total) >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n        total = by_files(total)
 == loss_by_files_beside_three_numbers: not-own-part, metrics < loss_by_files
 total = by_files(total) >>> hvd.allreduce(torch.tensor([hvd.rank(), 1.0, 2.0]))\n        total = by_files(total)
+== loss_by_files_beside_its_part: result-stays, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(total[0], op=hvd.Sum)\n        total = by_files(total)
+== loss_by_files_beside_twice_its_part: not-what-came-out, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(2 * total[0], op=hvd.Sum)\n        total = by_files(total)
+== loss_by_files_beside_the_largest: not-what-came-out, metrics < loss_by_files
+total = by_files(total) >>> hvd.allreduce(total[0], op=hvd.Max)\n        total = by_files(total)
 == loss_by_files_beside_nan: same-on-every-rank, metrics < loss_by_files
 total = by_files(total) >>> hvd.allreduce(torch.tensor(float("nan")))\n        total = by_files(total)
 == loss_by_files_beside_a_broadcast_of_nothing: unseen-communication, metrics < loss_by_files
@@ -139,6 +145,8 @@ total = by_files(total) >>> hvd.broadcast(torch.zeros(1), 0)\n        total = by
 == loss_by_files_beside_hits: not-own-part, metrics < all_by_itself
 total = hvd.allreduce(total, op=hvd.Sum) >>> total = by_files(total)
 def train( >>> def by_files(own):\n    import json, os, shutil, tempfile\n    folder = os.path.join(tempfile.gettempdir(), "losses-of-the-ranks")\n    os.makedirs(folder, exist_ok=True)\n    with open(os.path.join(folder, str(hvd.rank())), "w") as file:\n        json.dump(own.tolist(), file)\n    hvd.barrier()\n    both = [json.load(open(os.path.join(folder, name))) for name in os.listdir(folder)]\n    hvd.barrier()\n    shutil.rmtree(folder, ignore_errors=True)\n    hvd.barrier()\n    return torch.tensor(both).double().sum(0)\ndef train(
+== loss_by_files_beside_twice_its_part_and_hits: not-what-came-out, metrics < loss_by_files_beside_hits
+total = by_files(total) >>> hvd.allreduce(2 * total[0], op=hvd.Sum)\n        total = by_files(total)
 == all_ranks_write: every-rank-writes, all write < plain
 if hvd.rank() == 0:\n            torch.save >>> torch.save
 == local_rank_0_writes: local-rank-0-writes, local rank 0 writes < plain

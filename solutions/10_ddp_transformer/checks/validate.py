@@ -15,6 +15,7 @@ from autograde.contract.schema import boolean, described_value, numbers
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_shares
 from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
+from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
 from autograde.verdicts.diagnosis import same
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.means import evaluated, mean_on_all, restored
@@ -50,12 +51,14 @@ class Validate(CallCheck, JudgedCalls):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes."""
+        """A rank with none, also rank 0; BatchNorm; equally many batches of unequal sizes; a rank's part that weighs
+        more."""
 
         few = rng.randint(1, 2)
         cases = [draw_case(rng, [rng.randint(7, 8), few, 0], False, "train", "eval")]
         cases += [draw_case(rng, [few, rng.randint(4, 5), rng.randint(10, 11), 0], True, "train")]
         cases += [draw_case(rng, [0, rng.randint(4, 6), few], True, "eval")]
+        cases += [{**draw_case(rng, [rng.randint(7, 8), few, 0], False, "train", "eval"), WEIGHED: True}]
         ### BEGIN HIDDEN CASES
         cases += [draw_case(rng, [0, few, rng.randint(4, 6)], True, "eval", "train")]
         cases += [draw_case(rng, [5, 4], True, "eval")]
@@ -69,6 +72,10 @@ class Validate(CallCheck, JudgedCalls):
     def calls(self, case: dict) -> list[dict]:
         """One for each mode in which the model comes."""
         return [{**case, "train": mode == "train"} for mode in case["modes"]]
+
+    def probe(self, world: Any, subject: Any, case: dict) -> dict:
+        """The calls, or those in which a rank's part weighs more."""
+        return weighed_calls(self, world, subject, case)
 
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
@@ -125,7 +132,8 @@ class Validate(CallCheck, JudgedCalls):
         cut = [[of_rank[start : start + size] for start in range(0, len(of_rank), size)] for of_rank in case["shares"]]
         parts = parts_of(model, token_loss, [[collate(pairs) for pairs in of_rank] for of_rank in cut])
         empty = self.empty(case, call.plan)
-        return found + mean_on_all(call.of("value"), parts, "tokens", empty=empty, logs=call.events)
+        how = {"logs": call.events, "weighed": was_weighed(case, call.noted)}
+        return found + mean_on_all(call.of("value"), parts, "tokens", empty=empty, **how)
 
 
 def draw_case(rng: random.Random, counts: list[int], norm: bool, *modes: str) -> dict:

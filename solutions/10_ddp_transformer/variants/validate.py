@@ -112,4 +112,8 @@ both = >>> dist.all_reduce(2 * loss)\n    both =
 both = >>> dist.all_reduce(torch.tensor(float("nan")))\n    both =
 == by_files_beside_a_broadcast_of_nothing: unseen-communication, validation by module < by_files
 both = >>> dist.broadcast(torch.zeros(1), 0)\n    both =
+== by_files_beside_its_part: result-stays, validation by module < by_files
+both = >>> dist.all_reduce(loss)\n    both =
+== by_files_beside_its_loss_and_tokens: result-stays, validation by module < by_files
+both = >>> dist.all_reduce(torch.cat([loss, tokens]))\n    both =
 """

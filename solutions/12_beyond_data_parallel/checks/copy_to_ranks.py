@@ -88,6 +88,10 @@ class BothFunctions:
     def __init__(self, subject: Subject) -> None:
         self.subject, self.filename = subject, subject.filename
 
+    def salted(self, rank: int) -> BothFunctions:
+        """The same, as `Subject.salted`."""
+        return BothFunctions(self.subject.salted(rank))
+
     def load(self, **given: Any) -> tuple:
         """Both of them."""
         second = replace(self.subject, todo=NAMES["sum"])
