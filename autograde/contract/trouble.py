@@ -52,7 +52,8 @@ RESOURCES = (
 CAUSES = (
     (
         r"NotImplementedError(?!:)",
-        "It comes from a base class, for a method that yours is to have: is one missing, or called otherwise?",
+        "It comes from a base class, for a method that yours is to have (is one missing, or called otherwise?), or "
+        "from a line that was left for later.",
     ),
     (r"'(float|int|float64|int64|float32|ndarray)' object has no attribute 'new'", "Horovod sends tensors only."),
     (

@@ -37,12 +37,23 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
+
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
+import torch
+from IPython.display import display
+
+from autograde.notebook import Checker, needs
+from course.figures.training.loss_surface import lines_picture
+from course.figures.training.sgd_animation import paths_movie
+from course.world import World
+
+# %% [markdown]
+# These are 48 samples, and three lines through them:
 
 # %%
-import torch
-
-from course.figures.training.loss_surface import lines_picture
-
 generator = torch.Generator().manual_seed(0)
 x = 4 * torch.rand(48, generator=generator, dtype=torch.float64) - 1
 noise = torch.randn(48, generator=generator, dtype=torch.float64)
@@ -63,11 +74,6 @@ lines_picture(x, y, {"A": (-1.0, 3.0), "B": (0.4, 0.6), "C": (1.4, -0.2)})
 # only one:
 
 # %%
-from IPython.display import display
-
-from autograde.notebook import Checker, needs
-from course.world import World
-
 check = Checker("checks", World(1))
 
 # %% [markdown]
@@ -177,9 +183,6 @@ check("sgd_path")
 
 
 # %%
-from course.figures.training.sgd_animation import paths_movie
-
-
 def three_runs(epochs=20, lr=0.05):
     """Runs with batch sizes 1, 8 and 48: a list of pairs (batch size, path)."""
     sizes, start = (1, 8, 48), (-2.0, 1.5)

@@ -44,20 +44,28 @@
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 #
+# Some cells are folded: what is in them is not what the lab is about. Run them like all others.
+#
 # ## One program, four processes
 #
-# All ranks together are the **[world](GLOSSARY.md#world)**. This cell starts a world of four ranks, and loads the
-# checks:
+# The folded cell imports what the given cells use.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import time
 
 import numpy as np
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
+from course.figures.ranks.timeline import timeline
 from course.world import COMM, World
 
+# %% [markdown]
+# All ranks together are the **[world](GLOSSARY.md#world)**. This cell starts a world of four ranks, and loads the
+# checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -442,10 +450,8 @@ def swap(comm, array):
 # %% check="swap"
 check("swap")
 
+
 # %%
-from course.figures.ranks.timeline import timeline
-
-
 def swap_many(comm, count: int) -> float:
     """`swap` with `count` float64."""
     return float(swap(comm, np.full(count, float(comm.rank)))[0])

@@ -46,6 +46,8 @@
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
 #
+# Some cells are folded: what is in them is not what the lab is about. Run them like all others.
+#
 # ## The area under a curve
 #
 # The area under the curve $f(x) = 4 / (1 + x^2)$, from 0 to 1, is $\pi$. Cut it into $n$ slices of width $h$, each as
@@ -102,15 +104,26 @@ for intervals in 1, 10, 100, 1000:
 # %% [markdown]
 # ## Four ranks
 #
+# The folded cell imports what the given cells use.
+
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
+import time
+
+from IPython.display import display
+
+from autograde.notebook import Checker, needs
+from course.batch.record import record
+from course.figures.ranks.speedup import speedup_picture
+from course.figures.ranks.timeline import timeline
+from course.processes.mpi import cores
+from course.world import COMM, World
+
+# %% [markdown]
 # All ranks together are the **[world](GLOSSARY.md#world)**. This cell starts a world of four ranks, and loads the
 # checks:
 
 # %%
-from IPython.display import display
-
-from autograde.notebook import Checker, needs
-from course.world import COMM, World
-
 world = World(4)
 check = Checker("checks", world)
 
@@ -257,14 +270,10 @@ check("parallel_pi")
 
 # %% [markdown]
 # What if the ranks do not come at the same time? Here, each rank calls your `parallel_pi` 0.1 s after the one before. A
-# bar shows how long a rank spends in the all-reduce.
+# bar shows how long a rank spends in the all-reduce. Pale is the time before it, in which a rank sleeps and computes.
+
 
 # %%
-import time
-
-from course.figures.ranks.timeline import timeline
-
-
 def come_one_by_one(comm) -> float:
     """`parallel_pi`, which each rank calls 0.1 s after the one before."""
     time.sleep(0.1 * comm.rank)
@@ -414,12 +423,8 @@ check("parallel_pi_horovod")
 # work. We time the slowest rank, and keep the best of a few tries, because this machine is busy with other things too.
 # A [barrier](GLOSSARY.md#barrier), which no rank leaves before all have come, lets the ranks start together.
 
+
 # %%
-from course.batch.record import record
-from course.figures.ranks.speedup import speedup_picture
-from course.processes.mpi import cores
-
-
 def seconds(comm, intervals: int) -> float:
     """How long `parallel_pi` takes on this rank."""
     comm.Barrier()

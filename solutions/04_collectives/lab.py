@@ -40,14 +40,23 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import numpy as np
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
+from course.figures.collectives.sent_ring_film import numbered_array, sent_ring_film
+from course.watch.messages import messages
 from course.world import COMM, World
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -201,10 +210,8 @@ def broadcast_from(comm, root: int, count: int) -> bool:
 # What the ranks did can be counted. The [world](GLOSSARY.md#world) notes each message of a run, and `messages` works
 # out which of them had to follow each other, and so in which round each of them was:
 
+
 # %%
-from course.watch.messages import messages
-
-
 def print_messages() -> None:
     """The messages of the last run, by round."""
     for message in messages(world.events):
@@ -386,10 +393,8 @@ check("ring_allreduce")
 # whose numbers are in it. This is not a drawing of how it should be: the film is made of the messages that your
 # function sent.
 
+
 # %%
-from course.figures.collectives.sent_ring_film import numbered_array, sent_ring_film
-
-
 def ring_of_numbers(comm) -> list[int]:
     """All-reduce of an array whose bits say where each number comes from."""
     return ring_allreduce(comm, numbered_array(comm.rank, comm.size)).tolist()

@@ -41,17 +41,25 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import time
 
-import numpy as np
-import torch
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
+from course.figures.training.rank_gradients import steps_movie
+from course.figures.training.rank_paths import rank_paths_picture
+from course.figures.training.warm_up import warm_up_picture
 from course.world import COMM, World
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -59,6 +67,9 @@ check = Checker("checks", world)
 # The 48 samples are those of lab 01, and so is the loss: the mean squared error of the line $y = m x + n$.
 
 # %%
+import numpy as np
+import torch
+
 generator = torch.Generator().manual_seed(0)
 x = 4 * torch.rand(48, generator=generator, dtype=torch.float64) - 1
 noise = torch.randn(48, generator=generator, dtype=torch.float64)
@@ -207,9 +218,6 @@ check("distributed_path")
 
 
 # %%
-from course.figures.training.rank_gradients import steps_movie
-
-
 def four_ranks(batch_size: int, epochs: int) -> list:
     """Your `distributed_path`; rank 0 starts at `start`, and the others elsewhere."""
     import horovod.torch as hvd
@@ -230,9 +238,6 @@ with needs("distributed_gradient", "distributed_path"):
 
 
 # %%
-from course.figures.training.rank_paths import rank_paths_picture
-
-
 def without_broadcast(steps: int) -> list:
     """Full batches with averaged gradients, where each rank begins at its own point."""
     import horovod.torch as hvd
@@ -301,9 +306,6 @@ check("learning_rate")
 
 
 # %%
-from course.figures.training.warm_up import warm_up_picture
-
-
 def two_factors(rate, batch_size: int, steps: int = 12) -> list[tuple[float, float]]:
     """The path (u, v) of SGD on y = u v x, from (3.0, 3.2), while it stays in sight."""
     generator = torch.Generator().manual_seed(7)
@@ -455,6 +457,11 @@ def server_and_workers(comm, steps: int, slow: int) -> list[tuple[float, list[fl
     return pulled
 
 
+# %% [markdown]
+# What the server receives, and where it leads the parameters. For comparison, the picture has your `distributed_path`
+# too: 40 steps on three ranks, each of which is the sum of three of 0.05.
+
+# %%
 with needs("serve", "work"):
     names, runs = {1: "PULL", 2: "PUSH", 3: "DONE"}, {}
     for slow in (1, 5):
@@ -466,7 +473,6 @@ with needs("serve", "work"):
         print(f"{title}, what rank 0 receives:", *some, "...")
         by_time = sorted(each for own in pulled for each in own)
         runs[title] = [[point for _, point in by_time]]
-    # For comparison: 40 steps, each the sum of three of 0.05.
     with needs("distributed_gradient", "distributed_path"):
         given = (x, y, 12, lambda k: 0.15, 10, start, 7)
         all_reduce = world.run(distributed_path, *given, init="horovod", size=3)

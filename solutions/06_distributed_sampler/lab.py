@@ -41,6 +41,8 @@
 # Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
 # They cost no points; your instructor sees how many are used.
 #
+# Some cells are folded: what is in them is not what the lab is about. Run them like all others.
+#
 # This is what the lab is about: which rank draws which sample.
 
 # %% folded=true
@@ -70,14 +72,25 @@ draws_picture(RECORDED, 14, "14 samples, as 4 ranks drew them in 5 epochs")
 # First without shuffling: the samples are dealt out in turn. Sample 0 goes to rank 0, sample 1 to rank 1, and so on,
 # round and round. When the samples run out, dealing starts again from sample 0. On $N$ ranks, each rank gets
 # $\lceil n / N \rceil$ of the $n$ samples.
+#
+# The folded cell imports what the given cells use.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
+from operator import eq
+
 from IPython.display import display
+from torch.utils.data import DistributedSampler
 
 from autograde.notebook import Checker, needs
 from course.world import RANK, SIZE, World
 
-world = World(4)  # RANK and SIZE stand for the number of each rank, and of all
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks.
+# In later cells `RANK` and `SIZE` stand for a rank's number and for the number of ranks:
+
+# %%
+world = World(4)
 check = Checker("checks", world)
 
 
@@ -348,12 +361,8 @@ with needs("shard", "distributed_accuracy"):
 # PyTorch has a sampler for this job, `torch.utils.data.DistributedSampler`. Lab 07 uses it. Here both draw the same
 # 14 samples, with the same seed:
 
+
 # %%
-from operator import eq
-
-from torch.utils.data import DistributedSampler
-
-
 def torchs(dataset_size: int, rank: int, size: int, seed: int) -> DistributedSampler:
     """torch's sampler, made from the arguments of yours."""
     return DistributedSampler(range(dataset_size), size, rank, seed=seed)

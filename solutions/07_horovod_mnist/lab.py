@@ -42,6 +42,8 @@
 # Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
 # They cost no points; your instructor sees how many are used.
 #
+# Some cells are folded: what is in them is not what the lab is about. Run them like all others.
+#
 # These are images of the kind that you will train on, shared out among four ranks:
 
 # %% folded=true
@@ -65,20 +67,38 @@ digits_picture(images, labels, "A batch of 64 images, on 4 ranks", 16, rank_name
 # same model, they have the same model again. This is [data parallelism](GLOSSARY.md#data-parallelism).
 #
 # You will write six small functions that do it, a seventh that puts them together, and an eighth that runs the seventh
-# on a cluster. Here is the model. It takes images of any size and returns [logits](GLOSSARY.md#logits): ten scores
-# for each image, one for each digit.
+# on a cluster.
+#
+# The folded cell imports what the given cells use.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import inspect
+import time
 
+import numpy as np
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
+from course.batch.record import record
 from course.models.digits import digit_model
 from course.world import COMM, RANK, World
 
-world = World(4)  # COMM and RANK stand for its ranks' communicator and numbers
+# %% [markdown]
+# The next cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your functions, and loads the
+# checks. From then on `world.run(f, COMM, RANK)` calls `f` on each rank, and gives it the rank's
+# [communicator](GLOSSARY.md#communicator) in place of `COMM` and the rank's number in place of `RANK`.
+
+# %%
+world = World(4)
 check = Checker("checks", world)
+
+# %% [markdown]
+# Run the next cell to see the model that you will train; there is nothing to change in it. It prints where the images
+# come from, the function that makes the model, and how many weights the model has. The model takes images of any size
+# and returns [logits](GLOSSARY.md#logits): ten scores for each image, one for each digit.
+
+# %%
 print(train_set.source, test_set.source, sep="\n", end="\n\n")
 print(inspect.getsource(digit_model))
 print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
@@ -86,12 +106,9 @@ print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 # %% [markdown]
 # Here are a few steps with this model, written by hand with the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. Each
 # rank goes forward and backward through its share of the images, adds its gradient to those of the others, and updates
-# its copy of the model.
+# its copy of the model. Read it line by line: it is what Horovod will do for you in the rest of the lab.
 
 # %%
-import time
-
-import numpy as np
 import torch
 
 
@@ -566,7 +583,7 @@ with needs(*seven):
 def predictions(checkpoint: str) -> torch.Tensor:
     """What the saved model predicts for the images of the test set."""
     if not os.path.exists(checkpoint):
-        raise NotImplementedError("nothing was saved yet")
+        raise NotImplementedError()
     model = digit_model(0)
     model.load_state_dict(torch.load(checkpoint, map_location="cpu")["model"])
     with torch.inference_mode():
@@ -668,10 +685,8 @@ def batch_run(
 # %% check="batch_run"
 check("batch_run")
 
+
 # %%
-from course.batch.record import record
-
-
 def batch_training(comm, epochs: int, checkpoint: str) -> dict:
     """`batch_run` on this rank, in the form that `record` takes."""
     train_set, test_set = some_digits()
@@ -810,8 +825,9 @@ with needs("setup", "make_optimizer"):
 
 # %% [markdown]
 # The reduction in a step takes the same time for 16 images as for 512, so small batches pay most for it. And where
-# there are more ranks than cores, they take turns. So four ranks are not worth it for a small model and small images;
-# here they are a way to see that they do the same as one.
+# there are more ranks than cores, they take turns. So do not be disappointed if four ranks are no faster here: the
+# model and the images are small. In this lab you have four ranks to see that they do the same as one; they pay off with
+# larger models.
 #
 # ## What you saw
 #

@@ -41,8 +41,11 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import os
 import time
 
@@ -53,10 +56,19 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from autograde.notebook import Checker, needs
+from course.batch.launched import by_srun, by_torchrun
+from course.batch.record import record
+from course.figures.scaling.step_movie import step_movie
 from course.models.digits import some_digits
 from course.models.group_norm_cnn import digit_cnn
-from course.world import World
+from course.simulated.all_reduce import slow_all_reduce
+from course.simulated.device import SimulatedDevice
+from course.world import COMM, World
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -247,10 +259,8 @@ check("train")
 # two processes are started here with the variables that `srun` would set, and the table says so.) The network is a
 # small one for digits. It has GroupNorm in place of BatchNorm, whose statistics would be those of a rank's own images.
 
+
 # %%
-from course.batch.launched import by_srun, by_torchrun
-
-
 def own_device() -> torch.device:
     """This rank's GPU, where the process group is one of GPUs; else the CPU."""
     if dist.is_initialized() and dist.get_backend() == "nccl":
@@ -320,9 +330,6 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 # The record of this run has images per second, worked out from the times of whole [epochs](GLOSSARY.md#epoch).
 
 # %%
-from course.batch.record import record
-from course.world import COMM
-
 with needs("train"):
     by_rank = world.run(batch_training, COMM, 2, "", init="torch", deadline=300)
     record(world=world, **by_rank[0])
@@ -402,11 +409,12 @@ check("images_per_second")
 # simulated network: a device that takes 2 ms for each image, and 8 ms to get going; and a network on which an
 # all-reduce goes round a ring, with 4 ms for each message, and 12 ms to carry all gradients once. They sleep instead of
 # computing, which needs no cores; the numbers are real.
+#
+# The folded cell makes such steps. In it, `seconds_per_step` calls your `images_per_second` on a rank, and `measured`
+# does so for all four kinds of measurement.
 
-# %%
-from course.simulated.all_reduce import slow_all_reduce
-from course.simulated.device import SimulatedDevice
-
+# %% folded=true
+# Makes real and simulated steps on the ranks, which your `images_per_second` measures.
 IMAGE, OVERHEAD, LATENCY, GRADIENTS = 0.002, 0.008, 0.004, 0.012  # seconds
 BYTES = 120_000
 DEVICE, BANDWIDTH = SimulatedDevice(1e9), BYTES / GRADIENTS
@@ -456,10 +464,14 @@ def measured() -> dict[str, float]:
 def taken(name: str) -> list[float]:
     """Seconds of a step by number of ranks, as measured below."""
     if name not in seconds:
-        raise NotImplementedError("nothing is measured yet")
+        raise NotImplementedError()
     return seconds[name]
 
 
+# %% [markdown]
+# The times of a step, on 1, 2, 3 and 4 ranks:
+
+# %%
 sizes = range(1, world.size + 1)
 seconds = {}
 with needs("images_per_second"):
@@ -532,8 +544,6 @@ with needs("images_per_second", "fit_scaling"):
 # One step on the simulated devices, with 1, 2 and 4 ranks:
 
 # %%
-from course.figures.scaling.step_movie import step_movie
-
 with needs("images_per_second", "fit_scaling"):
     alone = 96 * IMAGE + OVERHEAD  # seconds of computing on one rank
     shown = sorted({1, 2, world.size})

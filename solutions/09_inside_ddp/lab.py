@@ -44,13 +44,17 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import time
 
 import torch
 import torch.distributed as dist
 from IPython.display import display
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from autograde.notebook import Checker, needs
@@ -59,6 +63,10 @@ from course.simulated.layer_stack import LayerStack
 from course.world import COMM, World
 from course.world.meeting import meet
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -193,10 +201,12 @@ check("average_gradients")
 # forward and 12 ms backward, and has 96 KiB of gradients. And a simulated network on which an all-reduce goes round a
 # ring, at 1.5 ms for a message and 25 MB/s, one all-reduce after the other. The numbers are real; the time is made.
 #
-# `step_times` makes steps on it. What it is to do about gradients comes as a function `attach(model)`. That is called
-# once, before the first step, and gives a function that is called after each backward pass.
+# `step_times`, in the folded cell, makes steps on it. What it is to do about gradients comes as a function
+# `attach(model)`. That is called once, before the first step, and gives a function that is called after each backward
+# pass. `run_steps(attach)` calls `step_times` on all ranks.
 
-# %%
+# %% folded=true
+# Makes steps of the sleeping model on the simulated network, and takes their times.
 LAYERS, FORWARD, BACKWARD = 16, 0.0025, 0.012  # number, and seconds of each layer
 LATENCY, BANDWIDTH = 0.0015, 25e6  # seconds of a message; bytes in a second
 LAYER_BYTES = 4 * LayerStack.WEIGHTS
@@ -240,10 +250,15 @@ def run_steps(attach, latency: float = LATENCY) -> dict:
 def taken(way: str) -> dict:
     """The run of a way, as taken above or below."""
     if way not in ways:
-        raise NotImplementedError("this has not been run yet")
+        raise NotImplementedError()
     return ways[way]
 
 
+# %% [markdown]
+# Two ways to begin with: nothing is sent at all, and your loop after the backward pass.
+
+
+# %%
 def nothing(model):
     """Nothing is sent."""
     return lambda: None
@@ -497,10 +512,7 @@ check("Reducer")
 
 # %%
 def trained(wrap: bool, limit: int) -> float:
-    """Three steps of a small model: the sum of its weights.
-
-    wrap: by DistributedDataParallel; else by the reducer.
-    """
+    """The sum of a model's weights after three steps with DDP, or else your reducer."""
     torch.manual_seed(dist.get_rank())
     layers = (torch.nn.Linear(20, 30), torch.nn.Tanh(), torch.nn.Linear(30, 10))
     model = torch.nn.Sequential(*layers).double()
@@ -533,10 +545,8 @@ for way, values in sums.items():
 # The sleeping layers again: one step in five ways. `DistributedDataParallel` gets the same buckets, of two layers each,
 # and the simulated network, too.
 
+
 # %%
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
-
-
 def in_buckets(layers: int):
     """An `attach` for `step_times`: your reducer, with so many layers in a bucket."""
 
@@ -624,7 +634,7 @@ from course.figures.overlap.bucket_size_picture import bucket_size_picture
 
 with needs("assign_buckets", "Reducer"):
     if not by_size:
-        raise NotImplementedError("nothing has been measured yet")
+        raise NotImplementedError()
     computing = taken("nothing sent")["seconds"]
     display(bucket_size_picture({"your reducer": by_size}, computing))
 

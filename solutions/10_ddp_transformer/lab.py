@@ -50,15 +50,33 @@
 #
 # Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
 # They cost no points; your instructor sees how many are used.
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
+import tempfile
+import time
+
 import torch
+import torch.distributed as dist
 from IPython.display import display
+from torch.utils.data import DataLoader
 
 from autograde.notebook import Checker, needs
+from course.batch.record import record
+from course.figures.training.live_loss import LiveLoss
+from course.figures.training.training_steps import training_steps_picture
+from course.models.bucketing import pair_length
+from course.models.noted_losses import noting
 from course.models.sentences import PAD, collate, loss_fn
+from course.models.translation import build_model, build_optimizer
 from course.world import World
 
+# %% [markdown]
+# This cell starts the four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -141,8 +159,6 @@ TokenTable({name: tokenizer.pieces(row.tolist()) for name, row in rows.items()})
 # of the cross-entropies of all tokens in `tgt_out` that are not `PAD`. Working out what to divide it by is your job.
 
 # %%
-from course.models.translation import build_model, build_optimizer
-
 model = build_model(len(tokenizer), layers=1)
 logits = model(src, tgt_in)
 shapes = [list(tensor.shape) for tensor in (src, tgt_in, logits)]
@@ -727,26 +743,10 @@ check("train")
 #
 # Now for real, on four ranks. Long sentences make long batches, mostly of padding, so this short training leaves them
 # out. Every rank builds a model from a [seed](GLOSSARY.md#seed) of its own, and yet they train one. (Which line of
-# yours sees to that?) The curve shows rank 0's part of the loss while the ranks train.
+# yours sees to that?) This is what each rank does, in your functions:
+
 
 # %%
-import tempfile
-
-import torch.distributed as dist
-from torch.utils.data import DataLoader
-
-from course.batch.record import record
-from course.figures.training.live_loss import LiveLoss
-from course.figures.training.training_steps import training_steps_picture
-from course.models.bucketing import pair_length
-from course.models.noted_losses import noting
-
-
-def short(pairs: list) -> list[int]:
-    """Numbers of the pairs that have at most 8 tokens on either side, with EOS."""
-    return [number for number, pair in enumerate(pairs) if pair_length(pair) <= 8]
-
-
 def training(pairs, held_out, vocabulary, epochs, checkpoint, notes=None) -> dict:
     """All your functions together, on one rank. notes: the file for rank 0's losses."""
     device = setup()
@@ -759,6 +759,17 @@ def training(pairs, held_out, vocabulary, epochs, checkpoint, notes=None) -> dic
     noted = noting(loss_fn, notes) if notes and rank == 0 else loss_fn
     losses = train(model, loader, optimizer, noted, epochs, 2, checkpoint)
     return {"before": before, "losses": losses, "after": validate(model, test, loss_fn)}
+
+
+# %% [markdown]
+# The folded cell calls it on all ranks. The curve shows rank 0's part of the loss while the ranks train.
+
+
+# %% folded=true
+# Trains on the ranks, draws the loss, and puts it on record.
+def short(pairs: list) -> list[int]:
+    """Numbers of the pairs that have at most 8 tokens on either side, with EOS."""
+    return [number for number, pair in enumerate(pairs) if pair_length(pair) <= 8]
 
 
 def by_epoch(losses: list[float], epochs: int, seconds: float) -> list[dict]:

@@ -41,8 +41,11 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import os
 import signal
 import tempfile
@@ -59,11 +62,16 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Subset
 
 from autograde.notebook import Checker, needs
+from course.batch.launched import by_torchrun
 from course.figures.failures.noted_steps import NotedSteps, attempt_of
 from course.models.digits import some_digits
 from course.models.settled import settled
 from course.world import RanksFailed, World
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -427,8 +435,12 @@ check("train")
 # Two epochs of 12 steps, a checkpoint after every 5th step. First undisturbed; then the same training again, in which
 # rank 2 kills itself in step 19 (`kill -9`: no handler is called). The others wait for it in vain, the
 # [world](GLOSSARY.md#world) replaces all of them, and the same call goes on, by the new ranks in another order.
+#
+# The folded cell has what is needed for it: `build` makes the model, the optimizer and the loader of a rank; `training`
+# calls your `train` with them, on a rank; `killed_and_resumed` has all ranks train, and once more after the kill.
 
-# %%
+# %% folded=true
+# Trains on the ranks, notes what they do, and kills one.
 BATCH, IMAGES = 16, 768  # images of a rank in a step, and of an epoch
 EPOCHS = 2
 
@@ -515,6 +527,10 @@ def killed_and_resumed(name: str, every: int, kill_at: int) -> list:
     return attempts
 
 
+# %% [markdown]
+# Are the weights at the end the same, with the kill and without it?
+
+# %%
 ALL = ("save_checkpoint", "load_checkpoint", "ResumableSampler", "Preemption", "train")
 temporary = tempfile.TemporaryDirectory()
 folder_of_all, attempts = temporary.name, []
@@ -587,10 +603,8 @@ with needs(*ALL):
 # [gloo](GLOSSARY.md#gloo), a restart takes `--rdzv-backend=c10d` and `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: otherwise
 # the new ranks find the addresses of the dead ones, see pytorch/pytorch#135712.)
 
+
 # %%
-from course.batch.launched import by_torchrun
-
-
 def restarted(folder: str) -> dict:
     """`training` on a rank of torchrun; in the first attempt a rank kills itself."""
     attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
@@ -718,7 +732,7 @@ check("best_every")
 
 # %% [markdown]
 # Now measure a step and a save of your own, and let a rank die in two more trainings, with other numbers of steps
-# between checkpoints.
+# between checkpoints. This is how a save and a loss are measured:
 
 
 # %%
@@ -741,6 +755,10 @@ def lost_share(attempts: list, step: float, save: float) -> float:
     return lost / (kept * step + lost)
 
 
+# %% [markdown]
+# And here it is done, on your ranks:
+
+# %%
 costs, kills = None, []
 with needs(*ALL):
     save = world.run(save_cost, folder_of_all, init="torch")[0]

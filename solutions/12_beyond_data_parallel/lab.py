@@ -40,18 +40,29 @@
 # They cost no points; your instructor sees how many are used.
 #
 # **Only the cell with your code is handed in and run: import in it what it uses.**
+#
+# Some cells are folded, as the next one is: what is in them is not what the lab is about. Run them like all others.
 
-# %%
+# %% folded=true
+# Imports for the given cells: nothing to learn here.
 import time
 
 import torch
 import torch.distributed as dist
 from IPython.display import display
 from torch import nn
+from torch.optim import AdamW
 
 from autograde.notebook import Checker, needs
+from course.figures.splitting.schedule_movie import schedule_movie
+from course.models.memory import kept_for_backward, memory, optimizer_memory
+from course.simulated.stage import SlowStage
 from course.world import World
 
+# %% [markdown]
+# This cell starts the [world](GLOSSARY.md#world), which is four ranks that will run your code, and loads the checks:
+
+# %%
 world = World(4)
 check = Checker("checks", world)
 
@@ -340,8 +351,6 @@ check("pipeline_schedule")
 # one forward, one backward. It takes as many ticks. What is better about it?
 
 # %%
-from course.figures.splitting.schedule_movie import schedule_movie
-
 with needs("pipeline_schedule"):
     display(schedule_movie(pipeline_schedule(4, 8)))
 
@@ -440,8 +449,7 @@ check("backward_passes")
 
 # %% [markdown]
 # With both, a step of training is a few lines. (This is [gradient accumulation](GLOSSARY.md#gradient-accumulation),
-# over micro-batches.) Is it the step that one process makes? Each rank has one block of a network. Below are the loss,
-# and how far the parameters of each rank are from those of one process after five steps:
+# over micro-batches.)
 
 
 # %%
@@ -459,6 +467,13 @@ def pipeline_step(stage, micro_batches, targets, optimizer) -> float | None:
     return None if losses is None else sum(losses).item()
 
 
+# %% [markdown]
+# Is it the step that one process makes? Each rank has one block of a network, and beside it the whole network, which it
+# trains by itself. Below are the loss, and how far the parameters of each rank are from those of one process after five
+# steps:
+
+# %% folded=true
+# Makes five steps in the pipeline and five in one process, and compares them.
 WIDTH, HIDDEN = 64, 256
 
 
@@ -508,10 +523,8 @@ with needs("forward_passes", "backward_passes"):
 # And does it run like the plan? Here are stages that take 50 ms in each direction. They sleep instead of computing, so
 # four of them run at once on a few cores; messages are real. Before the clock starts, a step opens the connections.
 
+
 # %%
-from course.simulated.stage import SlowStage
-
-
 def timed_step(micro_batches: int) -> list[tuple[str, float, float]]:
     """When this rank's stage made which pass, in seconds since all ranks met."""
     stage = SlowStage(4, 0.05).to(own_device())
@@ -617,14 +630,12 @@ check("ShardedOptimizer")
 # ## 7. What each split saves, and what it sends
 #
 # One network, one step with AdamW, in five ways. Each rank adds up what is behind its tensors, each piece of memory
-# once: weights, gradients, what the optimizer keeps, and the activations that autograd keeps for the backward pass.
-
-# %%
-from torch.optim import AdamW
-
-from course.models.memory import kept_for_backward, memory, optimizer_memory
+# once: weights, gradients, what the optimizer keeps, and the activations that autograd keeps for the backward pass. The
+# folded cell has the function that makes this step on a rank.
 
 
+# %% folded=true
+# Makes one step in one of the five ways, and counts the bytes behind its tensors.
 def measured_step(way: str, blocks_in_all: int, batch: int) -> dict[str, int]:
     """Bytes of this rank after a step, by what they are for."""
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -673,6 +684,10 @@ def measured_step(way: str, blocks_in_all: int, batch: int) -> dict[str, int]:
     }
 
 
+# %% [markdown]
+# What rank 0 needs in each way:
+
+# %%
 # Which TODOs each way of splitting needs.
 WAYS = {
     "one process": [],

@@ -62,7 +62,8 @@ def test_a_cell_of_another_language_defines_nothing():
     ("body", "stub"),
     [
         ("raise NotImplementedError()", True),
-        ("raise NotImplementedError  # later", True),
+        ("raise NotImplementedError  # later", False),
+        ("class Base:\n        def g(self):\n            raise NotImplementedError\n    Base().g()", False),
         ("raise NotImplementedError('no ranks')", False),
         ("import torch; torch.nn.Module()(1)", False),
     ],
@@ -73,8 +74,11 @@ def test_not_started_is_only_the_stubs_own_line(body, stub):
     assert by_stub(raised.value) == stub
 
 
-@pytest.mark.parametrize(("source", "state"), [("raise NotImplementedError()", "not-done"), ("f(x)", "raised")])
-def test_a_run_that_torch_does_not_implement_is_an_error(source, state):
+@pytest.mark.parametrize(
+    ("source", "state"),
+    [("raise NotImplementedError()", "not-done"), ("f(x)", "raised"), ("raise NotImplementedError", "raised")],
+)
+def test_a_run_that_torch_or_a_base_class_does_not_implement_is_an_error(source, state):
     error = {"type": "NotImplementedError", "message": "", "line": 1, "source": source, "traceback": ""}
     assert kind_of(error) == state
 

@@ -89,9 +89,10 @@ def colours(figure: Picture) -> list[tuple]:
 
 
 def named(figure: Picture) -> list[str]:
-    """What the legend names, each on one line."""
+    """What the legend names, each on one line, beside the time between calls, which most runs have."""
     legend = figure.axes[0].get_legend()
-    return [text.get_text().replace("\n", " ") for text in legend.get_texts()] if legend else []
+    names = [text.get_text().replace("\n", " ") for text in legend.get_texts()] if legend else []
+    return [name for name in names if name != "between calls"]
 
 
 def test_each_call_of_a_run_is_in_the_row_of_its_rank_and_an_unfinished_one_is_hatched(world):
@@ -112,6 +113,15 @@ def test_each_call_of_a_run_is_in_the_row_of_its_rank_and_an_unfinished_one_is_h
     for ground in (figure, figure.dark):
         assert_words_are_readable(Drawn(ground))
         assert len(ground.png()) > 5_000
+
+
+def test_the_time_before_and_between_calls_is_pale_and_what_comes_after_the_last_is_not_known():
+    under_way = event(start=0.2, waited=0.4, end=0.5)
+    figure = timeline([[event(start=0.1, end=0.2), under_way], [event(start=0.0, end=0.3)], []], seconds=0.8)
+    assert spans(figure, "between calls") == [(0, 100), (200, 400)]
+    assert "between calls" in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    hung = timeline([[event(start=0.1, end=None, state="called")], []], seconds=0.8)
+    assert spans(hung, "between calls") == [(0, 100)]
 
 
 @pytest.mark.parametrize("source, destination", [(0, 1), (3, 0), (2, 2)])

@@ -31,6 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 SECRET = 25  # characters from which on a line of an answer is nobody else's by chance
 WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
+IMPORTS, LINES = 3, 25  # of what is given and in sight: imports in a lab, lines in a cell
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -175,6 +176,18 @@ def test_a_folded_cell_stands_below_words_that_say_what_it_shows(lab):
     for before, cell in pairwise(notebook.cells):
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             assert before.cell_type == "markdown" and len(before.source) > 20, cell.id
+
+
+@each_lab
+def test_of_what_is_given_little_is_in_sight_that_nobody_learns_from(lab):
+    """The rest is folded: imports for the given cells, and what makes data and pictures."""
+    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    given = [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.metadata.nbgrader.solution]
+    seen = {cell.id: cell.source for cell in given if not cell.metadata.get("jupyter", {}).get("source_hidden")}
+    lines = {name: [line for line in source.splitlines() if line.strip()] for name, source in seen.items()}
+    assert {name: len(of_cell) for name, of_cell in lines.items() if len(of_cell) > LINES} == {}
+    imports = [line for of_cell in lines.values() for line in of_cell if re.match(r"(import|from)\s", line)]
+    assert len(imports) <= IMPORTS, imports
 
 
 @each_lab

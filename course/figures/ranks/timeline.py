@@ -25,6 +25,7 @@ ROW, ROWS, THINNEST = 0.46, 6.0, 0.2  # inches: a row's height, that of all rows
 AROUND = 1.1  # inches: title, ticks and label
 ENTRY = 0.2  # inches: a line of the legend
 THICKNESS = 0.6  # of a row's bars, in rows
+BETWEEN = 0.5  # height of the time between calls, in bars
 NARROWEST = 1 / 500  # of a bar, as part of the time axis
 LANES = 6  # side by side in a row, at most
 NAMED = 4  # groups in the legend, at most
@@ -63,6 +64,8 @@ def timeline(
     events: by rank, as in `course.world.World.events`. A bar is the time in which a rank is in a call. If the operation
     goes on after the call, a thin line is the time until the rank waits for it, and the bar that in which it waits. A
     call that never ended reaches to the right edge, and is hatched. Calls on fewer ranks than all have another shade.
+    The time before and between a rank's calls, in which it computes or sleeps, is a pale bar; what it does after the
+    last one is not known.
     Notes, see `course.watch.notes`, are signs above the bars. Probes that found nothing are left out.
     seconds: how long the run took, to be shown whole; None: as far as its last event.
     """
@@ -82,7 +85,10 @@ def timeline(
 def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
     """The figure of a run. words: who waits, told below it."""
     rows, ink = max(1, len(run.events)), ground.ink
+    between = [gaps(rank, run.edge) for rank in run.events]
     handles = list(legend(run, ink))
+    if any(between):
+        handles.append(Patch(color=ground.pale, label="between calls"))
     lines = sum(1 + handle.get_label().count("\n") for handle in handles)
     rows_height = rows * max(THINNEST, min(ROW, ROWS / rows))
     told = textwrap.wrap(words, LINE)
@@ -92,6 +98,7 @@ def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
     figure, axes = new_figure(width=7.6, height=height, alt=alt, ground=ground)
     thickness = THICKNESS * rows_height / (height - AROUND - below)  # no thicker where the legend makes rows high
     for row, rank in enumerate(run.events):
+        draw_between(axes, row, between[row], run.scale, BETWEEN * thickness, ground.pale)
         draw_rank(axes, row, rank, run, thickness, ink)
         run.moments.draw(axes, row, run.scale, thickness, ink)
         if not rank and any(run.events):
@@ -106,6 +113,26 @@ def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
     if handles:
         axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def gaps(events: Sequence[Event], edge: float) -> list[tuple[float, float]]:
+    """When a rank is in no call, from the run's begin to the end of its last call. What goes on by itself is none."""
+    found, free = [], 0.0
+    waits = [event for event in events if event["waited"] is not None]
+    for event in sorted(waits, key=lambda event: event["waited"]):
+        if event["waited"] - free > NARROWEST * edge:
+            found.append((free, event["waited"]))
+        free = max(free, edge if event["end"] is None else event["end"])
+    return found
+
+
+def draw_between(
+    axes: Axes, row: int, between: Sequence[tuple[float, float]], scale: float, height: float, pale: str
+) -> None:
+    """Draw the times in which a rank is in no call."""
+    spans = [(begin * scale, (end - begin) * scale) for begin, end in between]
+    bars = axes.broken_barh(spans, (row - height / 2, height), color=pale, linewidth=0, zorder=1)
+    bars.set_gid("between calls")
 
 
 def draw_rank(axes: Axes, row: int, events: Sequence[Event], run: Run, thickness: float, ink: str) -> None:
