@@ -131,3 +131,26 @@ def test_numbers_that_are_not_those_of_the_training_cost_points(part, number, ki
 )
 def test_what_is_wrong_with_epochs_has_a_name(seen, start, until, key):
     assert [finding.key for finding in settle([[epochs_run(seen, start, until)]])] == ([key] if key else [])
+
+
+def steps_of_one(places: list, accumulate: int) -> list:
+    """As a training takes them that does not accumulate."""
+    return in_steps(places, 1)
+
+
+@pytest.mark.parametrize(
+    ("cut", "cheap"), [(in_steps, "sampler-not-told"), (steps_of_one, "not-accumulated")], ids=["orders", "steps"]
+)
+def test_who_makes_a_cheap_mistake_still_has_to_resume(cut, cheap):
+    case, evidence = honest(2, False)
+    training, orders = case["training"], [0, 0] if cheap == "sampler-not-told" else [0, 1]
+    steps = [step for each in orders for step in cut(everyones_batches(training, each), training["accumulate"])]
+    losses, weights = in_one_process(training, steps)
+    for rank in evidence["ranks"]:
+        first, second, _ = rank["result"]["whole"]
+        first |= {"epochs": orders, "weights": weights}
+        first["losses"] = [{"float": True, "type": "float", "value": loss} for loss in losses]
+        second["epochs"] = [0, 1, 2, 3]
+    assert "not-resumed" in keys(case, evidence)
+    if cut is steps_of_one:
+        assert cheap in keys(case, evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
 import pytest
@@ -23,19 +23,20 @@ KNOWN = {
     "07_horovod_mnist": {"train_epoch": [("no_set_epoch", "no_zero_grad"), ("mean_of_batches", "no_set_epoch")]},
 }
 
-# The TODOs of which all pairs are held to it by `--all`. The others are to follow.
-HELD = {
-    "01_sgd_trajectories": ["accumulate_gradient", "sgd_path"],
-    "02_hello_ranks": ["add_shares", "chain"],
-    "03_pi_allreduce": ["parallel_pi_torch", "parallel_pi_horovod"],
-    "04_collectives": ["costs", "tree_reduce"],
-    "06_distributed_sampler": ["shard", "ShuffledSampler", "samples_seen", "distributed_accuracy"],
-    "07_horovod_mnist": ["make_optimizer", "train_epoch", "evaluate"],
-    "08_ddp_cnn": ["fit_scaling", "gradient_bytes"],
-    "09_inside_ddp": ["assign_buckets"],
-    "10_ddp_transformer": ["parallelize"],
-    "11_failover": ["best_every"],
-    "12_beyond_data_parallel": ["pipeline_schedule"],
+# TODOs whose pairs are not all held to it yet, by lab.
+NOT_YET: Mapping[str, Collection[str]] = {
+    "05_distributed_sgd": ["distributed_path", "serve"],
+    "07_horovod_mnist": ["batch_run", "synchronize_start", "train"],
+    "08_ddp_cnn": ["images_per_second", "process_group_from_slurm", "train"],
+    "09_inside_ddp": ["Reducer"],
+    "10_ddp_transformer": [
+        *("accumulate_gradients", "load_checkpoint", "one_rank_step", "save_checkpoint", "setup"),
+        *("train", "train_step", "validate"),
+    ],
+    "11_failover": ["Preemption", "ResumableSampler", "load_checkpoint", "save_checkpoint", "train"],
+    "12_beyond_data_parallel": [
+        *("ParallelMLP", "ShardedOptimizer", "backward_passes", "copy_to_ranks", "forward_passes"),
+    ],
 }
 
 # One mistake undoes the other, or keeps it from being made: by lab, TODO and both names, and why.
@@ -50,12 +51,27 @@ MOOT = {
     ("04_collectives", "tree_reduce"): {
         "own_part_only into_the_argument": "Where sums go into the argument, what is returned has all of them.",
     },
+    ("04_collectives", "ring_reduce_scatter"): {
+        "rest_lost short_buffer": "Where the rest is left out, a buffer of n // size entries is long enough.",
+    },
+    ("05_distributed_sgd", "distributed_path"): {
+        "seed_of_the_rank in_order": "Samples in their own order need no seed.",
+    },
+    ("05_distributed_sgd", "work"): {"a_step_pushed single": "What a float32 is taken from stays a float64."},
     ("08_ddp_cnn", "fit_scaling"): {"with_n means": "The fit of the means has columns of its own."},
     ("08_ddp_cnn", "gradient_bytes"): {"of_grad in_megabytes": "Nothing is nothing in megabytes, too."},
+    ("08_ddp_cnn", "train"): {
+        "past_the_wrapper everything_everywhere": "Ranks that draw the same samples come to the same gradient.",
+        "mean_of_batches dropped_batch": "Of batches that are all equal, the mean of their means is the mean.",
+        "last_loss dropped_batch": "Without the smaller batch an epoch has one batch here, which is the last one.",
+    },
     ("10_ddp_transformer", "train_step"): {
         "clipped scaled_by_its_own_tokens": "Clipped to one norm, gradients no longer differ by a rank's own factor.",
         "no_sync_around_backward_only no_sync_around_forward_of_the_last": "What was run inside `no_sync` is not.",
         "ten_allreduces_for_one synchronised_on_the_first": "Without `no_sync` it does not matter which is the last.",
+    },
+    ("12_beyond_data_parallel", "ShardedOptimizer"): {
+        "sum_for_mean divided_twice": "An average by torch, which is not divided once more, is right.",
     },
 }
 
@@ -134,8 +150,9 @@ def test_a_finding_hides_no_dearer_one(worlds, lab, todo, one, other):
     [
         pytest.param(lab, todo, name, id=f"{lab.name}-{todo}-{name}")
         for lab in LABS
-        for todo in HELD.get(lab.name, ())
-        for name in mistakes_of(lab)[todo]
+        for todo, mistakes in mistakes_of(lab).items()
+        if todo not in NOT_YET.get(lab.name, ())
+        for name in mistakes
     ],
 )
 def test_with_another_mistake_an_answer_costs_no_less(alone, lab, todo, name):

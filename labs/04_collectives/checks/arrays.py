@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from itertools import combinations
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from autograde.contract.calls import type_in_words
 from autograde.contract.findings import Findings
 from autograde.contract.schema import array, boolean, integer, numbers, optional, record, string
-from autograde.contract.verdict import Finding
+from autograde.contract.verdict import Finding, hiding
 from autograde.verdicts.diagnosis import agree
 from course.world.report import name_ranks
 
@@ -84,6 +84,11 @@ def not_as_expected(results: Sequence[dict], expected: Sequence[np.ndarray]) -> 
         if own["dtype"] != str(right.dtype):
             return [finding("array-of-other-dtype", rank=rank, actual=own["dtype"], expected=right.dtype)]
     return []
+
+
+def never_returned(found: Iterable[Finding]) -> list[Finding]:
+    """Findings on a run that did not come to its end, after which nobody knows what it would have returned."""
+    return [hiding(each, *finding.some("returns-no-array")) for each in found]
 
 
 def other_shape(results: Sequence[dict], expected: Sequence[np.ndarray]) -> Finding | None:

@@ -18,7 +18,18 @@ from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import stuck
 from course.simulated.safe import safe
 
-from .arrays import counted, near, not_as_expected, shape_of_shown, shared, shown, sketch, summands, values_of
+from .arrays import (
+    counted,
+    near,
+    never_returned,
+    not_as_expected,
+    shape_of_shown,
+    shared,
+    shown,
+    sketch,
+    summands,
+    values_of,
+)
 from .traffic import around_the_ring, buffers_only, longest_chunk, ring_prices
 
 finding = Findings("""
@@ -103,7 +114,7 @@ class RingReduceScatter(CallCheck, JudgedCalls):
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Who waits for whom."""
-        return stuck(run)
+        return never_returned(stuck(run))
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The chunks, and then the ring."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -33,7 +34,11 @@ def answers_to(function: Callable, case: dict) -> dict:
     """The function's answers to each task of the case's steps, ports of jobs in a row, and what comes without a
     step."""
     with decoyed() as programs:
-        steps = [[answer(function, task, programs) for task in tasks_of(**step)] for step in case["steps"]]
+        steps = []
+        for step in case["steps"]:
+            programs.names = step["names"]
+            steps.append([answer(function, task, programs.called) for task in tasks_of(**step)])
+        programs.names = ["login"]
         ports = [[port_of(function, first + number) for number in range(IN_A_ROW)] for first in case["jobs"]]
         batch = {name: value for name, value in tasks_of(**case["steps"][0])[0].items() if "STEP" not in name}
         try:
@@ -44,26 +49,68 @@ def answers_to(function: Callable, case: dict) -> dict:
     return {"steps": steps, "ports": ports, "stepless": stepless}
 
 
+class Ended:
+    """In place of a process of `subprocess` that has printed these lines and ended."""
+
+    returncode = 0
+
+    def __init__(self, command: Any, lines: list[str], as_text: bool) -> None:
+        self.args = command
+        text = "".join(f"{line}\n" for line in lines)
+        self.stdout = io.StringIO(text) if as_text else io.BytesIO(text.encode())
+
+    def __enter__(self) -> Ended:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def communicate(self, *given: Any, **options: Any) -> tuple[str | bytes, None]:
+        """What it printed."""
+        return self.stdout.read(), None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """That all went well."""
+        return 0
+
+    poll = wait
+
+
+class Programs:
+    """What is called is noted, and answered as by ``scontrol show hostnames``: what else an answer lacks is seen, too.
+
+    called: the programs. names: of the step's nodes.
+    """
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self.names = ["login"]
+
+    def start(self, command: Any, *args: Any, **options: Any) -> Ended:
+        """In place of `subprocess.Popen`."""
+        self.called.append(str(command if isinstance(command, str) else command[0]))
+        return Ended(command, self.names, any(options.get(name) for name in ("text", "universal_newlines", "encoding")))
+
+    def system(self, command: Any) -> int:
+        """In place of `os.system`."""
+        return self.start(command).returncode
+
+
 @contextmanager
-def decoyed() -> Iterator[list[str]]:
+def decoyed() -> Iterator[Programs]:
     """In this block `os.environ` holds other values, and programs are noted in place of being called."""
-    programs: list[str] = []
-
-    def refuse(command: Any, *args: Any, **kwargs: Any) -> None:
-        programs.append(str(command if isinstance(command, str) else command[0]))
-        raise FileNotFoundError(f"the check calls no programs: {programs[-1]}")
-
+    programs = Programs()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
     with (
         mock.patch.dict(os.environ, {**kept, **DECOYED}, clear=True),
-        mock.patch.object(subprocess, "Popen", refuse),
-        mock.patch.object(os, "system", refuse),
+        mock.patch.object(subprocess, "Popen", programs.start),
+        mock.patch.object(os, "system", programs.system),
     ):
         yield programs
 
 
 def answer(function: Callable, task: dict[str, str], programs: list[str]) -> dict:
-    """What it answers to one task."""
+    """What it answers to one task. programs: that it calls are appended."""
     given, before = dict(task), dict(os.environ)
     programs.clear()
     returned: Any = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -108,20 +108,25 @@ Your function fails where SLURM_STEP_NODELIST is {nodelist} and SLURM_STEP_TASKS
 Candidates = dict[str, list[str]]
 
 
-def answer_mistakes(steps: list[dict], runs: list[dict]) -> list[Finding | Diagnosis]:
-    """What is wrong with RANK to MASTER_ADDR. runs: the answers, of this Python and of another."""
+def answer_mistakes(steps: list[dict], runs: list[dict], names: Collection[str]) -> list[Finding | Diagnosis]:
+    """What is wrong with RANK to MASTER_ADDR. runs: the answers, of this Python and of another. names: that are in
+    them."""
     found: list[Finding | Diagnosis] = []
+    errors = [answer["error"] for run in runs for answers in run["steps"] for answer in answers]
+    if any("SLURM_NTASKS_PER_NODE" in error for error in errors):
+        names = [name for name in names if name != "LOCAL_WORLD_SIZE"]  # it is the wish, where there is one
     for run in runs:
         for step, answers in zip(steps, run["steps"], strict=True):
             about = {"tasks": tasks_of(**step)[0]["SLURM_STEP_TASKS_PER_NODE"], "nodelist": step["nodelist"]}
             if errors := [answer["error"] for answer in answers if answer["error"]]:
-                if "SLURM_NTASKS_PER_NODE" in errors[0]:
-                    return [finding("wish-not-there")]
                 repeated = "(x" in about["tasks"] and re.search(r"invalid literal|\(x", errors[0])
                 key = "repetition-not-read" if repeated else "fails-on-a-step"
+                key = "wish-not-there" if "SLURM_NTASKS_PER_NODE" in errors[0] else key
                 found.append(finding(key, error=errors[0], **about))
                 continue
             for name, judged in JUDGES.items():
+                if name not in names:
+                    continue
                 actual = [answer["values"][name] for answer in answers]
                 expected, candidates = judged(step)
                 found.append(compared(name, actual, expected, candidates, {**about, "step": step}))

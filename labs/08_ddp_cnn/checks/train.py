@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import random
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -26,7 +28,7 @@ from autograde.verdicts.collectives import deadlock, left_running
 from autograde.verdicts.judged import JudgedRun, Run
 
 from .common import in_group_or_alone
-from .drawn_batches import batch_mistakes
+from .drawn_batches import batch_mistakes, expected_batches
 from .training_result import draw_training, loss_mistakes, training_mistakes
 
 TRAINED = ("weight", "bias")
@@ -107,12 +109,14 @@ class Train(RankCheck, JudgedRun):
         data = NumberedSet(case["samples"], case["data"])
         wraps: list[dict] = []
         tried: list[str] = []
+        ids: list[Any] = []
         given = (case["epochs"], case["batch_size"], case["lr"], case["seed"], rank.torch_device)
         train = subject.load()
         with (
             seeded_apart(rank.rank),
             simulated_node(rank.rank % case["local_size"], case["local_size"]),
             nothing_starts_or_ends(tried),
+            nullcontext() if rank.on_gpu else ids_left_out(ids),
             recorded_wrapping(wraps),
             mock.patch.object(DistributedDataParallel, "forward", forward),
             buckets_as_they_are(rank.on_gpu),
@@ -121,7 +125,7 @@ class Train(RankCheck, JudgedRun):
         losses = [described(each) for each in returned] if isinstance(returned, (list, tuple)) else None
         kind = "a list" if losses is not None else type_in_words(returned)
         count = sum(call["what"] == "wrap" for call in wraps)
-        seen = {"losses": losses, "kind": kind, "wraps": count, "forwards": forwards, "tried": tried}
+        seen = {"losses": losses, "kind": kind, "wraps": count, "forwards": forwards, "tried": tried, "ids": bool(ids)}
         state = state_of(model)
         return {**seen, "state": {name: state[name] for name in TRAINED}}
 
@@ -130,12 +134,11 @@ class Train(RankCheck, JudgedRun):
         forward = {"type": "array", "minItems": 3, "maxItems": 3, "items": [array(integer()), boolean(), boolean()]}
         losses = optional(array(described_value(), most=100))
         fields = {"kind": string(), "wraps": integer(0), "forwards": array(forward), "tried": array(string())}
+        fields["ids"] = boolean()
         return record(losses=losses, state=record(**{name: numbers(SIZES[name]) for name in TRAINED}), **fields)
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """What an error or a deadlock means."""
-        if run.state == "raised" and "device_ids" in run.detail:
-            return [finding("ids-without-gpu")]
         if run.state == "raised" and case["alone"] and "process group" in run.detail:
             return [finding("not-alone", error=run.detail)]
         return deadlock(run.of_call(0), run.report) if run.state == "hang" else []
@@ -152,8 +155,13 @@ class Train(RankCheck, JudgedRun):
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """What was drawn first; then what became of it, and the losses."""
         found: list[Finding | Diagnosis] = left_running([each["tried"] for each in results])
-        found += batch_mistakes(case, [[ids for ids, *_ in each["forwards"]] for each in results])
-        if settle([found]):
+        drawn = [[ids for ids, *_ in each["forwards"]] for each in results]
+        found += batch_mistakes(case, drawn)
+        keys = {each.key for each in settle([found])}
+        batches = expected_batches(case) if "batch-shown-twice" in keys else drawn
+        if any(each["ids"] for each in results):
+            found.append(finding("ids-without-gpu"))
+        if "nothing-trained" in keys or len({*map(len, batches)}) > 1 or len(batches[0]) % case["epochs"]:
             return found
         if any(not mode for each in results for _, mode, _ in each["forwards"]):
             found.append(one_process.finding("not-train-mode"))
@@ -163,18 +171,38 @@ class Train(RankCheck, JudgedRun):
         if wraps > 1:
             found.append(finding("wrapped-again", times=wraps))
         through = all(wrapper for each in results for *_, wrapper in each["forwards"])
-        found += training_mistakes(case, [each["state"] for each in results], through)
+        judged, trained = training_mistakes(case, batches, [each["state"] for each in results], through)
+        found.append(judged)
         for rank, each in enumerate(results):
             if each["losses"] is None or len(each["losses"]) != case["epochs"]:
                 kind = each["kind"] if each["losses"] is None else f"{each['kind']} of {len(each['losses'])} values"
                 return [*found, finding("losses-missing", rank=rank, kind=kind, epochs=case["epochs"])]
-        return found if settle([found]) else [*found, *loss_mistakes(case, [each["losses"] for each in results])]
+        losses = [each["losses"] for each in results]
+        return [*found, *(loss_mistakes(case, batches, trained, losses) if trained else ())]
 
 
 def buckets_as_they_are(on_gpu: bool) -> AbstractContextManager:
     """On a simulated GPU, a block in which DistributedDataParallel does not cut its buckets anew before the second
     step: it would do so in C++, by a tensor that it takes for one on the GPU."""
     return mock.patch.object(dist.Reducer, "_rebuild_buckets", lambda reducer: False) if on_gpu else nullcontext()
+
+
+@contextmanager
+def ids_left_out(noted: list[Any]) -> Iterator[None]:
+    """A block in which DistributedDataParallel notes `device_ids`, which it would refuse on a CPU, and goes on."""
+    wrap = DistributedDataParallel.__init__
+    signature = inspect.signature(wrap)
+
+    @functools.wraps(wrap)
+    def init(*args: Any, **kwargs: Any) -> None:
+        given = signature.bind(*args, **kwargs)
+        for name in ("device_ids", "output_device"):
+            if given.arguments.get(name):
+                noted.append(given.arguments.pop(name))
+        wrap(*given.args, **given.kwargs)
+
+    with mock.patch.object(DistributedDataParallel, "__init__", init):
+        yield
 
 
 def exchanged(events: list[dict]) -> list[Finding]:

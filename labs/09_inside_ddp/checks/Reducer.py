@@ -28,14 +28,18 @@ class Reducer(StepsCheck):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; then other buckets."""
+        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; then other buckets.
+
+        Ranks whose orders differ may be lost with the run, so what graphs that are the same show comes first.
+        """
 
         def call(network: str, number: int, steps: list[int], **more: Any) -> dict:
             return draw_plan(rng, network, steps, buckets=BUCKETS[number], **more)
 
         cases = [
+            {"size": 2, "calls": [call("quick", 1, [0, 2, 1, 0], broken=2)]},
             {"size": 4, "calls": [call("late", 0, [0, 0, 0], crooked=True)]},
-            {"size": 2, "calls": [call("quick", 1, [0, 2, 1, 0], broken=2), call("late", 0, [1, 0], crooked=True)]},
+            {"size": 2, "calls": [call("late", 0, [1, 0], crooked=True)]},
             {"size": 3, "calls": [call("late", 2, [0, 0], left=True, crooked=True)]},
         ]
         return cases

@@ -134,31 +134,31 @@ class BroadcastState(CallCheck, JudgedCalls):
 
 def wrong_numbers(states: Sequence[dict], actual: Sequence[dict], calls: int) -> list[Finding]:
     """A finding if the ranks do not have rank 0's numbers. states: of each rank beforehand; actual: afterwards."""
-    right = states[0]
+    right, found = states[0], []
     if changed := [name for name in ALL if actual[0][name] != right[name]]:
         size = len(states)
         means = {name: [sum(each) / size for each in zip(*(own[name] for own in states), strict=True)] for name in ALL}
-        for root in range(1, size):
-            if all(own["weight"] == states[root]["weight"] for own in actual):
-                return [finding("of-another-rank", root=root)]
-        if all(near(own["weight"], means["weight"]) for own in actual):
+        roots = [root for root in range(1, size) if all(own["weight"] == states[root]["weight"] for own in actual)]
+        if roots:
+            right, found = states[roots[0]], [finding("of-another-rank", root=roots[0])]
+        elif all(near(own["weight"], means["weight"]) for own in actual):
             return [finding("averaged")]
         rounded = {name: torch.tensor(right[name], dtype=torch.float32).tolist() for name in ALL}
-        if all(own == rounded for own in actual):
-            return [finding("through-float32", names=in_words(changed))]
-        return [finding("root-changed", names=in_words(changed))]
+        if not roots:
+            key = "through-float32" if all(own == rounded for own in actual) else "root-changed"
+            return [finding(key, names=in_words(changed))]
     for rank, own in enumerate(actual):
         wrong = {name for name in ALL if own[name] != right[name]}
         about = {"who": name_ranks([rank]), "names": in_words([name for name in ALL if name in wrong]), "calls": calls}
         if wrong == {*ALL}:
-            return [finding("copies-broadcast" if calls else "nothing-broadcast", **about)]
+            return [*found, finding("copies-broadcast" if calls else "nothing-broadcast", **about)]
         keys = {"unsaved-buffers-left": {*UNSAVED}, "buffers-left": {*SAVED, *UNSAVED}, "frozen-left": {*FROZEN}}
         if wrong:
-            found = [finding(key, **about) for key, names in keys.items() if wrong == names]
+            left = [finding(key, **about) for key, names in keys.items() if wrong == names]
             both = wrong == {*FROZEN, *SAVED, *UNSAVED}
-            found += [finding(key, **about) for key in ("frozen-left", "buffers-left") if both]
-            return found or [finding("own-numbers-left", **about)]
-    return []
+            left += [finding(key, **about) for key in ("frozen-left", "buffers-left") if both]
+            return [*found, *(left or [finding("own-numbers-left", **about)])]
+    return found
 
 
 def near(actual: Sequence[float | None], expected: Sequence[float]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, cycle, islice, zip_longest
+from itertools import chain, cycle, islice, product, zip_longest
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
@@ -55,17 +55,31 @@ From {place} of {n} samples, the {size} ranks draw {actual}; what is left of the
 """)
 
 
-def changed(case: dict, yielded: Sequence[Sequence[Ids]], setter: str) -> list[Finding | Diagnosis]:
-    """What is wrong with passes that should be the same, and with whole epochs of single ranks. yielded: by rank and
-    pass."""
+def all_orders(case: dict, yielded: Sequence[Sequence[Ids]], setter: str) -> SamplerOrders:
+    """The orders of all passes. yielded: by rank and pass."""
     passes = [(which, place and tuple(place)) for which, place, *_ in case["passes"]]
-    orders = SamplerOrders(case["size"], case["samplers"], passes, yielded, setter, (0, 0))
+    return SamplerOrders(case["size"], case["samplers"], passes, yielded, setter, (0, 0))
+
+
+def apart(case: dict, yielded: Sequence[Sequence[Ids]], setter: str) -> tuple[list[Finding], list[list[Ids]]]:
+    """A finding for a pass that is under way when another one begins, and is changed by it; and what was yielded, with
+    the two as such passes were before."""
+    orders, found, repaired = all_orders(case, yielded, setter), [], [[*of_rank] for of_rank in yielded]
     held = [number for number, (_, _, *begun) in enumerate(case["passes"]) if begun]
     for number in held:
         pairs = zip(orders.yielded[number], orders.orders[orders.key(number)], strict=True)
         if wrong := [(rank, *pair) for rank, pair in enumerate(pairs) if pair[0] != pair[1]]:
             rank, actual, expected = wrong[0]
-            return [finding("passes-share-a-place", rank=rank, actual=shown(actual), expected=shown(expected))]
+            found.append(finding("passes-share-a-place", rank=rank, actual=shown(actual), expected=shown(expected)))
+            for rank, each in product(range(len(repaired)), (number, number + 1)):
+                repaired[rank][each] = orders.orders[orders.key(each)][rank]
+    return found[:1], repaired
+
+
+def changed(case: dict, yielded: Sequence[Sequence[Ids]], setter: str) -> list[Finding | Diagnosis]:
+    """What is wrong with passes that should be the same, and with whole epochs of single ranks. yielded: by rank and
+    pass."""
+    orders = all_orders(case, yielded, setter)
     if changes := orders.changes():
         return [*changes]
     for (n, alone, _, _), dealt in orders.orders.items():

@@ -9,7 +9,7 @@ import torch
 
 from autograde.contract.calls import with_article
 from autograde.contract.findings import Findings
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, hiding
 from autograde.verdicts.diagnosis import diagnose
 
 from .common import generator_after, next_number
@@ -57,7 +57,7 @@ def random_mistakes(luck: Sequence[Sequence[int]], random: Sequence | None) -> I
     elif bad := [rank for rank, states in enumerate(random) if not is_state(states)]:
         states = random[bad[0]]
         what = "no list" if states is None else "nothing" if not states else with_article(states[0]["kind"])
-        yield finding("not-a-state", rank=bad[0], what=what)
+        yield hiding(finding("not-a-state", rank=bad[0], what=what), *finding.some("other-random"))
     else:
         actual = [states[0]["next"] for states in random]
         expected = [next_number(generator_after(each)) for each in luck]

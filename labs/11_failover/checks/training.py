@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from autograde.contract.findings import Findings
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, hiding, settle
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.one_process import finding as of_one_process
 from autograde.verdicts.resumed import finding as of_training
@@ -31,7 +31,7 @@ one-epoch-only 2.5
 Only the first epoch of a call has samples: the passes begin at {actual}, where {expected} are expected. Where does the
 next epoch begin, and what does `consumed` say then?
 
-other-places 2.5
+other-places 3
 The passes of a call begin at {actual} (epoch, consumed); expected are {expected}.
 
 asked-before-the-step 1.5
@@ -80,7 +80,7 @@ Checkpoints come after {actual} steps of a call. `every` counts on over the end 
 only-after-epochs 2
 Checkpoints come after {actual} steps of a call, at the ends of epochs alone. `every` asks for more.
 
-other-saves 2
+other-saves 2.5
 In a call, checkpoints have the places {actual} (epoch, consumed, steps made); expected are {expected}.
 
 off-the-path 3
@@ -118,16 +118,22 @@ class OneCall(Due):
     number: int
 
     def mistakes(self) -> Iterator[Finding | Diagnosis]:
-        """What is wrong with it: first where it trains, then what it saves, then the path, then the losses."""
-        for part in (self.steps, self.saves, self.path, self.losses):
-            found = [*part()]
-            yield from found
-            if any(not isinstance(each, Diagnosis) or each.otherwise for each in found):
-                return
+        """What is wrong with it: whether it asks, where it trains, what it saves, the path, and the losses."""
+        asked = [*self.asking()]
+        yield from asked
+        if self.stop is not None and any(each.explained for each in asked):
+            return  # it leaves elsewhere
+        steps = [*self.steps()]
+        yield from steps
+        if not settle([steps]):
+            yield from self.saves()
+        path = [] if any(each.key == "forward-without-step" for each in settle([steps])) else [*self.path()]
+        yield from path
+        yield from self.losses(known=not settle([steps, path]))
 
-    def steps(self) -> Iterator[Finding | Diagnosis]:
-        """Whether it asks after each step, and the steps are those that are left."""
-        first, history, start = self.calls[0], self.history, self.start
+    def asking(self) -> Iterator[Diagnosis]:
+        """Whether it asks after each step."""
+        first = self.calls[0]
         steps, asked = first["steps"], first["asked"]
         made = [*range(1, steps + 1)]
         saved = sorted({save[2] for save in first["saves"]} - {0})
@@ -139,11 +145,13 @@ class OneCall(Due):
         if steps or asked:
             about = partial(finding, actual=told)
             yield diagnose("asked", asked, made, candidates, about, "asked-otherwise", operator.eq)
-            if asked != made:
-                return
-        count = len(first["forwards"])
-        if count > steps:
-            yield finding("forward-without-step", forwards=count, steps=steps)
+
+    def steps(self) -> Iterator[Finding | Diagnosis]:
+        """Whether the steps are those that are left."""
+        first, history, start = self.calls[0], self.history, self.start
+        steps, count = first["steps"], len(first["forwards"])
+        if count > steps:  # so the path is another one
+            yield hiding(finding("forward-without-step", forwards=count, steps=steps), *finding.some("off-the-path"))
             return
         passes = [tuple(place) for place in first["passes"] if place[1] < self.case["samples"]]
         (epoch, consumed), stop = self.place, self.stop
@@ -169,7 +177,8 @@ class OneCall(Due):
                 what = "where a pass begins, nor in which epoch"
                 return of_training(key, place=str(self.place), until=self.epochs, seen=seen, what=what)
             extra = {"actual": passes[1]} if key == "next-epoch-cut" and len(passes) > 1 else {}
-            return finding(key, **{**about, **extra})
+            found = finding(key, **{**about, **extra})
+            return hiding(found, *finding.some("off-the-path")) if key == "epoch-begun-anew" else found
 
         places = diagnose("places", passes, expected, candidates, made_of, "other-places", operator.eq)
         yield self.after_kill(places) if not places.explained else places
@@ -244,13 +253,14 @@ class OneCall(Due):
         yield diagnose("saves", actual, expected, candidates, made, "other-saves", operator.eq)
 
     def path(self) -> Iterator[Diagnosis]:
-        """Whether the weights are those of the undisturbed training."""
-        actual = [[each["weights"] for each in call["forwards"]] for call in self.calls]
-        expected = self.weights_of(self.history)
+        """Whether the weights are those of the undisturbed training, as long as the samples are its own."""
+        upto = self.common([[each["ids"] for each in call["forwards"]] for call in self.calls])
+        actual = [[each["weights"] for each in call["forwards"][:upto]] for call in self.calls]
+        expected = self.weights_of(self.history, upto)
         candidates = {}
         if self.number == 0 and not self.case["kill"]:
             for key, how in {"gradient-carried-over": "zeroed", "own-gradient-only": "mean"}.items():
-                candidates[key] = self.weights_of(History(self.case, self.epochs, **{how: False}))
+                candidates[key] = self.weights_of(History(self.case, self.epochs, **{how: False}), upto)
         places = [(at, rank) for rank, own in enumerate(actual) for at in range(len(own))]
         wrong = [(at, rank) for at, rank in sorted(places) if not same_row(actual[rank][at], expected[rank][at])]
         at, rank = wrong[0] if wrong else (0, 0)
@@ -263,14 +273,16 @@ class OneCall(Due):
 
         yield self.after_kill(diagnose("path", actual, expected, candidates, told, "off-the-path", same_rows))
 
-    def losses(self) -> Iterator[Finding | Diagnosis]:
-        """Whether each rank returns its own losses."""
+    def losses(self, known: bool) -> Iterator[Finding | Diagnosis]:
+        """Whether each rank returns its own losses. known: whether it is known which these are."""
         kinds = [call["kind"] for call in self.calls]
         if any(call["losses"] is None for call in self.calls):
             yield of_training("no-losses", kind=next(kind for kind in kinds if kind not in ("list", "tuple")))
             return
         if types := sorted({each["type"] for call in self.calls for each in call["losses"] if not each["float"]}):
             yield of_training("not-floats", kind=types[0])
+        if not known:
+            return
         actual = [[each["value"] for each in call["losses"]] for call in self.calls]
         steps, size = self.history.steps[self.start : self.end], self.history.size
         expected = [[step.loss[rank] for step in steps] for rank in range(size)]

@@ -49,7 +49,7 @@ not-a-gradient 2
 Rank {rank} sends a PUSH of {bytes} bytes, where {expected} are expected: {count} float64 as they are in memory.
 
 pushes-parameters 2
-Rank {rank} pushes the parameters that it pulled. What does the server subtract?
+Rank {rank} pushes the parameters that it pulled, or a multiple of them. What does the server subtract?
 
 pushes-a-step 1
 Rank {rank} pushes something else than what `gradient` returned for the parameters pulled last: number 0 is
@@ -175,32 +175,33 @@ class Work(CallCheck, JudgedCalls):
     def of_worker(self, plan: dict, rank: int, log: list[list], asked: list[list[float] | None]) -> list[Finding]:
         """What is wrong with one worker's messages."""
         steps, count, tags = plan["steps"][rank], plan["count"], [tag for tag, _, _ in log]
-        for tag, size, _ in log:
-            if tag != PUSH and size:
-                return [finding("pull-not-empty", rank=rank, tag=NAMES.get(tag, f"message with tag {tag}"), bytes=size)]
-            if tag == PUSH and size != 8 * count:
-                return [finding("not-a-gradient", rank=rank, bytes=size, count=count, expected=8 * count)]
+        found = []
+        if full := [(tag, size) for tag, size, _ in log if tag != PUSH and size]:
+            tag = NAMES.get(full[0][0], f"message with tag {full[0][0]}")
+            found.append(finding("pull-not-empty", rank=rank, tag=tag, bytes=full[0][1]))
+        if odd := [size for tag, size, _ in log if tag == PUSH and size != 8 * count]:
+            found.append(finding("not-a-gradient", rank=rank, bytes=odd[0], count=count, expected=8 * count))
         expected = [PULL, PUSH] * steps + [DONE]
         about: dict[str, Any] = {"rank": rank, "sent": in_words(tags)}
-        if tags == expected[:-1]:
-            return [finding("no-done", **about)]
         if steps > 1 and tags in ([PULL, *[PUSH] * steps, DONE], [PULL, *[PUSH] * steps]):
-            return [finding("pulls-only-once", **about)]
-        if tags != expected:
-            return [finding("other-requests", **about, steps=steps, expected=in_words(expected))]
+            return [*found, finding("pulls-only-once", **about)]
+        if tags == expected[:-1]:
+            found.append(finding("no-done", **about))
+        elif tags != expected:
+            return [*found, finding("other-requests", **about, steps=steps, expected=in_words(expected))]
         if len(asked) != steps:
-            return [finding("gradient-calls", rank=rank, n=len(asked), steps=steps)]
+            found.append(finding("gradient-calls", rank=rank, n=len(asked), steps=steps))
         for number, pushed in enumerate(each[2] for each in log if each[0] == PUSH):
             pulled = parameters_of(plan, rank, number)
-            if not same(asked[number], kept(pulled)):
-                return [finding("gradient-of-others", rank=rank)]
+            if len(asked) == steps and not same(asked[number], kept(pulled)):
+                return [*found, finding("gradient-of-others", rank=rank)]
             right = kept(gradient_at(pulled))
-            if not same(pushed, right):
-                if same(pushed, kept(pulled)):
-                    return [finding("pushes-parameters", rank=rank)]
+            if not odd and not same(pushed, right):
+                if pushed and same(pushed, [pushed[0] / pulled[0] * each for each in kept(pulled)]):
+                    return [*found, finding("pushes-parameters", rank=rank)]
                 actual = pushed[0] if pushed else float("nan")
-                return [finding("pushes-a-step", rank=rank, actual=actual, expected=right[0])]
-        return []
+                return [*found, finding("pushes-a-step", rank=rank, actual=actual, expected=right[0])]
+        return found
 
 
 def in_words(tags: list[int]) -> str:

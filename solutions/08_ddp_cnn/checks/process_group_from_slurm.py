@@ -103,17 +103,19 @@ class ProcessGroupFromSlurm(RankCheck, JudgedRun):
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """The form of all answers; then each variable of each task, and the ports."""
         [seen] = results
-        if seen["other"]["error"]:
-            return [finding("fails-elsewhere", error=seen["other"]["error"][:300])]
-        runs = [seen, seen["other"]["result"]]
+        failed, other = seen["other"]["error"], seen["other"]["result"]
+        runs = [seen] if failed else [seen, other]
         everything = [answer for run in runs for step in run["steps"] for answer in step]
-        found = form_mistakes(everything)
+        found = [finding("fails-elsewhere", error=failed[:300])] if failed else []
+        found += form_mistakes(everything)
         if seen["stepless"] != "ValueError":
             does = f"raises {seen['stepless']}" if seen["stepless"] else "returns something"
             found.append(finding("step-not-needed", does=does))
-        if any(each.key in ("no-dict", "names-missing", "program-called") for each in found):
+        if any(each.key == "no-dict" for each in found):
             return found
-        return [*found, *answer_mistakes(case["steps"], runs), *port_mistakes(runs, case["jobs"])]
+        there = [name for name in NAMES if name not in missing_among(everything)]
+        ports = port_mistakes(runs, case["jobs"]) if "MASTER_PORT" in there else []
+        return [*found, *answer_mistakes(case["steps"], runs, there), *ports]
 
 
 def form_mistakes(answers: list[dict]) -> list[Finding]:
@@ -122,8 +124,7 @@ def form_mistakes(answers: list[dict]) -> list[Finding]:
     whole = [answer for answer in answers if not answer["error"]]
     if kinds := [answer["kind"] for answer in whole if answer["kind"] != "dict"]:
         return [finding("no-dict", kind=kinds[0])]
-    missing = [name for name in NAMES if any(answer["kinds"][name] == "" for answer in whole)]
-    if missing:
+    if missing := missing_among(answers):
         found.append(finding("names-missing", names=" and no ".join(missing)))
     wrong = [(name, kind) for answer in whole for name, kind in answer["kinds"].items() if kind not in ("", "str")]
     if wrong:
@@ -134,6 +135,11 @@ def form_mistakes(answers: list[dict]) -> list[Finding]:
     if programs := [answer["program"] for answer in answers if answer["program"]]:
         found.append(finding("program-called", program=programs[0][:40]))
     return found
+
+
+def missing_among(answers: list[dict]) -> list[str]:
+    """The names that are not in each answer."""
+    return [name for name in NAMES if any(answer["kinds"][name] == "" and not answer["error"] for answer in answers)]
 
 
 def draw_step(rng: random.Random, form: int, tasks: list[int], cyclic: bool) -> dict:

@@ -98,15 +98,22 @@ def average_mistakes(plan: dict, steps: Sequence[Sequence[dict]]) -> list[Findin
     found: list[Finding | Diagnosis] = []
     for step, expected in enumerate(replay(plan, len(steps))):
         of_ranks = [own[step] for own in steps]
-        for rank, each in enumerate(of_ranks):
-            if each["moved"]:
-                return [finding("weights-changed", step=step, name=each["moved"][0][:40], who=name_ranks([rank]))]
+        if moved := weights_changed(step, of_ranks):
+            return moved
         rows: Rows = [[tensor_of(*each) for each in enumerate(of_rank["gradients"])] for of_rank in of_ranks]
         judged = [*missing(step, rows)] or [judge_step(plan, step, rows, expected)]
         found += judged
         if settle([judged]):
             return found
     return found
+
+
+def weights_changed(step: int, of_ranks: Sequence[dict]) -> list[Finding]:
+    """A finding where the averaging of a step has changed the parameters themselves. of_ranks: the step, by rank."""
+    for rank, each in enumerate(of_ranks):
+        if each["moved"]:
+            return [finding("weights-changed", step=step, name=each["moved"][0][:40], who=name_ranks([rank]))]
+    return []
 
 
 def tensor_of(place: int, values: list[float | None] | None) -> torch.Tensor | None:

@@ -10,7 +10,7 @@ from autograde.contract.schema import array
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 
-from .averages import average_mistakes, step_shape
+from .averages import average_mistakes, step_shape, weights_changed
 from .crooked_net import COMPLETES, SHAPES, SOMETIMES
 from .step_traffic import Ready, broken_off, left_waiting, overlap_mistakes, traffic_mistakes
 from .training_steps import net_of
@@ -61,11 +61,11 @@ class StepsCheck(CallCheck, JudgedCalls):
         traffic = traffic_mistakes(call.noted, self.sizes(call.plan), self.ordered)
         if alone := [each for each in traffic if each.key in ("nothing-sent", "one-gradient-again")]:
             return alone
+        ready, inside, broken = self.ready(call.plan), call.plan["steps"], call.plan["broken"]
+        moments = overlap_mistakes(call.noted, ready, inside, broken, in_all=not traffic) if ready else []
         if left := left_waiting(call.events):
-            return left
-        ready = self.ready(call.plan)
-        asked = ready is not None and not traffic
-        moments = overlap_mistakes(call.noted, ready, call.plan["steps"], call.plan["broken"]) if asked else []
+            moved = weights_changed(0, [own[0] for own in call.of("steps")])
+            return [*left, *moved, *traffic, *moments]  # the averages are those of a moment
         if early := [each for each in moments if isinstance(each, Diagnosis)]:
             return early
         return [*average_mistakes(call.plan, call.of("steps")), *traffic, *moments]

@@ -190,12 +190,17 @@ def left_waiting(logs: Sequence[Sequence[dict]]) -> list[Finding]:
 
 
 def overlap_mistakes(
-    logs: Sequence[Sequence[dict]], ready: Ready, inside: Sequence[int], broken: int | None = None
+    logs: Sequence[Sequence[dict]],
+    ready: Ready,
+    inside: Sequence[int],
+    broken: int | None = None,
+    in_all: bool = True,
 ) -> list[Finding | Diagnosis]:
-    """What is wrong with the moments at which all-reduces leave, where what is sent is right.
+    """What is wrong with the moments at which all-reduces leave.
 
     That one leaves too early is a diagnosis. inside: by step, the number of passes in `no_sync` before the last one.
-    broken: the step in which an error ends such a block.
+    broken: the step in which an error ends such a block. in_all: whether what is sent is right, so that it is known
+    when each one should leave.
     """
     for rank, log in enumerate(logs):
         who = name_ranks([rank])
@@ -204,16 +209,17 @@ def overlap_mistakes(
                 if passed is not None and event["waited"] is not None and event["waited"] < step.back:
                     return [finding("waited-in-backward", who=who, bytes=event["bytes"])]
             moments = ready(rank, step)
-            for place, (layers, passed) in enumerate(zip(moments, step.passed, strict=True)):
+            pairs = [*enumerate(zip(moments, step.passed, strict=True))] if in_all else []
+            for place, (layers, passed) in pairs:
                 if passed is not None and (not layers or len(passed) < len(layers)):
                     about = {"step": number, "who": who, "number": place, "at": (passed or ["-"])[-1]}
                     counted = (finding("no-sync-counted", **about),) if inside[number] else ()
                     ruled_out = frozenset() if counted else frozenset({"no-sync-counted"})
                     return [Diagnosis("early", counted, ruled_out, finding("sent-too-early", **about))]
-            if any(moments) and all(passed is None for passed in step.passed):
+            if any(moments) and step.passed and all(passed is None for passed in step.passed):
                 key = "no-sync-kept-by-an-error" if number and number == broken else "sent-after-backward"
                 return [finding(key, step=number, who=who)]
-            for place, (layers, passed) in enumerate(zip(moments, step.passed, strict=True)):
+            for place, (layers, passed) in pairs:
                 # One layer more may have begun: what a hook on the gradient's way sees is not the very moment.
                 if layers and (passed is None or len(passed) > len(layers) + 1):
                     when = "when it is over" if passed is None else f"when it is in layer {passed[-1]}"

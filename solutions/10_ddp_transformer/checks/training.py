@@ -85,50 +85,58 @@ Killed and resumed, the training ends with other weights than without the kill: 
 
 
 def runs_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
-    """What is wrong with runs of `train` that came to their end; a call counts only where those before it were right.
+    """What is wrong with runs of `train` that came to their end; a call counts only where it is known what was before.
 
     case: `training`, see `draw_training`; `epochs`, up to which each call in a run is to train; `kill`; `fresh`.
     """
     found: list[Finding | Diagnosis] = []
+    made: list[list[Step]] | None = []
     for number, (start, until) in enumerate(zip([0, *case["epochs"]], case["epochs"], strict=False)):
         calls = [result["whole"][number] for result in results]
-        found += call_mistakes(case["training"], start, until, calls, case["fresh"])
-        if settle([found]):
+        wrong, made = call_mistakes(case["training"], start, until, calls, case["fresh"], made)
+        found += wrong
+        if made is None:
             return found
     if not case["kill"]:
         return found
     if any(result["resumed"] is None for result in results):
         return [*found, finding("never-stopped", rank=case["kill"]["rank"])]
-    return found + kill_mistakes(case, results)
+    return found + kill_mistakes(case, results, made)
 
 
 def call_mistakes(
-    training: dict, start: int, until: int, calls: Sequence[dict], fresh: int
-) -> list[Finding | Diagnosis]:
-    """What is wrong with one call of `train` that begins after `start` epochs and is to end after `until`.
+    training: dict, start: int, until: int, calls: Sequence[dict], fresh: int, made: list[list[Step]]
+) -> tuple[list[Finding | Diagnosis], list[list[Step]] | None]:
+    """What is wrong with one call of `train` that begins after `start` epochs and is to end after `until`; and the
+    steps of all epochs so far, None where they are not known, or not kept.
 
-    calls: of each rank, as the check's schema has them. fresh: seed of the model that it is given.
+    calls: of each rank, as the check's schema has them. fresh: seed of the model that it is given. made: the steps of
+    the epochs before.
     """
     seen = calls[0]["epochs"]
     if any(call["epochs"] != seen for call in calls):
-        return [finding("ranks-disagree", seen="; ".join(str(call["epochs"]) for call in calls))]
-    told, found = epochs_run(seen, start, until), []
-    if any(each.key not in OTHER_ORDERS for each in settle([[told]])) or len(seen) != until - start:
-        return [told]
-    places = [everyones_batches(training, epoch) for epoch in (*range(start), *seen)]
-    before = [step for each in places[:start] for step in in_steps(each, training["accumulate"])]
-    steps = [step for each in places[start:] for step in in_steps(each, training["accumulate"])]
-    losses, weights = in_one_process(training, before + steps)
+        return [finding("ranks-disagree", seen="; ".join(str(call["epochs"]) for call in calls))], None
+    found: list[Finding | Diagnosis] = [epochs_run(seen, start, until)]
+    if any(each.key not in OTHER_ORDERS for each in settle([found])) or len(seen) != until - start:
+        return found, None
+    before, places = joined(made), [everyones_batches(training, epoch) for epoch in seen]
+    steps = [in_steps(each, training["accumulate"]) for each in places]
+    losses, weights = in_one_process(training, before + joined(steps))
     if steps:
-        found.append(weights_after(training, before, places[start:], calls, weights, fresh if start else None))
-        if settle([found]):
-            return [told, *found]
+        judged, known = weights_after(training, before, places, calls, weights, fresh if start else None)
         files = calls[0]["files"]
-        if len(files) != until - start + 1 or files[-1] is None:
-            found.append(of_checkpoints("nothing-written"))
-        else:
-            found.append(each_epoch(files, start))
-    return [told, *found, *returned(calls, losses[len(before) :], until - start)]
+        there = len(files) == until - start + 1 and files[-1] is not None
+        kept = each_epoch(files, start) if there else of_checkpoints("nothing-written")
+        found += [judged, kept]
+        made = None if known is None or settle([[kept]]) else [*made, *known]
+        if judged.otherwise is not None:
+            return found, made
+    return [*found, *returned(calls, losses[len(before) :], until - start)], made
+
+
+def joined(epochs: Sequence[Sequence[Step]]) -> list[Step]:
+    """The steps of some epochs, one after another."""
+    return [step for steps in epochs for step in steps]
 
 
 def epochs_run(seen: Sequence[int], start: int, until: int) -> Diagnosis:
@@ -168,37 +176,37 @@ def weights_after(
     calls: Sequence[dict],
     expected: list[float],
     fresh: int | None,
-) -> Diagnosis:
-    """What is wrong with the weights after the right epochs: how were their micro-batches put together?
+) -> tuple[Diagnosis, list[list[Step]] | None]:
+    """What is wrong with the weights after the right epochs: how were their micro-batches put together? And the steps
+    of each epoch of the call, if they are known.
 
     before: the steps of the epochs before this call. places: of each epoch of it, the micro-batches by place. fresh:
     seed of the model that came, where it was to be loaded.
     """
     rows = [call["weights"] for call in calls]
     if all_close(rows, expected):  # each of the candidates below would take as long as all the rest
-        return Diagnosis("weights")
+        return Diagnosis("weights"), [in_steps(each, training["accumulate"]) for each in places]
     most, count = training["accumulate"], len(places[0])
     left = count % most
 
     def after(plan: Sequence[Step]) -> list[float]:
         return in_one_process(training, [*before, *plan])[1]
 
-    def cut(most: int, until: int = count) -> list[Step]:
-        return [step for each in places for step in in_steps(each[:until], most)]
+    def cut(most: int, until: int = count) -> list[list[Step]]:
+        return [in_steps(each[:until], most) for each in places]
 
     across = in_steps([place for each in places for place in each], most)
-    candidates = {
-        "leftovers-dropped": after(cut(most, count - left)),
-        "leftovers-carried": after(across),
-        "leftovers-carried/dropped": after([step for step in across if len(step) == len(across[0])]),
-        "not-accumulated": after(cut(1)),
-        "one-step-an-epoch": after(cut(count)),
-    }
+    plans = {"leftovers-dropped": cut(most, count - left), "not-accumulated": cut(1), "one-step-an-epoch": cut(count)}
+    carried = {"leftovers-carried": across}
+    carried["leftovers-carried/dropped"] = [step for step in across if len(step) == len(across[0])]
+    ways = {key: joined(plan) for key, plan in plans.items()}
+    candidates = {key: after(plan) for key, plan in {"leftovers-dropped": [], **carried, **ways}.items()}
     if fresh is not None:
-        candidates["state-not-loaded"] = in_one_process(training, cut(most), fresh)[1]
+        candidates["state-not-loaded"] = in_one_process(training, joined(cut(most)), fresh)[1]
     off = max(distance(row, expected) for row in rows)
     told = partial(finding, left=left, places=count, most=most, off=off)
-    return diagnose("weights", rows, expected, candidates, told, "other-weights", all_close)
+    judged = diagnose("weights", rows, expected, candidates, told, "other-weights", all_close)
+    return judged, next((plans[each.key] for each in judged.explained if each.key in plans), None)
 
 
 def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> list[Finding | Diagnosis]:
@@ -224,8 +232,8 @@ def returned(calls: Sequence[dict], expected: Sequence[float], epochs: int) -> l
     return found if settle([found]) or not kinds else [*found, of_training("not-floats", kind=kinds[0])]
 
 
-def kill_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnosis]:
-    """What is wrong with a training that was killed and resumed.
+def kill_mistakes(case: dict, results: Sequence[dict], made: list[list[Step]]) -> list[Finding | Diagnosis]:
+    """What is wrong with a training that was killed and resumed. made: the steps of each epoch without the kill.
 
     The weights must be those of the training that was not killed: on two ranks bit for bit, on more but for rounding,
     as DistributedDataParallel sums the first step of a fresh process in another order.
@@ -235,7 +243,7 @@ def kill_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnos
         seen = "there is none" if kept is None else f"it says epoch {kept}" if kept >= 0 else "what is there is broken"
         return [finding("nothing-kept", rank=kill["rank"], seen=seen)]
     resumed = [result["resumed"][0] for result in results]
-    found = call_mistakes(training, kill["epoch"], case["epochs"][0], resumed, case["fresh"])
+    found, _ = call_mistakes(training, kill["epoch"], case["epochs"][0], resumed, case["fresh"], made[: kill["epoch"]])
     off = max(distance(result["resumed"][0]["weights"], result["whole"][0]["weights"]) for result in results)
     if not settle([found]) and off > (0 if training["size"] == 2 else RESUMED):
         found.append(finding("resumed-differs", off=off))

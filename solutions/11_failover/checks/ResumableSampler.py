@@ -9,7 +9,7 @@ from typing import Any
 
 from autograde.contract.rank_check import Rank, RankCheck
 from autograde.contract.schema import array, boolean, integer, number, optional, record
-from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.contract.verdict import Diagnosis, Finding
 from autograde.probes.fresh_process import FreshProcess
 from autograde.probes.sampler_passes import passes_of
 from autograde.verdicts.judged import JudgedRun
@@ -17,7 +17,7 @@ from autograde.verdicts.reshuffling import order_mistakes
 from autograde.verdicts.samplers import disturbed, elsewhere, listed_value, not_ints, other_process, wrong_lengths
 from autograde.verdicts.samplers import finding as of_samplers
 
-from .rest_of_epoch import changed, rest_mistakes, whole_orders
+from .rest_of_epoch import apart, changed, rest_mistakes, whole_orders
 
 PATIENCE = 20.0  # seconds that the other process may take; it takes two, on a machine that has nothing else to do
 SETTER = "set_position"
@@ -89,19 +89,20 @@ class ResumableSampler(RankCheck, JudgedRun):
         return record(**kinds, other=optional(other_process(passes, case["size"])))
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
-        """Types and lengths; then the orders; then, where those are right, what is left of them; then side effects."""
+        """Types and lengths; then the orders; then what is left of them; then side effects."""
         found: list[Finding | Diagnosis] = not_ints([entry for of_rank in results for entry in of_rank["passes"]])
         if not all(of_rank["derived"] for of_rank in results):
             found.append(of_samplers("not-a-sampler", name=self.todo))
         sizes = [case["samplers"][which][0] for which, *_ in case["passes"]]
         found += wrong_lengths(pair for of_rank in results for pair in zip(sizes, of_rank["passes"], strict=True))
-        yielded = [[entry["ids"] for entry in of_rank["passes"]] for of_rank in results]
+        drawn = [[entry["ids"] for entry in of_rank["passes"]] for of_rank in results]
+        shared, yielded = apart(case, drawn, SETTER)
+        found += shared
         if mistakes := changed(case, yielded, SETTER):
             return [*found, *mistakes]
-        anew = order_mistakes(whole_orders(case, yielded))
-        found += [*anew, *([] if settle([anew]) else rest_mistakes(case, yielded))]
+        found += [*order_mistakes(whole_orders(case, yielded)), *rest_mistakes(case, yielded)]
         if case["salt"]:
-            found += elsewhere(results[0]["other"], yielded)
+            found += elsewhere(results[0]["other"], drawn)
         return found + disturbed(case["luck"], [of_rank["drawn"] for of_rank in results])
 
 

@@ -124,9 +124,16 @@ class Due:
                 found.append(save)
         return found
 
-    def weights_of(self, history: History) -> list[list[list[float]]]:
-        """Weights before each step of the call, by rank."""
-        steps = history.steps[self.start : self.end]
+    def common(self, ids: Sequence[Sequence[list[int]]]) -> int:
+        """How many steps of the call, from the first on, are made with these samples. ids: by rank and step."""
+        steps = self.history.steps[self.start : self.end]
+        most = min(len(steps), *map(len, ids))
+        others = (at for at in range(most) if any(own[at] != steps[at].ids[rank] for rank, own in enumerate(ids)))
+        return next(others, most)
+
+    def weights_of(self, history: History, count: int) -> list[list[list[float]]]:
+        """Weights before so many steps of the call, from the first on, by rank."""
+        steps = history.steps[self.start : self.end][:count]
         return [[step.weights[rank] for step in steps] for rank in range(history.size)]
 
 

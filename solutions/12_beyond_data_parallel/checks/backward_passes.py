@@ -77,7 +77,7 @@ class BackwardPasses(CallCheck, JudgedCalls):
             calls[0]["before"] = 1
             return {"size": size, "calls": calls, "late": rng.randrange(size)}
 
-        cases = [case(4, (4, False, True), (5, True, False)), case(2, (1, False, False), (4, True, False))]
+        cases = [case(4, (4, False, True)), case(4, (5, True, False)), case(2, (1, False, False), (4, True, False))]
         cases += [case(1, (4, False, False))]
         ### BEGIN HIDDEN CASES
         cases += [case(3, (5, False, True), (1, True, False))]
