@@ -95,3 +95,24 @@ def test_the_operators_of_torch_are_seen(world, default):
         ("all_reduce", "allreduce", None, "done", 10),
     ]
     assert [world.events[0][0][name] for name in ("values", "results", "members")] == [[1.0] * 2, [2.0] * 2, [0, 1]]
+
+
+def test_the_operation_of_a_reduction_is_told_where_options_have_it(world):
+    reductions = cell(
+        """
+        import torch
+        import torch.distributed as dist
+
+        def f():
+            options, group = dist.AllreduceOptions(), dist.group.WORLD
+            options.reduceOp = dist.ReduceOp.MAX
+            group.allreduce([torch.ones(1)], options).wait()
+            group.allreduce([torch.ones(1)], opts=options).wait()
+            group.allreduce([torch.ones(1)], dist.ReduceOp.MIN).wait()
+            dist.all_reduce(torch.ones(1), op=dist.ReduceOp.PRODUCT)
+            dist.all_reduce(torch.ones(1))
+        """
+    )
+    world.run(call, reductions, size=2, init="torch")
+    said = [(event["reduction"], event["bytes"], event["members"]) for event in world.events[0]]
+    assert said == [(name, 4, [0, 1]) for name in ("MAX", "MAX", "MIN", "PRODUCT", "SUM")]
