@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from course.watch.payload import EMPTY, bound, describe, flat
-from course.watch.recorder import SILENT, Recorder, Said, named, said, told
+from course.watch.recorder import SILENT, Recorder, Said, Told, named, said, told
 
 SHORT, SLEEP = 1e-3, 1e-4  # seconds that a rank polls without pausing; pause between polls from then on
 
@@ -79,8 +79,8 @@ def about_horovod(
     reductions = {hvd.Average: "AVERAGE", hvd.Sum: "SUM", hvd.Adasum: "ADASUM", hvd.Min: "MIN", hvd.Max: "MAX"}
     reduces = "op" in names
 
-    def finished(result: Any) -> dict:
-        return {"results": describe(result).values}
+    def finished(result: Any) -> Told:
+        return describe(result).values
 
     def about(args: tuple, kwargs: dict) -> Said:
         given = bound(names, args, kwargs)

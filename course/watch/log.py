@@ -35,7 +35,7 @@ HEADER = struct.Struct("<dIBBxxQ")
 LATEST, COUNTED, SAID = struct.Struct("<d"), struct.Struct("<dI"), struct.Struct("<Q")
 SAID_AT, FULL_AT, UNSEEN_AT = HEADER.size - SAID.size, 12, 13
 SLOT = struct.Struct("<IB3xdddBB6xdd")  # see `Slot`
-WAIT, END = struct.Struct("<dB"), struct.Struct("<BB6xdd")  # parts of it
+BEGIN, WAIT, END = struct.Struct("<IB3xdddB"), struct.Struct("<dB"), struct.Struct("<BB6xdd")  # parts of it
 SIZE, WAIT_AT, END_AT = SLOT.size, 24, 32
 SLOTS = HEADER.size
 LINES = SLOTS + LIMIT * SIZE
@@ -96,7 +96,7 @@ class Log:
 
     def begin(self, number: int, known: int, kind: int, value: float, at: float) -> None:
         """Note that call `number` begins. kind, value: see `packed`."""
-        SLOT.pack_into(self.memory, SLOTS + number * SIZE, known, kind, at, value, at, CALLED, NONE, 0.0, 0.0)
+        BEGIN.pack_into(self.memory, SLOTS + number * SIZE, known, kind, at, value, at, CALLED)
         COUNTED.pack_into(self.memory, 0, at, number + 1)
 
     def leave(self, number: int, at: float) -> None:

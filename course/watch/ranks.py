@@ -10,7 +10,7 @@ from typing import Any
 
 from course.watch.events import ANY, kind_of
 from course.watch.payload import EMPTY, Payload, bound, describe, describe_buffer, describe_pickled, part_of
-from course.watch.recorder import Recorder, Said, said
+from course.watch.recorder import Recorder, Said, Told, said
 
 
 class Ranks:
@@ -120,8 +120,8 @@ class Ranks:
             if not op_at:
                 return (root, None, None, None, None, None, number, size, None, dtype), values, None
 
-            def finished(result: Any) -> dict:
-                return {"results": describing(out if out_at else result).values}
+            def finished(result: Any) -> Told:
+                return describing(out if out_at else result).values
 
             reduction = self.reduction(args[op_at])
             return (

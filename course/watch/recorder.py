@@ -31,8 +31,10 @@ class Inside(threading.local):
 
 # What a call's arguments say: all of a `course.watch.events.Description` from `peer` on;
 # values, see `course.watch.events.Call`; and a function that gives from the call's
-# result, or the status of its request, what an `Event` tells of its end. A bare tuple, as one is made for each call.
-Said = tuple[tuple, list[float | None] | None, Callable[[Any], dict] | None]
+# result, or the status of its request, what is `Told`. A bare tuple, as one is made for each call.
+Said = tuple[tuple, list[float | None] | None, Callable[[Any], "Told"] | None]
+# What an `Event` tells of its end; a bare list is its results.
+Told = dict[str, Any] | list[float | None] | None
 
 
 def said(
@@ -42,7 +44,7 @@ def said(
     reduction: str | None = None,
     group: int | None = None,
     payload: Payload = NOTHING,
-    finished: Callable[[Any], dict] | None = None,
+    finished: Callable[[Any], Told] | None = None,
     asked: tuple[int | None, int | None] = (None, None),
     room: int | None = None,
 ) -> Said:
@@ -120,7 +122,10 @@ class Recorder:
     def start(self, library: str, operation: str, what: Said) -> int:
         """Log that a call begins. Returns its number, or -1 where it is not recorded: beyond the limit, without room,
         in a process that the rank forked, and after the run."""
-        values, known = what[1], self.known(library, operation, self.calling_line(), what)
+        values, line = what[1], self.calling_line()
+        known = self.calls.get((operation, line, what[0]))
+        if known is None:
+            known = self.known(library, operation, line, what)
         number = next(self.numbers)
         if self.full:
             return -1
@@ -170,15 +175,15 @@ class Recorder:
             if not self.full:
                 self.log.end(number, COUNT, float(times + 1), perf_counter() - self.began)
 
-    def end(self, number: int, more: dict[str, Any] | None = None) -> None:
+    def end(self, number: int, more: Told = None) -> None:
         """Log that call `number` is complete. more: what an `Event` tells of its end."""
         if number < 0 or self.full:
             return
         kind, result = NONE, 0.0
         if more:
-            kind, result = packed(more["results"]) if len(more) == 1 and "results" in more else (TEXT, 0.0)
+            kind, result = packed(more) if type(more) is list else (TEXT, 0.0)
             if kind == TEXT:
-                self.say(["more", number, more])
+                self.say(["more", number, {"results": more} if type(more) is list else more])
         try:
             self.log.end(number, kind, result, perf_counter() - self.began)
         except CLOSED:  # it was closed meanwhile
@@ -203,7 +208,7 @@ class Recorder:
 
         about(args, kwargs) returns what is `Said`, and may change kwargs; if it raises, nothing is said. If the
         operation goes on after the call, later(result, number, said) returns a result whose completion is recorded;
-        else None.
+        else None. It is not asked where the call returns None.
         """
         inside, start, end = self.inside, self.start, self.end
 
@@ -222,7 +227,7 @@ class Recorder:
                 except BaseException:
                     end(number, {"failed": True})
                     raise
-                watched = later(result, number, what) if later else None
+                watched = later(result, number, what) if later and result is not None else None
                 if watched is None:
                     end(number, told(what, result) if what[2] and number >= 0 else None)
                     return result
@@ -259,7 +264,7 @@ def known_of(about: Callable, args: tuple, kwargs: dict) -> Said:
         return SILENT
 
 
-def told(what: Said, result: Any) -> dict | None:
+def told(what: Said, result: Any) -> Told:
     """What an event tells of its end, from the result of the call, or the status of its request."""
     finished = what[2]
     if finished is None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from course.watch.events import ANY, kind_of
-from course.watch.payload import EMPTY, bound, describe, flat
-from course.watch.recorder import SILENT, Recorder, Said, named, said, told
-from course.watch.torch_ops import watched_operators
+from course.watch.payload import ALIASES, EMPTY, bound, describe, flat, numbers
+from course.watch.recorder import SILENT, Recorder, Said, Told, named, said, told
+from course.watch.torch_ops import FUNCTIONAL, watched_operators
 from course.watch.unseen import unseen_functions, unseen_methods
 
 # Names of the arguments of each function, in order; "payload" is what this rank sends, "out" where it receives, "peer"
@@ -38,20 +39,6 @@ FUNCTIONS = flat(
         "all_to_all": "out payload group",
         "all_to_all_single": "out payload outs ins group",
         "barrier monitored_barrier": "group",
-    }
-)
-FUNCTIONAL = flat(
-    {
-        "all_reduce all_reduce_coalesced": "payload op group",
-        "broadcast": "payload place group",
-        "all_gather_tensor all_gather_tensor_autograd": "payload dim group",
-        "all_gather_single all_gather_single_autograd": "payload dim group",
-        "reduce_scatter_tensor reduce_scatter_single": "payload op dim group",
-        "reduce_scatter_tensor_autograd reduce_scatter_single_autograd": "payload op dim group",
-        "reduce_scatter_tensor_coalesced reduce_scatter_single_coalesced": "payload op dim group",
-        "all_gather_into_tensor_coalesced all_gather_single_coalesced": "payload group",
-        "all_to_all_single all_to_all_single_autograd": "payload outs ins group",
-        "permute_tensor": "payload pairs group",
     }
 )
 METHODS = flat(
@@ -89,7 +76,8 @@ class WatchedTorch:
         self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or tensor
         self.futures = WeakIdKeyDictionary()  # handles
         self.groups = WeakIdKeyDictionary()  # members of process groups, and the number by which calls name them
-        self.world: tuple[Callable, tuple] = lambda: self, (None, None)  # a reference to the default group, and its own
+        self.world: tuple = (lambda: self, (None, None), None)  # a reference to the default group; its own; our rank
+        self.reductions = {id(op): name for name, op in dist.ReduceOp.RedOpType.__members__.items()}  # these live on
         self.functions: dict[Callable, Callable] = {}
         for operation, names in FUNCTIONS.items():
             if function := getattr(dist, operation, None):
@@ -166,9 +154,10 @@ class WatchedTorch:
 
     def waiting(self, function: Callable, name: str) -> Callable:
         """A function that waits for a handle, or a tensor, and records it."""
+        under_way = self.under_way.data
 
         def wait(handle: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.under_way.data:  # as in each call that waits by itself
+            if not under_way:  # as in each call that waits by itself
                 return function(handle, *args, **kwargs)
             self.waits(handle)
             result = function(handle, *args, **kwargs)
@@ -205,10 +194,7 @@ class WatchedTorch:
         not know its ranks. group: in any of the forms that torch takes."""
         try:
             if group is None:
-                group = self.dist.group.WORLD
-                if group is not self.world[0]():
-                    self.world = weakref.ref(group), self.named_group(group)
-                return self.world[1]
+                return self.default()[1]
             if isinstance(group, list):
                 return group, self.recorder.group(group)
             if isinstance(group, tuple):
@@ -224,6 +210,22 @@ class WatchedTorch:
             return None, None
         return known
 
+    def default(self) -> tuple:
+        """The default group: a reference to it, what `named_group` says of it, and this rank's number in it."""
+        group = self.dist.group.WORLD
+        if group is not self.world[0]():
+            self.world = weakref.ref(group), self.named_group(group), self.dist.get_rank()
+        return self.world
+
+    def reduction(self, op: Any) -> str:
+        """The name of a reduction's operation; torch takes a microsecond to make it. op: in any of torch's forms."""
+        if op is None:
+            return "SUM"
+        if (name := self.reductions.get(id(op))) is None:
+            op = getattr(op, "reduceOp", op)  # of options
+            name = str(getattr(op, "op", op)).rpartition(".")[2].upper()
+        return name
+
     def context(self, group: Any, members: list[int]) -> int:
         """Which of the groups with these members this is; they are made in the same order on all ranks."""
         groups = self.dist.distributed_c10d._world.pg_group_ranks
@@ -232,6 +234,8 @@ class WatchedTorch:
 
     def about(self, operation: str, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
         """A function that says what a call says, see `Recorder.wrap`. names: of its arguments."""
+        if {"peer", "place", "tag"}.isdisjoint(names):
+            return self.about_equals(names)
         kind, sends, reduces = kind_of(operation), "payload" in names, "op" in names
         rooted = kind in {"gather", "scatter"}
 
@@ -244,21 +248,18 @@ class WatchedTorch:
             elif peer is None and rooted:
                 peer = 0
             tag = given.get("tag", 0) if kind in {"send", "recv"} else None
-            reduction = None
-            if reduces:
-                op = given.get("op", given.get("opts"))
-                reduction = "SUM" if op is None else str(getattr(op, "reduceOp", op)).rpartition(".")[2].upper()
+            reduction = self.reduction(given.get("op", given.get("opts"))) if reduces else None
             out = given.get("out", given.get("payload"))
 
-            def finished(result: Any) -> dict:
+            def finished(result: Any) -> Told:
                 if kind == "recv":
                     source = result if peer is None and isinstance(result, int) else None
                     return {"received": describe(out).bytes, "peer": source}
-                return {"results": describe(first(result if hasattr(result, "dtype") else out)).values}
+                return results_of(out, result)
 
             payload, room, tells = describe(given.get("payload")) if sends else EMPTY, None, reduces or kind == "recv"
             if kind in ("broadcast", "reduce"):
-                is_root = peer is None or peer == self.dist.get_rank()
+                is_root = peer is None or peer == self.default()[2]
                 room = payload.bytes if kind == "broadcast" else None
                 payload = payload if is_root or kind == "reduce" else EMPTY
                 tells = tells and is_root
@@ -267,10 +268,35 @@ class WatchedTorch:
 
         return about
 
+    def about_equals(self, names: tuple[str, ...]) -> Callable[[tuple, dict], Said]:
+        """See `about`; of what has neither a root nor a peer. Reads arguments by their places, as it is called where
+        microseconds count."""
+        missing = (None,) * (len(names) + 1)  # the last one stands for what it has not
+        places = {name: place for place, name in enumerate(names)}
+        payload_at, group_at, op_at = (places.get(name, -1) for name in ("payload", "group", "op"))
+        out_at = places.get("out", payload_at)
+        keywords = {"opts": op_at} | {name: places.get(ours, -1) for name, ours in ALIASES.items()} | places
+
+        def about(args: tuple, kwargs: dict) -> Said:
+            args += missing
+            for name, value in kwargs.items():
+                if (place := keywords.get(name, -1)) >= 0:
+                    args = (*args[:place], value, *args[place + 1 :])
+            group = self.named_group(args[group_at])[1]
+            size, dtype, values = EMPTY if payload_at < 0 else describe(args[payload_at])
+            if op_at < 0:
+                return (None, None, None, None, None, None, group, size, None, dtype), values, None
+            about = (None, None, None, None, None, self.reduction(args[op_at]), group, size, None, dtype)
+            return about, values, partial(results_of, args[out_at])
+
+        return about
+
+
+def results_of(out: Any, result: Any) -> list[float | None] | None:
+    """The numbers that come out of a reduction. out: where its result goes, unless it is returned."""
+    if result is not None and hasattr(result, "dtype"):
+        out = result
+    return numbers(out) if hasattr(out, "dtype") else describe(out).values
+
 
 UNKNOWN = (-1, SILENT)
-
-
-def first(tensors: Any) -> Any:
-    """The only one of a list of tensors, or what was given."""
-    return tensors[0] if isinstance(tensors, (list, tuple)) and len(tensors) == 1 else tensors

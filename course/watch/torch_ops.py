@@ -12,7 +12,22 @@ from typing import Any
 from course.watch.payload import flat
 from course.watch.unseen import is_unseen
 
-# Names of their arguments, by namespace and operator; see `course.watch.torch_calls`.
+# Names of the arguments of the functional collectives, see `course.watch.torch_calls`.
+FUNCTIONAL = flat(
+    {
+        "all_reduce all_reduce_coalesced": "payload op group",
+        "broadcast": "payload place group",
+        "all_gather_tensor all_gather_tensor_autograd": "payload dim group",
+        "all_gather_single all_gather_single_autograd": "payload dim group",
+        "reduce_scatter_tensor reduce_scatter_single": "payload op dim group",
+        "reduce_scatter_tensor_autograd reduce_scatter_single_autograd": "payload op dim group",
+        "reduce_scatter_tensor_coalesced reduce_scatter_single_coalesced": "payload op dim group",
+        "all_gather_into_tensor_coalesced all_gather_single_coalesced": "payload group",
+        "all_to_all_single all_to_all_single_autograd": "payload outs ins group",
+        "permute_tensor": "payload pairs group",
+    }
+)
+# The same of the operators, by namespace.
 OPERATORS = {
     "_c10d_functional": flat(
         {

@@ -148,3 +148,24 @@ def test_what_is_recorded_and_what_a_check_does_are_not(world):
     assert [rank.unseen for rank in world.outcome.ranks] == [False, False]
     world.run(own, RANK, size=2, init="torch")
     assert [rank.unseen for rank in world.outcome.ranks] == [False, False]
+
+
+def test_the_operation_of_a_reduction_is_told_where_options_have_it(world):
+    reductions = cell(
+        """
+        import torch
+        import torch.distributed as dist
+
+        def f():
+            options, group = dist.AllreduceOptions(), dist.group.WORLD
+            options.reduceOp = dist.ReduceOp.MAX
+            group.allreduce([torch.ones(1)], options).wait()
+            group.allreduce([torch.ones(1)], opts=options).wait()
+            group.allreduce([torch.ones(1)], dist.ReduceOp.MIN).wait()
+            dist.all_reduce(torch.ones(1), op=dist.ReduceOp.PRODUCT)
+            dist.all_reduce(torch.ones(1))
+        """
+    )
+    world.run(call, reductions, size=2, init="torch")
+    said = [(event["reduction"], event["bytes"], event["members"]) for event in world.events[0]]
+    assert said == [(name, 4, [0, 1]) for name in ("MAX", "MAX", "MIN", "PRODUCT", "SUM")]
