@@ -38,7 +38,7 @@ def call(training: dict, start: int, until: int) -> dict:
 def honest(size: int, killed: bool) -> tuple[dict, dict]:
     """A case, and evidence of a right answer."""
     training = draw_training(random.Random(4), size, batches=5, accumulate=2)
-    kill = {"rank": size - 1, "epoch": 1, "batch": 3} if killed else None
+    kill = {"rank": size - 1, "epoch": 1} if killed else None
     epochs = [3] if killed else [2, 4, 4]
     case = {"training": training, "epochs": epochs, "kill": kill, "fresh": FRESH}
     whole = [call(training, start, until) for start, until in zip([0, *epochs], epochs, strict=False)]

@@ -241,6 +241,8 @@ def kill_mistakes(case: dict, results: Sequence[dict], made: list[list[Step]]) -
     kill, training, kept = case["kill"], case["training"], results[0]["found"]
     if kept != kill["epoch"] - 1:
         seen = "there is none" if kept is None else f"it says epoch {kept}" if kept >= 0 else "what is there is broken"
+        if kept == kill["epoch"]:
+            seen = f"what is there says that epoch {kept} is done, which nobody had finished"
         return [finding("nothing-kept", rank=kill["rank"], seen=seen)]
     resumed = [result["resumed"][0] for result in results]
     found, _ = call_mistakes(training, kill["epoch"], case["epochs"][0], resumed, case["fresh"], made[: kill["epoch"]])

@@ -35,6 +35,10 @@ mode-changed 1
 The model was in {before} mode when your function was called, and is in {after} mode afterwards. Dropout and the like
 behave otherwise from then on. Who decides which mode it is in?
 
+none-gradient 2
+{error} That is a parameter whose `.grad` is None: it is frozen, or no micro-batch has used it, so `backward` has left
+nothing there. Large models often have some.
+
 no-gradient 4
 After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
 
@@ -154,7 +158,13 @@ class AccumulateGradient(RankCheck, JudgedRun):
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """An error on the awkward model alone costs half: the easy one tells of the rest."""
-        return trouble(vars(run), self.points / 2) if run.state == "raised" and not case["plain"] else ()
+        if run.state != "raised" or case["plain"]:
+            return ()
+        errors = [rank["error"] for rank in run.ranks if rank["error"]]
+        if any("NoneType" in each["message"] and "grad" in (each["source"] or "") for each in errors):
+            [said] = trouble(vars(run), self.points / 2)
+            return [finding("none-gradient", said.report, error=said.message)]
+        return trouble(vars(run), self.points / 2)
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """How much each micro-batch counted, beside the mean over all samples; and what else was changed."""

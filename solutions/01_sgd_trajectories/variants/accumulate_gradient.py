@@ -68,8 +68,10 @@ model.zero_grad() >>> model.zero_grad()\n    model.requires_grad_(True)
 inputs, targets in micro_batches >>> inputs, targets in [map(torch.cat, zip(*micro_batches))]
 == wrong_gradient: wrong-gradient, docs pytorch org 9 < solution
 .backward() >>> .backward()\n        [p.grad.clamp_(-0.05, 0.05) for p in model.parameters() if p.grad is not None]
-== raised: raised, docs pytorch org 10 < divided_at_the_end
+== raised: none-gradient, docs pytorch org 10 < divided_at_the_end
 p.grad is not None >>> True
+== raised_in_place: none-gradient, docs pytorch org 10 < divided_at_the_end
+        if p.grad is not None:\n            p.grad /= total >>>         p.grad.div_(total)
 == in_train_mode: mode-changed, docs pytorch org 8 < solution
     model.zero_grad() >>>     model.train()\n    model.zero_grad()
 """

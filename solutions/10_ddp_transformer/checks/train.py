@@ -57,8 +57,7 @@ class Train(RankCheck, JudgedRun):
         def case(ranks: list[int], epochs: list[int], kill: int | None, accumulate: int, even: bool = False) -> dict:
             batches = 2 * accumulate + (0 if even else rng.randint(1, accumulate - 1))
             training = draw_training(rng, len(ranks), batches=batches, accumulate=accumulate)
-            stop = {"rank": kill, "epoch": 1, "batch": rng.randint(accumulate + 1, 2 * accumulate)}
-            about = {"ranks": ranks, "epochs": epochs, "kill": None if kill is None else stop}
+            about = {"ranks": ranks, "epochs": epochs, "kill": None if kill is None else {"rank": kill, "epoch": 1}}
             return {**about, "training": training, "fresh": 2**30 + rng.randrange(2**30)}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
@@ -127,26 +126,31 @@ def with_results(run: dict, whole: list, resumed: list | None = None, found: int
 def train_each(subject: Any, case: dict, folder: str, first: bool, kill: dict | None, comm: Any) -> list[dict]:
     """Runs on each rank: the student's `train` with a new model each time, up to one number of epochs after another.
 
-    first: whether the first model is the training's own. kill: the rank that is to die, in which pass and at which
-    micro-batch of it.
+    first: whether the first model is the training's own. kill: the rank that is to die, and in which pass: between the
+    first step of it and the second, so that whatever is saved after a step is there.
     """
     training, path, calls = case["training"], os.path.join(folder, NAME), []
-    train = subject.salted(comm.rank).load(collate=collate, loss_fn=loss_fn, PAD=PAD, **stand_ins(comm))
+    passes, files, made = [], [], []  # of one call; steps made in the last pass
+
+    def begin(epoch: int) -> None:
+        passes.append(int(epoch))
+        files.append(epoch_in(path))
+        made.clear()
+
+    def at_step(*_: Any) -> None:
+        if kill and comm.rank == kill["rank"] and len(passes) == kill["epoch"] + 1 and made:
+            die_here(Path(folder, MARKER))
+
+    def stepped(*_: Any) -> None:
+        made.append(1)
+
+    train = subject.salted(comm.rank).load(collate=collate, loss_fn=loss_fn, PAD=PAD, **stand_ins(comm, at_step))
     for number, epochs in enumerate(case["epochs"]):
-        passes, files, drawn = [], [], []
-
-        def begin(epoch: int, passes: list = passes, files: list = files, drawn: list = drawn) -> None:
-            passes.append(int(epoch))
-            files.append(epoch_in(path))
-            drawn.clear()
-
-        def draw(passes: list = passes, drawn: list = drawn) -> None:
-            drawn.append(1)
-            if kill and comm.rank == kill["rank"] and len(passes) == kill["epoch"] + 1 and len(drawn) == kill["batch"]:
-                die_here(Path(folder, MARKER))
-
+        passes, files, made = [], [], []
         model, optimizer = build(training, training["seed"] if first and not number else case["fresh"], group_device())
-        model, loader = DistributedDataParallel(model), recording_loader(training, begin, draw)
+        optimizer.register_step_post_hook(stepped)
+        model.register_forward_pre_hook(at_step)  # for who makes steps without `train_step`
+        model, loader = DistributedDataParallel(model), recording_loader(training, begin)
         meet(comm)
         value = train(model, loader, optimizer, loss_fn, epochs, training["accumulate"], path)
         files.append(epoch_in(path))
@@ -157,11 +161,15 @@ def train_each(subject: Any, case: dict, folder: str, first: bool, kill: dict | 
     return calls
 
 
-def stand_ins(comm: Any) -> dict[str, Callable]:
-    """Right `train_step`, `save_checkpoint` and `load_checkpoint`, in which every rank computes what all compute."""
+def stand_ins(comm: Any, at_step: Callable[[], None]) -> dict[str, Callable]:
+    """Right `train_step`, `save_checkpoint` and `load_checkpoint`, in which every rank computes what all compute.
+
+    at_step: called before a step begins, while the other ranks cannot make it by themselves.
+    """
     steps, saves, loads = comm.Dup(), comm.Dup(), comm.Dup()
 
     def train_step(model: Any, micro_batches: Any, optimizer: Any, loss_fn: Any) -> float:
+        at_step()
         device = next(model.parameters()).device
         everyones = [batch for batches in steps.allgather([*micro_batches]) for batch in batches]
         total, tokens = torch.zeros((), dtype=torch.float64, device=device), 0
@@ -208,15 +216,10 @@ class RecordingSampler(DistributedSampler):
         return super().__iter__()
 
 
-def recording_loader(training: dict, begin: Callable[[int], None], drawn: Callable[[], None]) -> DataLoader:
-    """This rank's loader. begin: see `RecordingSampler`. drawn: called before each batch is made."""
-
-    def made(pairs: Sequence[Pair]) -> Any:
-        drawn()
-        return collate(pairs)
-
+def recording_loader(training: dict, begin: Callable[[int], None]) -> DataLoader:
+    """This rank's loader. begin: see `RecordingSampler`."""
     sampler = RecordingSampler(training["pairs"], training["order"], begin)
-    return DataLoader(training["pairs"], batch_size=2, sampler=sampler, collate_fn=made)
+    return DataLoader(training["pairs"], batch_size=2, sampler=sampler, collate_fn=collate)
 
 
 def die_here(marker: Path) -> None:

@@ -129,6 +129,9 @@ for batch in loader:\n            losses >>> losses
 \n        save_checkpoint(checkpoint, model, optimizer, epoch) >>>
 == before_the_epoch: not-each-epoch, off by one < no_checkpoint
 batches = >>> save_checkpoint(checkpoint, model, optimizer, epoch)\n        batches =
+== after_each_step: nothing-kept, no epoch < plain
+optimizer, loss_fn)) >>> optimizer, loss_fn))\n            save_checkpoint(checkpoint, model, optimizer, epoch)
+        save_checkpoint(checkpoint, model, optimizer, epoch)\n    return >>>     return
 == says_the_next_epoch: epoch-off-by-one, off by one < plain
 optimizer, epoch) >>> optimizer, epoch + 1)
 == saved_by_rank_0: save-on-rank-0, save on rank 0 < plain
