@@ -158,7 +158,7 @@ def test_modules_are_followed_wherever_they_are_imported():
     assert needed("from autograde.contract import subject") == {
         "__init__.py",
         "contract/__init__.py",
-        *(f"contract/{name}.py" for name in ("cell_code", "parsing", "subject")),
+        *(f"contract/{name}.py" for name in ("cell_code", "parsing", "salted_hash", "subject")),
     }
     assert needed("def f():\n    import autograde.contract.findings as g") == {
         "__init__.py",
