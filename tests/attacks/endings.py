@@ -41,7 +41,7 @@ ATTACKS = (
         "Exits when its cell is run, before anything was called, and in a TODO's class body.",
         "raise SystemExit(0)",
         "import os\n\nclass total:\n    os._exit(0)",
-        {"double": RAISED, "total": DIED},
+        {"double": (0.0, "cell-fails"), "total": DIED},
     ),
     Attack(
         "kills-its-group",
