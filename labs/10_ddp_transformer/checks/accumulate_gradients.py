@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -105,7 +106,8 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         trace.clear()
         batches = [collate(pairs) for pairs in call["batches"][rank.rank]]
         value = accumulate_gradients(model, batches, loss_fn)
-        pair = isinstance(value, (tuple, list, torch.Tensor)) and len(value) == 2
+        several = isinstance(value, (tuple, list)) or (isinstance(value, torch.Tensor) and value.ndim > 0)
+        pair = several and len(value) == 2
         shown = {"kind": type(value).__name__, "totals": [described(each) for each in value] if pair else None}
         return {
             **shown,
@@ -135,8 +137,10 @@ class AccumulateGradients(CallCheck, JudgedCalls):
         if "several-steps" in keys or training is None:
             return found
         parts = parts_of(call.plan, SteepTranslator(call.plan["seed"], norm=call.plan["norm"]).train(training))
-        if not keys & EXPLAIN_GRADIENTS:
-            found += sum_mistakes(call, parts)
+        of_sums = sum_mistakes(call, parts)
+        if keys & EXPLAIN_GRADIENTS:
+            of_sums = [each for each in of_sums if isinstance(each, Finding) and each.key == "nothing-in-grad"]
+        found += of_sums
         return found + totals_mistakes(call, parts)
 
 
@@ -156,29 +160,30 @@ def sum_mistakes(call: Call, parts: Sequence[one_process.Part]) -> list[Finding 
     if any(share is None for share in shares):
         seen = "It is no sum of the micro-batches' gradients at these parameters, however each is weighted."
         return [finding("wrong-sum", seen=seen)]
-    expected = torch.stack([part.gradient for part in parts]).sum(0) / size
-    off = max(float((row - expected).abs().max() / expected.abs().max()) for row in rows)
     items = torch.tensor([part.count for part in parts], dtype=torch.float64)
     places = torch.tensor([part.places for part in parts], dtype=torch.float64)
-    one, factor = torch.ones_like(items), shares[0][0]
+    one, used = torch.ones_like(items), shares[0].abs() > one_process.WEIGHT
     own, own_places = (each.reshape(size, -1).sum(1).repeat_interleave(count) for each in (items, places))
-    known: dict[str, Any] = {}
-    for number, divisor in enumerate((items.sum(), own, items, places.sum(), own_places, places, count, count * items)):
-        known[f"divided-too-early/{number}"] = one / divisor
+    divisors = (items.sum(), own, items, places.sum(), own_places, places, count, count * items)
+    known = {f"divided-too-early/{number}": one / divisor for number, divisor in enumerate(divisors)}
     if size > 1:
         known |= {"average-undone": size * one}
-    if count > 1:
-        known |= {"one-micro-batch-only": one_of_each}
-    used = (shares[0].abs() > one_process.WEIGHT).tolist()
-    seen = f"It is {factor:.3g} times that." if one_process.alike(shares, factor * one) else ""
-    about = {"size": size, "count": count, "which": used.index(True) % count + 1 if True in used else 0, "seen": seen}
+    alone = count > 1 and one_of_each(shares)
+    found: list[Finding | Diagnosis] = []
+    if alone:
+        which = used.tolist().index(True) % count + 1
+        found = [one_process.finding("one-micro-batch-only", which=which, count=count)]
+    kept = used if alone else one > 0  # what is wrong with those that are there is looked at all the same
+    shares, one = [share[kept] for share in shares], one[kept]
+    expected = torch.stack([part.gradient for part in parts])[kept].sum(0) / size
+    off = max(float((row - expected).abs().max() / expected.abs().max()) for row in rows)
     if off > EXACT and one_process.alike(shares, one):
-        return [finding("wrong-sum", seen=f"It is off by {off:.1g}, relative to its largest number.")]
-
-    def made(key: str) -> Finding:
-        return (finding if key in finding.known else one_process.finding)(key, **about)
-
-    return [diagnose("gradient", shares, one, known, made, "wrong-sum", one_process.alike)]
+        return [*found, finding("wrong-sum", seen=f"It is off by {off:.1g}, relative to its largest number.")]
+    factor = shares[0][0]
+    seen = f"It is {factor:.3g} times that." if one_process.alike(shares, factor * one) else ""
+    known = {key: pattern[kept] for key, pattern in known.items()}
+    told = partial(finding, size=size, seen=seen)
+    return [*found, diagnose("gradient", shares, one, known, told, "wrong-sum", one_process.alike)]
 
 
 def one_of_each(shares: Sequence[torch.Tensor]) -> bool:

@@ -48,7 +48,7 @@ too-many-reductions 0.5
 Besides those for gradients, there are {count} collective calls for {micro} micro-batches. What can a rank add up by
 itself first? Is there something that brings calls of its own, as `model.join()` does for each forward pass?
 
-several-steps 1
+several-steps 1.5
 The optimizer made {count} steps in one call of your function.
 
 ranks-call-differently 2
@@ -57,7 +57,8 @@ The ranks do not make the same communication calls, so they wait for ever, or ca
 """)
 
 # Findings after which the gradients need not be looked at: they explain them.
-EXPLAIN_GRADIENTS = {"forward-through-module", "never-synchronised", "synchronised-too-early"}
+WITHOUT_AVERAGE = {"forward-through-module", "never-synchronised"}
+EXPLAIN_GRADIENTS = WITHOUT_AVERAGE | {"synchronised-too-early"}
 
 
 def trace_schema() -> dict:
@@ -101,7 +102,9 @@ def rank_mistakes(micro_batches: int, trace: list[dict], log: list[dict]) -> lis
     first = forwards[0]["number"] if forwards else 0
     order = [entry["what"] for entry in trace if entry["what"] == "backward" or entry in forwards]
     together = any(pair == ("forward", "forward") for pair in pairwise(order))
-    found = [of_gradients("all-at-once")] if together else synchronisation_mistakes(micro_batches, trace, log, first)
+    found = synchronisation_mistakes(micro_batches, trace, log, first)
+    if together:  # whose gradients go with which micro-batch is not known then
+        found = [of_gradients("all-at-once"), *(each for each in found if each.key in WITHOUT_AVERAGE)]
     small = [event for event in log if (event["bytes"] or 0) <= SMALL]
     if len(small) > FEW and "synchronised-by-hand" not in {each.key for each in found}:
         found.append(finding("too-many-reductions", count=len(small), micro=micro_batches))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -74,6 +75,18 @@ def expected_step(plan: dict, lr: float, training: bool = True) -> Expected:
     return Expected(parts, before, after, moving)
 
 
+def uphill(parts: Sequence[one_process.Part], used: Sequence[Tensor], left: Sequence[Tensor]) -> bool:
+    """Whether each micro-batch that is in a rank's step counts against it there, whatever else is wrong.
+
+    used, left: what the ranks stepped with, and what lay in `.grad` before, [d] each.
+    """
+    weights = [one_process.weights_of(step, [*(part.gradient for part in parts), *left]) for step in used]
+    total = sum(part.count for part in parts)
+    shares = [own[: len(parts)] * total for own in weights if own is not None]
+    against = [bool((own <= one_process.WEIGHT).all() and (own < -one_process.WEIGHT).any()) for own in shares]
+    return len(against) == len(used) and all(against)
+
+
 def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: bool = False) -> list[Finding | Diagnosis]:
     """What is wrong with the parameters after a step of plain SGD.
 
@@ -82,7 +95,12 @@ def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: boo
     steps = [(expected.before - one_process.row_of(row)) / lr for row in call.of("parameters")]
     left = [left_in_grad(call.plan, rank, int(expected.moving.sum())) for rank in range(call.size)]
     used = [step[expected.moving] for step in steps]
-    found = [] if explained else one_process.gradient_mistakes(expected.parts, used, left, "tokens")
+    leads_uphill = not explained and uphill(expected.parts, used, left)
+    found = [one_process.finding("wrong-sign")] if leads_uphill else []
+    steps_made = [-step for step in used] if leads_uphill else used
+    found += one_process.gradient_mistakes(expected.parts, steps_made, left, "tokens")
+    if explained:
+        found = [each for each in found if isinstance(each, Finding) and each.key == "no-step"]
     if any(bool((step[~expected.moving] != 0).any()) for step in steps):
         found.append(one_process.finding("frozen-moved"))
     return found
