@@ -49,7 +49,7 @@ class Train(RankCheck, JudgedRun):
         "A resume needs little: the state, the number of the last finished epoch, and orders that follow from the "
         "epoch alone. One and the same call starts a training and goes on with it."
     )
-    prices: ClassVar = {"nothing-written": 1.5}
+    prices: ClassVar = {"nothing-written": 2}
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Stopped and resumed in good order; and with a rank killed in the middle of an epoch, of whole steps only."""
