@@ -11,24 +11,28 @@ from course.world.meeting import is_meeting
 MARGIN = 0.001  # seconds by which two clocks of one rank may be apart
 
 
-def held_up(warmup: int, ranks: Sequence[Mapping[str, Any]]) -> float:
+def held_up(case: Mapping[str, Any], ranks: Sequence[Mapping[str, Any]]) -> float:
     """The longest time, in seconds, in which a rank did nothing where its clock begins or stops, or by which the
     last call kept it after all ranks had come. On a machine that others use it may have waited for a core; what its
     clock shows is then no longer known from its steps.
 
-    warmup: steps before those that count. ranks: of a run's evidence, each with its ``events``, and as its ``result``
-    the ``notes`` of its device, ``met`` and ``returned``, when the call began and was over, and its ``machine``.
+    case: with ``steps`` that count, and ``warmup``, how many come before. ranks: of a run's evidence, each with its
+    ``events``, and as its ``result`` the ``notes`` of its device, ``met`` and ``returned``, when the call began and was
+    over, and its ``machine``.
     """
     try:
-        alone = [of_rank(warmup, rank["result"], calls_apart(rank["events"])[-1], left_at(rank)) for rank in ranks]
+        alone = [of_rank(case, rank["result"], calls_apart(rank["events"])[-1], left_at(rank)) for rank in ranks]
         return max(*alone, left_late(ranks))
     except (TypeError, ValueError, LookupError):  # the student's code has changed the notes; the schema refuses them
         return 0.0
 
 
-def of_rank(warmup: int, result: Mapping[str, Any], events: Sequence[Mapping[str, Any]], met: float) -> float:
+def of_rank(
+    case: Mapping[str, Any], result: Mapping[str, Any], events: Sequence[Mapping[str, Any]], met: float
+) -> float:
     """That of one rank. met: when its call began, by the clock of its events."""
     steps = [note[1:] for note in result["notes"] if note[0] == "step"]
+    warmup = 0 if len(steps) == case["steps"] else case["warmup"]  # none, where just as many are made as count
     if len(steps) <= warmup or any(event["end"] is None for event in events):
         return 0.0
     waits = [note[1:] for note in result["notes"] if note[0] == "wait"]

@@ -119,7 +119,7 @@ class ImagesPerSecond(RankCheck, JudgedRun):
         """The call, on the ranks of the case; again where a rank was held up beside its clock, as on a busy machine."""
         for _ in range(TRIES):
             evidence = in_group_or_alone(world, case, self.deadline, type(self).run, subject)
-            if evidence["state"] != "ok" or held_up(case["warmup"], evidence["ranks"]) < HELD_UP:
+            if evidence["state"] != "ok" or held_up(case, evidence["ranks"]) < HELD_UP:
                 break
         return evidence
 
@@ -157,39 +157,41 @@ class ImagesPerSecond(RankCheck, JudgedRun):
 
     def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
         """Besides what `judge` finds: what was communicated between the steps."""
-        held = held_up(case["warmup"], evidence["ranks"]) if evidence["state"] == "ok" else 0.0
+        held = held_up(case, evidence["ranks"]) if evidence["state"] == "ok" else 0.0
         found = super().verdict(case | {"held_up": held if held > HELD_UP else 0.0}, evidence)
-        if case.get(ON_GPU) or evidence["state"] != "ok" or settle([found]):
+        unknown = "steps-not-made" in {each.key for each in settle([found])}  # which steps count
+        if case.get(ON_GPU) or evidence["state"] != "ok" or unknown:
             return found
         timed = TimedRanks(case, [rank["result"] for rank in evidence["ranks"]])
         met = [left_at(rank) for rank in evidence["ranks"]]
         between = timed.between([calls[-1] for calls in run_of(evidence).events], met)
-        return [finding("communicates-between-steps", op=between)] if between else found
+        return [*found, finding("communicates-between-steps", op=between)] if between else found
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """Which steps there were, and when; then the number."""
         timed, found = TimedRanks(case, results), left_running([each["tried"] for each in results])
         counts = [len(own) for own in timed.steps]
         about = {"warmup": case["warmup"], "steps": case["steps"], "first": FIRST}
-        for rank, count in enumerate(counts):
-            if count != case["warmup"] + case["steps"]:
-                key = "no-warm-up" if {*counts} == {case["steps"]} else "steps-not-made"
-                return [*found, finding(key, who=name_ranks([rank]), actual=count, **about)]
+        if not timed.warmup:
+            found.append(finding("no-warm-up", actual=counts[0], **about))
+        elif wrong := [rank for rank, count in enumerate(counts) if count != case["warmup"] + case["steps"]]:
+            who = name_ranks(wrong[:1])
+            return [*found, finding("steps-not-made", who=who, actual=counts[wrong[0]], **about)]
         if case["on_its_own"]:
             for key, waited in (
                 ("clock-before-device", timed.waited_after),
-                ("warm-up-still-running", timed.waited_between),
+                ("warm-up-still-running", timed.waited_between if timed.warmup else ()),
             ):
                 if missing := [rank for rank, own in enumerate(waited) if not own]:
                     found.append(finding(key, who=name_ranks(missing)))
-            if found:
-                return found
+            if not all(timed.waited_after):
+                return found  # what a clock shows that stops too early follows from too few milliseconds
         values = [each["value"] for each in results]
         tolerance = min(WIDEST, TOLERANCE + 2 * case["held_up"] / min(timed.seconds()))
         judged = on_all(values, timed.rate(), timed.mistakes(), finding_of, tolerance=tolerance)
         apart, timed_too = timed.apart(case["held_up"]), any(each.key == "warm-up-timed" for each in settle([judged]))
         if apart and not timed_too:
-            return [*found, finding("not-together", who=name_ranks([apart[0]]), seconds=1000 * apart[1])]
+            found.append(finding("not-together", who=name_ranks([apart[0]]), seconds=1000 * apart[1]))
         numbers = [each["value"] for each in values]
         if not settle([found, judged]) and len({*numbers}) > 1:
             found.append(finding("rates-differ", values=", ".join(f"{each:.6g}" for each in numbers)))

@@ -17,11 +17,13 @@ class TimedRanks:
         self.case, self.results, self.size = case, results, len(results)
         self.steps = [[note[1:] for note in each["notes"] if note[0] == "step"] for each in results]
         self.waits = [[note[1:] for note in each["notes"] if note[0] == "wait"] for each in results]
+        # Steps before those that count: none, where there are just as many as count.
+        self.warmup = 0 if {*map(len, self.steps)} == {case["steps"]} else case["warmup"]
 
     @property
     def begins(self) -> list[float]:
         """When each rank begins the steps that count."""
-        return [own[self.case["warmup"]][0] for own in self.steps]
+        return [own[self.warmup][0] for own in self.steps]
 
     @property
     def waited_after(self) -> list[list]:
@@ -33,7 +35,7 @@ class TimedRanks:
     @property
     def waited_between(self) -> list[list]:
         """Of each rank its waits between the warm-up and the steps that count."""
-        last = self.case["warmup"] - 1
+        last = self.warmup - 1
         return [
             [wait for wait in waits if own[last][1] <= wait[0] <= own[last + 1][0]]
             for waits, own in zip(self.waits, self.steps, strict=True)
@@ -64,7 +66,7 @@ class TimedRanks:
         logs: events of the call, by rank. meetings: when the ranks met before it, by the clock of the events.
         """
         for log, met, own in zip(logs, meetings, self.steps, strict=True):
-            first, last = own[self.case["warmup"]][0], own[-1][0]
+            first, last = own[self.warmup][0], own[-1][0]
             for event in log:
                 if first + MARGIN < event["start"] - met < last - MARGIN:
                     return event["op"]
@@ -73,7 +75,7 @@ class TimedRanks:
     def mistakes(self) -> dict[str, float | list[float]]:
         """What known mistakes return."""
         images, steps, size, own = self.case["images"], self.case["steps"], self.size, self.seconds()
-        slowest, count = max(own), self.case["warmup"] + self.case["steps"]
+        slowest, count = max(own), self.warmup + self.case["steps"]
         warm = max(self.seconds(warm_up=True))
         found: dict[str, float | list[float]] = {
             "warm-up-timed": size * images * steps / warm,
