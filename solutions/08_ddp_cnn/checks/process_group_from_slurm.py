@@ -151,7 +151,7 @@ def draw_step(rng: random.Random, form: int, tasks: list[int], cyclic: bool) -> 
     before = f"{rng.choice(('big', 'mem'))}{rng.randrange(10, 99)}"
     given = {"nodelist": text, "tasks": tasks, "cyclic": cyclic, "job": rng.randrange(1000, 10_000_000)}
     given |= {"job_nodelist": f"{before},{text}", "job_nodes": len(tasks) + 1, "names": names}
-    given |= {"wish": max(tasks) + 2 if form % 2 else None}
+    given |= {"wish": None if form in (0, 3) else max(tasks) + 2}  # the other forms show all that lists have
     return given
 
 
