@@ -59,6 +59,10 @@ behind. When is it time to wrap?
 exchanged-by-hand 1.5
 Besides DistributedDataParallel, the ranks call {op} on line {line}, with {bytes} bytes each. Its backward pass has
 averaged the gradients already: with a real model, this would send everything a second time.
+
+wrapper-replaced 3
+The model is wrapped, but the forward pass goes past the wrapper, and the ranks call {op} on line {line}, with {bytes}
+bytes each. DistributedDataParallel averages the gradients of what it has seen in a forward pass. Who is to call it?
 """)
 
 
@@ -150,7 +154,9 @@ class Train(RankCheck, JudgedRun):
             return [finding("model-not-moved")]
         if case.get(ON_GPU) or evidence["state"] != "ok":
             return found
-        return [*found, *exchanged([event for rank in evidence["ranks"] for event in rank["events"]])]
+        past = not any(wrapper for rank in evidence["ranks"] for *_, wrapper in rank["result"]["forwards"])
+        unused = past and all(rank["result"]["wraps"] for rank in evidence["ranks"])
+        return [*found, *exchanged([event for rank in evidence["ranks"] for event in rank["events"]], unused)]
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
         """What was drawn first; then what became of it, and the losses."""
@@ -205,12 +211,14 @@ def ids_left_out(noted: list[Any]) -> Iterator[None]:
         yield
 
 
-def exchanged(events: list[dict]) -> list[Finding]:
-    """A finding if the ranks exchanged more than a few numbers by calls of their own."""
+def exchanged(events: list[dict], unused: bool) -> list[Finding]:
+    """A finding if the ranks exchanged more than a few numbers by calls of their own. unused: whether there is a
+    wrapper, and it was never called."""
     for event in events:
         most = SMALL_OBJECT if "object" in event["op"] else SMALL
         if (event["bytes"] or 0) > most:
-            return [finding("exchanged-by-hand", op=event["op"], line=event["line"], bytes=event["bytes"])]
+            key = "wrapper-replaced" if unused else "exchanged-by-hand"
+            return [finding(key, op=event["op"], line=event["line"], bytes=event["bytes"])]
     return []
 
 
