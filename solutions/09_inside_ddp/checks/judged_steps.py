@@ -66,6 +66,6 @@ class StepsCheck(CallCheck, JudgedCalls):
         if left := left_waiting(call.events):
             moved = weights_changed(0, [own[0] for own in call.of("steps")])
             return [*left, *moved, *traffic, *moments]  # the averages are those of a moment
-        if early := [each for each in moments if isinstance(each, Diagnosis)]:
-            return early
+        if any(isinstance(each, Diagnosis) for each in moments):
+            return moments
         return [*average_mistakes(call.plan, call.of("steps")), *traffic, *moments]

@@ -202,27 +202,29 @@ def overlap_mistakes(
     broken: the step in which an error ends such a block. in_all: whether what is sent is right, so that it is known
     when each one should leave.
     """
-    for rank, log in enumerate(logs):
-        who = name_ranks([rank])
-        for number, step in enumerate(steps_of(log)):
-            for event, passed in zip(step.reduces, step.passed, strict=True):
-                if passed is not None and event["waited"] is not None and event["waited"] < step.back:
-                    return [finding("waited-in-backward", who=who, bytes=event["bytes"])]
-            moments = ready(rank, step)
-            pairs = [*enumerate(zip(moments, step.passed, strict=True))] if in_all else []
-            for place, (layers, passed) in pairs:
-                if passed is not None and (not layers or len(passed) < len(layers)):
-                    about = {"step": number, "who": who, "number": place, "at": (passed or ["-"])[-1]}
-                    counted = (finding("no-sync-counted", **about),) if inside[number] else ()
-                    ruled_out = frozenset() if counted else frozenset({"no-sync-counted"})
-                    return [Diagnosis("early", counted, ruled_out, finding("sent-too-early", **about))]
-            if any(moments) and step.passed and all(passed is None for passed in step.passed):
-                key = "no-sync-kept-by-an-error" if number and number == broken else "sent-after-backward"
-                return [finding(key, step=number, who=who)]
-            for place, (layers, passed) in pairs:
-                # One layer more may have begun: what a hook on the gradient's way sees is not the very moment.
-                if layers and (passed is None or len(passed) > len(layers) + 1):
-                    when = "when it is over" if passed is None else f"when it is in layer {passed[-1]}"
-                    about = {"step": number, "who": who, "number": place, "layer": layers[-1]}
-                    return [finding("sent-late", when=when, **about)]
-    return []
+    steps = [(name_ranks([rank]), rank, *each) for rank, log in enumerate(logs) for each in enumerate(steps_of(log))]
+    waited = [
+        finding("waited-in-backward", who=who, bytes=event["bytes"])
+        for who, _, _, step in steps
+        for event, passed in zip(step.reduces, step.passed, strict=True)
+        if passed is not None and event["waited"] is not None and event["waited"] < step.back
+    ]
+    for who, rank, number, step in steps:
+        moments = ready(rank, step)
+        pairs = [*enumerate(zip(moments, step.passed, strict=True))] if in_all else []
+        for place, (layers, passed) in pairs:
+            if passed is not None and (not layers or len(passed) < len(layers)):
+                about = {"step": number, "who": who, "number": place, "at": (passed or ["-"])[-1]}
+                counted = (finding("no-sync-counted", **about),) if inside[number] else ()
+                ruled_out = frozenset() if counted else frozenset({"no-sync-counted"})
+                return [*waited[:1], Diagnosis("early", counted, ruled_out, finding("sent-too-early", **about))]
+        if any(moments) and step.passed and all(passed is None for passed in step.passed):
+            key = "no-sync-kept-by-an-error" if number and number == broken else "sent-after-backward"
+            return [*waited[:1], finding(key, step=number, who=who)]
+        for place, (layers, passed) in pairs:
+            # One layer more may have begun: what a hook on the gradient's way sees is not the very moment.
+            if layers and (passed is None or len(passed) > len(layers) + 1):
+                when = "when it is over" if passed is None else f"when it is in layer {passed[-1]}"
+                about = {"step": number, "who": who, "number": place, "layer": layers[-1]}
+                return [*waited[:1], finding("sent-late", when=when, **about)]
+    return waited[:1]
