@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograde.contract.findings import Findings
-from autograde.contract.verdict import Finding
+from autograde.contract.verdict import Finding, hiding
 from autograde.verdicts.collectives import only
 from autograde.verdicts.exchanges import collectives_among
 from autograde.verdicts.judged import Run
@@ -40,7 +40,8 @@ ABORTED = -6  # exit status of a process that ended itself by SIGABRT
 def cannot_go_on(run: Run) -> list[Finding]:
     """What it means that a rank has an error, died or waits for ever in the middle of its messages."""
     if run.state == "hang":
-        return collective_among(messages_of(run.of_call(run.reached)), run.report)
+        found = collective_among(messages_of(run.of_call(run.reached)), run.report)
+        return [hiding(each, *finding.some("message-too-long")) for each in found]  # nobody knows what was to come
     if run.state == "rank-died":
         died = [rank["rank"] for rank in run.ranks if rank["code"] == ABORTED]
         kinds = {event["kind"] for log in run.of_call(run.reached) for event in log}

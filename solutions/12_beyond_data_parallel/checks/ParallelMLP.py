@@ -34,14 +34,14 @@ too-few-shares 1.5
 With {h} hidden units on {size} ranks, an index is out of range on {who}: the units were cut into too few parts. Which
 function always gives as many as you ask for?
 
-rank-of-another-group 1.5
+rank-of-another-group 2
 In the group of ranks 0 and {last}, an index is out of range on rank {last}: in this group it is number 1. Which rank,
 and of which group, does your code ask for?
 
 hidden-units-cut-otherwise 1.5
 Of {h} hidden units on {size} ranks, rank {rank} has {actual}, where `tensor_split` gives it {expected}.
 
-bias-of-all-units 1.5
+bias-of-all-units 2
 On rank {rank} `b1` has {h} numbers, one for each hidden unit of `mlp`. Which of them belong to this rank's units?
 
 weight-not-cut 2
