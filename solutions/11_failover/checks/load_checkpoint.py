@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -14,7 +16,9 @@ from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_calls import loading_calls
 from autograde.probes.checkpoint_files import state_of
+from autograde.verdicts.checkpoints import short
 from autograde.verdicts.judged import JudgedRun
+from autograde.verdicts.loading import finding as of_loading
 from autograde.verdicts.loading import loaded, misfit_mistakes, no_file_mistakes
 
 from .common import generator_after
@@ -26,7 +30,8 @@ ENTRIES = ("model", "optimizer", "epoch", "consumed", "random")
 class LoadCheckpoint(RankCheck, JudgedRun):
     """The file's state on all ranks, its place, and each rank's random numbers; an error for what does not fit.
 
-    A case has `files`: [kind, see `write_checkpoint`; how many ranks wrote it; whether these had GPUs]. `seed`,
+    A case has `files`: [kind, see `write_checkpoint`; how many ranks wrote it; whether there are states of their GPUs].
+    The last one has weights that were on a GPU, and so it says; what else is wrong is seen by the others. `seed`,
     `optimizer` and `place` are those of what the files hold; `fresh` is the seed of the models that are given. `saved`,
     `own`: random numbers of the files' ranks, and of these ranks before the call; see `generator_after`.
     """
@@ -42,7 +47,8 @@ class LoadCheckpoint(RankCheck, JudgedRun):
 
         def case(ranks: list[int], optimizer: str, files: list[list]) -> dict:
             seed, place = rng.randrange(2**30), [rng.randint(1, 20), rng.randint(30, 300)]
-            about = {"ranks": ranks, "optimizer": optimizer, "files": files, "seed": seed, "fresh": 2**30 + seed}
+            about = {"ranks": ranks, "optimizer": optimizer, "seed": seed, "fresh": 2**30 + seed}
+            about["files"] = [*files, ["good", len(ranks), False]]
             luck = [[[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 30), 5)] for _ in "ab"]
             return {**about, "place": place, "saved": luck[0], "own": luck[1]}
 
@@ -69,11 +75,16 @@ class LoadCheckpoint(RankCheck, JudgedRun):
         entries = dict(zip(("epoch", "consumed"), case["place"], strict=True))
         states = [states_of(case["saved"][:by], gpus) for _, by, gpus in case["files"]]
         files = [(file[0], {**entries, "random": each}) for file, each in zip(case["files"], states, strict=True)]
-        return loading_calls(
-            *(rank, subject.filename, subject.load(), case, files),
-            before=lambda: torch.set_rng_state(own),
-            after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
-        )
+        load, calls, of_gpu = subject.load(), [], os.path.join(rank.folder, "of-a-gpu")
+        os.makedirs(of_gpu, exist_ok=True)
+        for folder, some in ((rank.folder, files[:-1]), (of_gpu, files[-1:])):
+            about = {**case, "from_gpu": folder == of_gpu}
+            calls += loading_calls(
+                *(replace(rank, folder=folder), subject.filename, load, about, some),
+                before=lambda: torch.set_rng_state(own),
+                after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
+            )
+        return calls
 
     def shape(self, case: dict) -> dict:
         """For each file, what was returned or raised, and the state after that."""
@@ -81,11 +92,15 @@ class LoadCheckpoint(RankCheck, JudgedRun):
 
     def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
         """Each file by itself; those of ranks with GPUs where others are not refused, too."""
-        calls_of = [*zip(*results, strict=True)]
-        plain = [place for place, (kind, _, gpus) in enumerate(case["files"]) if kind == "good" and not gpus]
-        refusing = any(call["error"] is not None for place in plain for call in calls_of[place])
+        calls_of, files, size = [*zip(*results, strict=True)], case["files"], len(results)
+        last = len(files) - 1
+        plain = [place for place, (kind, by, gpus) in enumerate(files) if kind == "good" and by >= size and not gpus]
+        errors = {place: [call["error"] for call in calls if call["error"]] for place, calls in enumerate(calls_of)}
+        refusing = any(errors[place] for place in plain if place != last)
         for place, calls in enumerate(calls_of):
-            if not (refusing and case["files"][place][2]):
+            if place == last and errors[place] and not refusing:
+                yield of_loading("no-map-location", error=short(errors[place][0]))
+            elif not (refusing and (place == last or files[place][2])):
                 yield from file_mistakes(case, place, calls)
 
 
