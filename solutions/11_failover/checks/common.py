@@ -32,6 +32,12 @@ def next_of_state(state: object) -> float | None:
         return None
 
 
+def momentum_before(net: nn.Module, seed: int) -> list[torch.Tensor]:
+    """What the optimizer has gathered for each weight of `net` where a training was begun by others."""
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.rand(each.shape, dtype=each.dtype, generator=generator) - 0.5 for each in net.parameters()]
+
+
 class DroppingNet(NumberedNet):
     """A plain NumberedNet whose dropout draws on the CPU wherever it computes, so that its path is the same there."""
 

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.verdicts.replicas import close
 
-from .common import DroppingNet
+from .common import DroppingNet, momentum_before
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,24 @@ class Step:
 
 
 class History:
-    """The undisturbed training of a case, up to twice its epochs. zeroed, mean: how it goes, right or wrong."""
+    """The undisturbed training of a case, up to twice its epochs. zeroed, mean: how it goes, right or wrong. count:
+    how many steps are made, where it is left then; `drawn`, by rank and step, are the samples of those after it."""
 
-    def __init__(self, case: dict, epochs: int, zeroed: bool = True, mean: bool = True) -> None:
+    def __init__(
+        self,
+        case: dict,
+        epochs: int,
+        zeroed: bool = True,
+        mean: bool = True,
+        count: int | None = None,
+        drawn: Sequence[Sequence[list[int]]] = (),
+    ) -> None:
         self.size, self.samples, self.steps = len(case["ranks"]), case["samples"], []
         self.nets = [DroppingNet(case["model"], case["dropout"]) for _ in range(self.size)]
         self.parameters = [[*net.parameters()] for net in self.nets]
         self.moving = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.parameters]
+        if case["begin"]:
+            self.moving = [momentum_before(net, case["data"]) for net in self.nets]
         self.left = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.parameters]
         for net, luck in zip(self.nets, case["luck"], strict=True):
             net.dropout.generator = torch.Generator().manual_seed(luck)  # several verdicts are given at once
@@ -42,10 +53,13 @@ class History:
             rest = rest + case["orders"][epoch][: -len(rest) % self.size]
             each = case["batch"]
             for start in range(0, len(rest) // self.size, each):
+                if len(self.steps) == count:
+                    break
                 ids = [rest[rank :: self.size][start : start + each] for rank in range(self.size)]
                 self.step((epoch, consumed), data, ids, case["lr"], zeroed, mean)
                 consumed += sum(map(len, ids))
-        self.last = [net.row() for net in self.nets]
+        for ids in zip(*drawn, strict=True):
+            self.step((0, 0), data, ids, case["lr"], zeroed, mean)
 
     def step(self, place: tuple, data: NumberedSet, ids: list, lr: float, zeroed: bool, mean: bool) -> None:
         """Make one, and note it."""
@@ -115,6 +129,17 @@ class Due:
             return self.history.before(self.start + at)
         return self.history.steps[-1].place[0] + 1, 0
 
+    def counted_in_epochs(self, count: int) -> list[int]:
+        """After which of so many steps of the call a checkpoint is due where each epoch begins a new count."""
+        found, since = [], 0
+        for at in range(1, count + 1):
+            since += 1
+            if since == self.case["every"]:
+                found.append(at)
+            if since == self.case["every"] or self.place_after(at)[1] == 0:
+                since = 0
+        return found
+
     def plain_saves(self, saves: Sequence[Sequence[int]]) -> list[tuple]:
         """Places and steps, each once; what is saved before the first step is left out."""
         found: list[tuple] = []
@@ -124,17 +149,26 @@ class Due:
                 found.append(save)
         return found
 
-    def common(self, ids: Sequence[Sequence[list[int]]]) -> int:
-        """How many steps of the call, from the first on, are made with these samples. ids: by rank and step."""
-        steps = self.history.steps[self.start : self.end]
-        most = min(len(steps), *map(len, ids))
-        others = (at for at in range(most) if any(own[at] != steps[at].ids[rank] for rank, own in enumerate(ids)))
-        return next(others, most)
+    def followed(self, ids: Sequence[Sequence[list[int]]]) -> int:
+        """How many steps of the call, from the first on, can be made again. ids: their samples, by rank and step.
 
-    def weights_of(self, history: History, count: int) -> list[list[list[float]]]:
-        """Weights before so many steps of the call, from the first on, by rank."""
-        steps = history.steps[self.start : self.end][:count]
-        return [[step.weights[rank] for step in steps] for rank in range(history.size)]
+        After a kill these are only steps with the samples that are due: with others, there was another checkpoint.
+        """
+        due, samples = self.history.steps[self.start : self.end], {*range(self.case["samples"])}
+
+        def strange(at: int, rank: int) -> bool:
+            own = ids[rank][at]
+            return not own or not samples.issuperset(own) or (bool(self.case["kill"]) and own != due[at].ids[rank])
+
+        most = min([*map(len, ids), *([len(due)] if self.case["kill"] else [])])
+        return next((at for at in range(most) if any(strange(at, rank) for rank in range(len(ids)))), most)
+
+    def path_of(self, ids: Sequence[Sequence[list[int]]], **how: bool) -> list[list[list[float]]]:
+        """Weights before each step of the call that can be made again, by rank. ids: as for `followed`; how: of
+        `History`."""
+        drawn = [own[: self.followed(ids)] for own in ids]
+        steps = History(self.case, self.epochs, **how, count=self.start, drawn=drawn).steps[self.start :]
+        return [[step.weights[rank] for step in steps] for rank in range(self.history.size)]
 
 
 def same_row(one: Sequence[float | None], other: Sequence[float]) -> bool:

@@ -26,7 +26,7 @@ from autograde.verdicts.resumed import finding as of_training
 from course.models.settled import settled
 from course.world import COMM
 
-from .common import DroppingNet
+from .common import DroppingNet, generator_after, momentum_before
 from .training import training_mistakes
 
 NAME = "checkpoint.pt"
@@ -78,7 +78,7 @@ class Train(RankCheck, JudgedRun):
         cases = [case(some, 7, 2, 2, 3, 1), case(some[:2], 8, 2, 3, 3, calls=stops)]
         kill = [rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]]
         cases += [case([0, 1, 2, 3], 8, 2, 2, 5, kill=kill)]
-        cases += [case(some, 12, 4, 2, 2, begin=[0, 12 * rng.choice([1, 2])], dropout=0.0)]
+        cases += [case(some, 12, 4, 2, 2, begin=[0, 12 * rng.choice([1, 2])])]
         ### BEGIN HIDDEN CASES
         cases += [case([1, 0], 8, 2, 2, 3, kill=[1, rng.choice([5, 6]), [0, 1]])]
         cases += [case([2, 3, 0], 7, 3, 3, 2, 2, calls=[[3, 5], [3, None]])]
@@ -135,7 +135,8 @@ def train_each(subject: Any, case: dict, folder: str, dies: bool, comm: Any) -> 
     data = NumberedSet(case["samples"], case["data"])
     if case["begin"] and comm.rank == 0:
         net = DroppingNet(case["model"], case["dropout"])
-        torch.save({"model": net.state_dict(), "momentum": [], "place": case["begin"], "random": []}, path)
+        kept = {"model": net.state_dict(), "momentum": momentum_before(net, case["data"]), "place": case["begin"]}
+        torch.save({**kept, "random": [generator_after([luck, 0]).get_state() for luck in case["luck"]]}, path)
     first = not os.path.exists(path)
     meet(comm)
     for number, (epochs, stop) in enumerate(case["calls"]):
@@ -242,8 +243,7 @@ class Keeper:
         parameters = [each for group in optimizer.param_groups for each in group["params"]]
         for parameter, momentum in zip(parameters, kept["momentum"], strict=False):
             optimizer.state[parameter]["momentum_buffer"] = momentum.to(parameter.device)
-        if kept["random"]:
-            torch.set_rng_state(kept["random"][self.rank])
+        torch.set_rng_state(kept["random"][self.rank])
         return tuple(kept["place"])
 
 

@@ -121,8 +121,11 @@ class OneCall(Due):
         """What is wrong with it: whether it asks, where it trains, what it saves, the path, and the losses."""
         asked = [*self.asking()]
         yield from asked
-        if self.stop is not None and any(each.explained for each in asked):
-            return  # it leaves elsewhere
+        if self.stop is not None and any(each.explained for each in asked):  # it leaves elsewhere
+            told = [at for at in self.calls[0]["asked"] if at >= self.stop]
+            if told and self.calls[0]["steps"] > told[0]:
+                yield finding("goes-on-when-agreed", stop=told[0])
+            return
         steps = [*self.steps()]
         yield from steps
         if not settle([steps]):
@@ -211,14 +214,6 @@ class OneCall(Due):
         regular, done = [*range(every, count + 1, every)], self.stop is None
         expected = after(*regular, count)
         ends = [at for at in range(1, count + 1) if self.place_after(at)[1] == 0]
-        in_epoch, since = [], 0
-        for at in range(1, count + 1):
-            since += 1
-            if since == every:
-                in_epoch.append(at)
-                since = 0
-            if at in ends:
-                since = 0
         each = [sum(map(len, step.ids)) for step in history.steps[start : self.end]]
         own, consumed = [], self.place[1]
         for at in range(1, count + 1):
@@ -237,7 +232,7 @@ class OneCall(Due):
             "saved-before-the-step/but the last": [(e, c, at - (at < count or not done)) for e, c, at in expected],
             "saved-before-the-step/regular": [(e, c, at - (at in regular)) for e, c, at in expected],
             "saved-before-the-step/and at the end": [(e, c, at - 1) for e, c, at in after(*regular)] + expected[-1:],
-            "counted-in-the-epoch": after(*in_epoch, count),
+            "counted-in-the-epoch": after(*self.counted_in_epochs(count), count),
             "only-after-epochs": after(*ends, count),
         }
         wrong = [save for save in actual if save not in expected] or actual[:1] or [(0, 0, 0)]
@@ -253,18 +248,18 @@ class OneCall(Due):
         yield diagnose("saves", actual, expected, candidates, made, "other-saves", operator.eq)
 
     def path(self) -> Iterator[Diagnosis]:
-        """Whether the weights are those of the undisturbed training, as long as the samples are its own."""
-        upto = self.common([[each["ids"] for each in call["forwards"]] for call in self.calls])
-        actual = [[each["weights"] for each in call["forwards"][:upto]] for call in self.calls]
-        expected = self.weights_of(self.history, upto)
+        """Whether the weights are those of the undisturbed training, whatever the samples are."""
+        drawn = [[each["ids"] for each in call["forwards"]] for call in self.calls]
+        expected = self.path_of(drawn)
+        actual = [[each["weights"] for each in call["forwards"][: len(expected[0])]] for call in self.calls]
         candidates = {}
         if self.number == 0 and not self.case["kill"]:
             for key, how in {"gradient-carried-over": "zeroed", "own-gradient-only": "mean"}.items():
-                candidates[key] = self.weights_of(History(self.case, self.epochs, **{how: False}), upto)
+                candidates[key] = self.path_of(drawn, **{how: False})
         places = [(at, rank) for rank, own in enumerate(actual) for at in range(len(own))]
         wrong = [(at, rank) for at, rank in sorted(places) if not same_row(actual[rank][at], expected[rank][at])]
         at, rank = wrong[0] if wrong else (0, 0)
-        what = "the first step after a resume" if self.start and not at else "what came before"
+        what = "the first step after a resume" if (self.start or self.case["begin"]) and not at else "what came before"
 
         def told(key: str) -> Finding:
             if key in of_one_process.known:
