@@ -22,7 +22,6 @@ RESUMED = 1e-5  # how far weights may be off after a resume, on more than two ra
 
 # Findings on epochs whose batches come in the order of other epochs: what is made of them can be judged all the same.
 OTHER_ORDERS = {"sampler-not-told", "set-epoch-from-0", "set-epoch-late", "epoch-shifted"}
-OFF_BY_ONE = "epoch-off-by-one"
 
 finding = Findings("""
 set-epoch-from-0 1
@@ -101,7 +100,7 @@ def runs_mistakes(case: dict, results: Sequence[dict]) -> list[Finding | Diagnos
             return found
         said = calls[0]["files"][-1]  # what goes on from a wrong number can be judged all the same
         start = until if said is None else said + 1
-    if not case["kill"] or any(each.key == OFF_BY_ONE for each in settle([found])):
+    if not case["kill"] or any(each.key == "epoch-off-by-one" for each in settle([found])):
         return found
     if any(result["resumed"] is None for result in results):
         return [*found, finding("never-stopped", rank=case["kill"]["rank"])]
@@ -120,7 +119,7 @@ def call_mistakes(
     seen, files, due = calls[0]["epochs"], calls[0]["files"], max(0, until - start)
     if any(call["epochs"] != seen for call in calls):
         return [finding("ranks-disagree", seen="; ".join(str(call["epochs"]) for call in calls))], None
-    found: list[Finding | Diagnosis] = [*epochs_run(seen, files, start, until)]
+    found: list[Finding | Diagnosis] = [*epochs_told(seen, files, start, until)]
     if any(each.key not in OTHER_ORDERS for each in settle([found])) or len(seen) != due:
         return found, None
     before, places = joined(made), [everyones_batches(training, epoch) for epoch in seen]
@@ -130,7 +129,7 @@ def call_mistakes(
         judged, known = weights_after(training, before, places, calls, weights, fresh if start else None)
         kept = each_epoch(files, start) if files[-1] is not None else of_checkpoints("nothing-written")
         found += [judged, kept]
-        lost = known is None or any(each.key != OFF_BY_ONE for each in settle([[kept]]))
+        lost = known is None or any(each.key != "epoch-off-by-one" for each in settle([[kept]]))
         made = None if lost else [*made, *known]
         if judged.otherwise is not None:
             return found, made
@@ -142,14 +141,15 @@ def joined(epochs: Sequence[Sequence[Step]]) -> list[Step]:
     return [step for steps in epochs for step in steps]
 
 
-def epochs_run(seen: Sequence[int], files: Sequence[int | None], start: int, until: int) -> list[Finding | Diagnosis]:
+def epochs_told(seen: Sequence[int], files: Sequence[int | None], start: int, until: int) -> list[Finding | Diagnosis]:
     """What is wrong with the epochs that the sampler was told, where start, ..., until - 1 are expected.
 
     files: epochs of the checkpoints, as the check's schema has them. Where nothing explains what the sampler was told,
     they tell which epochs these were.
     """
-    judged, saved = epochs_mistake(seen, start, until), files[1:]
-    if judged.otherwise is None or judged.explained or len(saved) != len(seen) or None in saved:
+    judged, saved = epochs_run(seen, start, until), files[1:]
+    known = len(saved) == len(seen) > 0 and all(epoch is not None and epoch >= 0 for epoch in saved)
+    if judged.otherwise is None or judged.explained or not known:
         return [judged]
     if [*seen] == [epoch + 1 for epoch in saved]:
         order = finding("epoch-shifted", seen=listed(seen), expected=listed(saved))
@@ -157,10 +157,10 @@ def epochs_run(seen: Sequence[int], files: Sequence[int | None], start: int, unt
         return [judged]
     else:
         order = of_training("sampler-not-told", what="the epoch")
-    return [epochs_mistake(saved, start, until), order]
+    return [epochs_run(saved, start, until), order]
 
 
-def epochs_mistake(seen: Sequence[int], start: int, until: int) -> Diagnosis:
+def epochs_run(seen: Sequence[int], start: int, until: int) -> Diagnosis:
     """What is wrong with these epochs, where start, ..., until - 1 are expected."""
     expected = [*range(start, until)]
     candidates = {
