@@ -76,8 +76,8 @@ After the call, {name} on rank {rank} has the entry {actual}; this training give
 one that was passed, and does the model go once through the loader in each epoch?
 """)
 
-# Findings on which batches are drawn: what is made of them can be judged all the same.
-OTHER_ORDERS = {"seed-not-passed", "epoch-numbers", "same-order-every-epoch"}
+# Findings after which it is not known what the batches that were drawn are to give.
+OTHER_STEPS = {"uneven-steps", "eval-while-training", "train-while-evaluating"}
 
 # Rules by which a model may have been trained instead.
 WRONG_RULES = {
@@ -96,7 +96,7 @@ def run_mistakes(case: dict, results: Sequence[dict], events: Sequence[Sequence[
     came = [state_of(NumberedNet(seed)) for seed in case["models"]]
     begun, conduct = start_mistakes(came, [result["begin"] for result in results]), run.conduct()
     outcome, states = [], [dict.fromkeys({**SIZES, **BUFFERS})] * case["epochs"]
-    if not begun and {each.key for each in settle([conduct])} <= OTHER_ORDERS:
+    if not begun and not {each.key for each in settle([conduct])} & OTHER_STEPS and run.known():
         outcome, states = run.outcome()
     return [*begun, *conduct, *outcome, *run.checkpoints(states)]
 
@@ -135,6 +135,11 @@ class TrainingRun:
             return [[result["drawn"][epoch] for result in self.results] for epoch in range(self.epochs)]
         cut = range(0, self.steps * self.epochs, self.steps)
         return [[[ids for ids, *_ in of_rank[at : at + self.steps]] for of_rank in self.trains] for at in cut]
+
+    def known(self) -> bool:
+        """Whether all that was drawn are batches of the training set's samples."""
+        batches = chain.from_iterable(of_rank for epoch in self.drawn() for of_rank in epoch)
+        return all(ids and 0 <= min(ids) <= max(ids) < self.case["samples"] for ids in batches)
 
     def conduct(self) -> list[Finding | Diagnosis]:
         """What is wrong with what was called and drawn."""
