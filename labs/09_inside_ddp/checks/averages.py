@@ -93,17 +93,21 @@ def step_shape() -> dict:
 def average_mistakes(plan: dict, steps: Sequence[Sequence[dict]]) -> list[Finding | Diagnosis]:
     """What is wrong with the steps' gradients. steps: by rank, see `training_steps.train`.
 
-    Only the first step that is not right is told: the ones after it begin from other weights.
+    Steps after one that is not right begin from other weights. They are judged only where these are known: sums in the
+    place of averages.
     """
     found: list[Finding | Diagnosis] = []
-    for step, expected in enumerate(replay(plan, len(steps))):
+    times: dict[int, float] = {}
+    for step, expected in enumerate(replay(plan, len(steps), times)):
         of_ranks = [own[step] for own in steps]
         if moved := weights_changed(step, of_ranks):
-            return moved
+            return [*found, *moved]
         rows: Rows = [[tensor_of(*each) for each in enumerate(of_rank["gradients"])] for of_rank in of_ranks]
         judged = [*missing(step, rows)] or [judge_step(plan, step, rows, expected)]
         found += judged
-        if settle([judged]):
+        if [each.key for each in settle([judged])] == ["sum-not-average"]:
+            times[step] = float(expected.size)
+        elif settle([judged]):
             return found
     return found
 

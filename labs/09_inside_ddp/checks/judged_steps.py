@@ -64,8 +64,10 @@ class StepsCheck(CallCheck, JudgedCalls):
         ready, inside, broken = self.ready(call.plan), call.plan["steps"], call.plan["broken"]
         moments = overlap_mistakes(call.noted, ready, inside, broken, in_all=not traffic) if ready else []
         if left := left_waiting(call.events):
-            moved = weights_changed(0, [own[0] for own in call.of("steps")])
-            return [*left, *moved, *traffic, *moments]  # the averages are those of a moment
+            found = weights_changed(0, [own[0] for own in call.of("steps")])
+            if traffic and call.plan["network"] == "quick":  # elsewhere the averages are those of a moment
+                found = average_mistakes(call.plan, call.of("steps"))
+            return [*left, *found, *traffic, *moments]
         if any(isinstance(each, Diagnosis) for each in moments):
             return moments
         return [*average_mistakes(call.plan, call.of("steps")), *traffic, *moments]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -48,8 +48,9 @@ def copies(gradients: list[torch.nn.Parameter]) -> Gradients:
     return [None if each.grad is None else each.grad.clone() for each in gradients]
 
 
-def replay(plan: dict, size: int) -> Iterator[Expected]:
-    """The steps of `size` ranks, where each is right."""
+def replay(plan: dict, size: int, times: Mapping[int, float]) -> Iterator[Expected]:
+    """The steps of `size` ranks, where each is right. times: by step, how many times the average the ranks take in its
+    place; read when the next step is asked for."""
     nets = [net_of(plan, rank) for rank in range(size)]
     optimizers = [optimizer_of(net) for net in nets]
     for step, before in enumerate(plan["steps"]):
@@ -72,7 +73,7 @@ def replay(plan: dict, size: int) -> Iterator[Expected]:
         yield expected
         for net, optimizer in zip(nets, optimizers, strict=True):
             for parameter, values in zip(net.trained(), expected.mean(), strict=True):
-                parameter.grad = values.clone()
+                parameter.grad = values * times.get(step, 1.0)
             optimizer.step()
 
 
