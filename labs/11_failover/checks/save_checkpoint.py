@@ -12,13 +12,14 @@ import torch
 from autograde.contract.findings import Findings
 from autograde.contract.rank_check import Rank, RankCheck
 from autograde.contract.schema import array, boolean, number, optional, record, string
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, hiding
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_calls import saving_calls
 from autograde.probes.checkpoint_files import read_checkpoint, state_of
 from autograde.verdicts.checkpoints import short
 from autograde.verdicts.diagnosis import agree
 from autograde.verdicts.judged import JudgedRun, Run
+from autograde.verdicts.saving import finding as of_saving
 from autograde.verdicts.saving import is_written, saved, saving_mistakes, unfinished_saving
 from course.world.report import name_ranks
 
@@ -90,7 +91,12 @@ class SaveCheckpoint(RankCheck, JudgedRun):
         others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
         if others and run.state == "hang":
             return [finding("gather-on-rank-0", run.report, who=name_ranks(others))]
-        return unfinished_saving(run)
+        found = unfinished_saving(run)
+        calls = [sum(event["library"] == "torch" for event in rank["events"]) for rank in run.ranks]
+        if run.state == "hang" or max(calls) > calls[0]:
+            return found
+        # Nobody waits for rank 0, whose error ends the run: it may be alone in coming to a barrier behind that line.
+        return [hiding(each, *getattr(each, "hidden", ()), *of_saving.some("barrier-on-rank-0")) for each in found]
 
     def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
         """Each call by itself."""
