@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Chromium neither asks for the network nor for a sandbox, which root does not get.
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+PATIENCE = 240_000  # ms: on a crowded machine, all that a page does takes its time
 # How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
 LONG_FIRST = ("hub", "slurm", "tests/lectures/test_site", "attacks", "tests/grading", "tests/attacks", "tests/mutants")
 LONG_FIRST += ("tests/world", "tests/install", "tests/hub", "tests/course", "tests/checks")
@@ -166,18 +167,19 @@ def browser() -> Iterator[Browser]:
     It ends with the module: Playwright holds an event loop that runs as long as it is there, and a second Playwright,
     or whatever else wants a loop of its own, fails beside it.
     """
-    from playwright.sync_api import sync_playwright  # most tests need no browser
+    from playwright.sync_api import expect, sync_playwright  # most tests need no browser
 
     program = shutil.which("chromium")
     assert program, "these tests need chromium: ./lockstep test installs it, or tells how"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=CHROMIUM)
         new_context = browser.new_context
+        expect.set_options(timeout=PATIENCE)
 
         def patient(**options: Any) -> BrowserContext:
             """A context in which a click waits as long as a crowded machine takes for a page, not 30 s."""
             context = new_context(**options)
-            context.set_default_timeout(240_000)
+            context.set_default_timeout(PATIENCE)
             return context
 
         browser.new_context = patient

@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from notebook_page import NotebookPage
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 from small_clone import ROOT, wait_for
 
 from autograde.build import build
@@ -20,7 +20,6 @@ from autograde.contract.labs import find_labs
 
 SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in
 TOKEN = "secret"
-expect.set_options(timeout=240_000)  # ms: on a crowded machine, all takes its time
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,7 @@ MOOT = {
     ("02_hello_ranks", "add_shares"): {"through_float one_more": "One more is lost where a float rounds the sum."},
     ("04_collectives", "tree_reduce"): {
         "own_part_only into_the_argument": "Where sums go into the argument, what is returned has all of them.",
+        "sent_back not_waited_for": "A message that nobody waits for is whole where its buffer is used further on.",
     },
     ("04_collectives", "ring_reduce_scatter"): {
         "rest_lost short_buffer": "Where the rest is left out, a buffer of n // size entries is long enough.",

@@ -7,7 +7,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from lecture_site import LECTURES, Offline, Site
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.timeout(900)
 each_lecture = pytest.mark.parametrize("name", LECTURES)
@@ -50,10 +50,7 @@ def test_a_lecture_runs_on_real_ranks_and_shows_what_they_did(site: Site, name: 
 @each_lecture
 def test_a_page_opens_from_a_folder_and_asks_nobody(site: Site, offline: Offline, name: str) -> None:
     offline.page.goto(site.page(name))
-    offline.page.wait_for_load_state("networkidle")
-    formulas = offline.page.locator("span.math, div.math")
-    if formulas.count():
-        expect(offline.page.locator("mjx-container svg")).to_have_count(formulas.count())
+    wait_for_formulas(offline.page)
     assert (offline.asked, offline.failed) == ([], [])
 
 
@@ -131,7 +128,7 @@ def test_every_picture_says_in_words_what_it_shows(site: Site, offline: Offline,
 def test_axe_finds_nothing(site: Site, offline: Offline, name: str, scheme: str) -> None:
     offline.page.emulate_media(color_scheme=scheme)
     offline.page.goto(site.page(name))
-    offline.page.wait_for_load_state("networkidle")
+    wait_for_formulas(offline.page)
     image = offline.page.locator("article .on-dark-ground" if scheme == "dark" else "article .on-light-ground").first
     expect(image).to_be_visible()
     found = Axe().run(offline.page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21aa"]}).response
@@ -149,3 +146,8 @@ def test_search_finds_pages_in_a_folder(site: Site, offline: Offline) -> None:
     found = offline.page.locator("#search-results a").first
     expect(found).to_have_attribute("href", re.compile("course/lectures/3_talking_to_everybody.html"))
     assert (offline.asked, offline.failed) == ([], [])
+
+
+def wait_for_formulas(page: Page) -> None:
+    """Each formula is drawn: the last thing that a page does by itself."""
+    expect(page.locator("mjx-container svg")).to_have_count(page.locator("span.math, div.math").count())
