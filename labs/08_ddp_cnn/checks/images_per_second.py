@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from autograde.contract.calls import described, meet, nothing_starts_or_ends
@@ -169,18 +169,16 @@ class ImagesPerSecond(RankCheck, JudgedRun):
         timed, found = TimedRanks(case, results), left_running([each["tried"] for each in results])
         counts = [len(own) for own in timed.steps]
         about = {"warmup": case["warmup"], "steps": case["steps"], "first": FIRST}
+        if case["on_its_own"] and all(counts) and (missing := without(timed.waited_after)):
+            found.append(finding("clock-before-device", who=name_ranks(missing)))
         if not timed.warmup:
             found.append(finding("no-warm-up", actual=counts[0], **about))
         elif wrong := [rank for rank, count in enumerate(counts) if count != case["warmup"] + case["steps"]]:
             who = name_ranks(wrong[:1])
             return [*found, finding("steps-not-made", who=who, actual=counts[wrong[0]], **about)]
         if case["on_its_own"]:
-            for key, waited in (
-                ("clock-before-device", timed.waited_after),
-                ("warm-up-still-running", timed.waited_between if timed.warmup else ()),
-            ):
-                if missing := [rank for rank, own in enumerate(waited) if not own]:
-                    found.append(finding(key, who=name_ranks(missing)))
+            if timed.warmup and (missing := without(timed.waited_between)):
+                found.append(finding("warm-up-still-running", who=name_ranks(missing)))
             if not all(timed.waited_after):
                 return found  # what a clock shows that stops too early follows from too few milliseconds
         values = [each["value"] for each in results]
@@ -193,6 +191,11 @@ class ImagesPerSecond(RankCheck, JudgedRun):
         if not settle([found, judged]) and len({*numbers}) > 1:
             found.append(finding("rates-differ", values=", ".join(f"{each:.6g}" for each in numbers)))
         return [*found, *judged]
+
+
+def without(waits: Sequence[list]) -> list[int]:
+    """The ranks that have none of these waits."""
+    return [rank for rank, own in enumerate(waits) if not own]
 
 
 def finding_of(key: str, **seen: Any) -> Finding:
