@@ -2,7 +2,7 @@
 
     ./lockstep test                          what is run each time: the same tests, on the same seed
     ./lockstep test --all                    everything but tests/fresh, on a fresh seed, which is printed
-    ./lockstep test --all --part 2/6         a sixth of it
+    ./lockstep test --all --part 2/8         an eighth of it
     ./lockstep test [--all] --lab NAME       of one lab
     ./lockstep test ... --seed N             on this seed
     ./lockstep test tests/world -k deadline  what pytest finds so; other arguments go to pytest, too
@@ -46,7 +46,7 @@ def arguments(given: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--seed", metavar="N", type=seed, help="what is drawn, is drawn from this number")
     asked, rest = parser.parse_known_args(given)
     if asked.part and not asked.all:
-        parser.error("--part is of --all: ./lockstep test --all --part 2/6")
+        parser.error("--part is of --all: ./lockstep test --all --part 2/8")
     return asked, rest
 
 
@@ -57,10 +57,10 @@ def refused(message: str) -> int:
 
 
 def part(text: str) -> str:
-    """`2/6`, or an error that says what a part is."""
+    """`2/8`, or an error that says what a part is."""
     numbers = re.fullmatch(r"(\d+)/(\d+)", text)
     if not numbers or not 1 <= int(numbers[1]) <= int(numbers[2]):
-        raise argparse.ArgumentTypeError(f"{text} is no part: K/N is the K-th of N parts, as in 2/6")
+        raise argparse.ArgumentTypeError(f"{text} is no part: K/N is the K-th of N parts, as in 2/8")
     return text
 
 

@@ -56,7 +56,7 @@ def small(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--all", "--part", "7/6"], "7/6 is no part: K/N is the K-th of N parts, as in 2/6"),
+        (["--all", "--part", "7/6"], "7/6 is no part: K/N is the K-th of N parts, as in 2/8"),
         (["--all", "--part", "0/6"], "0/6 is no part"),
         (["--all", "--part", "x"], "x is no part"),
         (["--part", "1/6"], "--part is of --all"),
