@@ -161,7 +161,7 @@ class ImagesPerSecond(RankCheck, JudgedRun):
             return found
         timed = TimedRanks(case, [rank["result"] for rank in evidence["ranks"]])
         met = [left_at(rank) for rank in evidence["ranks"]]
-        between = timed.between([calls[-1] for calls in run_of(evidence).events], met)
+        between = timed.between([calls[-1] for calls in run_of(evidence).events], met, max(held, HELD_UP))
         return [*found, finding("communicates-between-steps", op=between)] if between else found
 
     def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:

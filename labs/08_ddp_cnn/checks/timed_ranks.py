@@ -60,15 +60,16 @@ class TimedRanks:
         spread = max(begins) - min(begins)
         return (begins.index(min(begins)), spread) if spread > TOGETHER + held_up else None
 
-    def between(self, logs: Sequence[Sequence[dict]], meetings: Sequence[float]) -> str:
+    def between(self, logs: Sequence[Sequence[dict]], meetings: Sequence[float], held_up: float) -> str:
         """The name of a call that ranks make between the steps that count; empty if there is none.
 
-        logs: events of the call, by rank. meetings: when the ranks met before it, by the clock of the events.
+        logs: events of the call, by rank. meetings: when the ranks met before it, by the clock of the events, which is
+        apart from that of the steps by as much as a rank may have been held up in between.
         """
         for log, met, own in zip(logs, meetings, self.steps, strict=True):
             first, last = own[self.warmup][0], own[-1][0]
             for event in log:
-                if first + MARGIN < event["start"] - met < last - MARGIN:
+                if first + MARGIN + held_up < event["start"] - met < last - MARGIN:
                     return event["op"]
         return ""
 
