@@ -56,6 +56,12 @@ def test_a_single_replica_is_torchs_sgd():
     assert same_state(state_of(net), replicas.states()[0])
 
 
+def test_a_batch_without_samples_has_a_loss_that_is_no_number():
+    """As in torch: whoever trains on one is told so, instead of that the check has an error."""
+    replicas = Replicas([NumberedNet(4, plain=True, norm=False)], 0.1)
+    assert str(replicas.epoch(NumberedSet(9, 3), [[[]]])) == "[[nan]]"
+
+
 def test_gradients_that_are_not_zeroed_lead_elsewhere():
     case = {**CASE, "orders": ORDERS}
     right, carried = (replay(case, rules)[-1][0][0] for rules in (Rules(), Rules(zeroed=False)))

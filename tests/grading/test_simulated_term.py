@@ -13,7 +13,7 @@ from classroom import REPOSITORY
 
 from autograde.contract.labs import find_lab
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(1800)]
 LAB = "01_sgd_trajectories"
 BENCH = REPOSITORY / "bench"
 

@@ -53,7 +53,9 @@ def kinds_by_todo(checks: Path) -> dict[str, set[tuple]]:
     }
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+@pytest.mark.parametrize(
+    "lab", [lab for lab in LABS if (COURSE / RELEASED / lab.name).is_dir()], ids=lambda lab: lab.name
+)
 def test_no_hidden_case_is_of_a_kind_that_the_notebook_does_not_show(lab: Lab):
     shown = kinds_by_todo(COURSE / RELEASED / lab.name / "checks")
     new = {todo: sorted(map(str, every - shown[todo])) for todo, every in kinds_by_todo(lab.checks).items()}
