@@ -25,6 +25,8 @@ KNOWN = {
 
 # TODOs whose pairs are not all held to it yet, by lab.
 NOT_YET: Mapping[str, Collection[str]] = {
+    "09_inside_ddp": ["Reducer"],
+    "10_ddp_transformer": ["validate"],
     "11_failover": ["save_checkpoint"],
     "12_beyond_data_parallel": ["ParallelMLP"],
 }
