@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import nan
 from typing import Any
 
 from torch.utils.data import DataLoader
@@ -16,14 +17,17 @@ from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_shares
 from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
 from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
-from autograde.verdicts.diagnosis import same
+from autograde.verdicts.diagnosis import agree, same
 from autograde.verdicts.judged import Call, JudgedCalls, Run
-from autograde.verdicts.means import evaluated, mean_on_all, restored
+from autograde.verdicts.means import TOLERANCE, Part, evaluated, mean_of, mean_on_all, restored
+from autograde.verdicts.means import finding as of_means
 from autograde.verdicts.one_process import near, parts_of
 from course.models.sentences import PAD, collate, loss_fn
 
 from .common import fill_gradients, gradient_row, left_in_grad, token_loss, trained, whole_state, wrapped
 from .ddp_passes import trace_schema
+
+RANK_0 = "rank 0's part alone"  # whether a result comes of nothing else
 
 finding = Findings("""
 wrapper-waits 2
@@ -131,9 +135,24 @@ class Validate(CallCheck, JudgedCalls):
         size = case["batch_size"]
         cut = [[of_rank[start : start + size] for start in range(0, len(of_rank), size)] for of_rank in case["shares"]]
         parts = parts_of(model, token_loss, [[collate(pairs) for pairs in of_rank] for of_rank in cut])
-        empty = self.empty(case, call.plan)
-        how = {"logs": call.events, "weighed": was_weighed(case, call.noted)}
-        return found + mean_on_all(call.of("value"), parts, "tokens", empty=empty, **how)
+        return found + self.judge_mean(case, call, parts)
+
+    def judge_mean(self, case: dict, call: Call, parts: Sequence[Part]) -> list[Finding | Diagnosis]:
+        """What is wrong with the mean. That a rank without batches has no number may come of another mistake, and then
+        costs nothing."""
+        values, expected = [result["value"] for result in call.of("value")], mean_of(parts)
+        empty, weighed = self.empty(case, call.plan), was_weighed(case, call.noted)
+        wrong = [rank for rank, value in enumerate(values) if not agree(value, expected, TOLERANCE)]
+        if 0 not in wrong and not {*wrong} <= {*empty}:
+            empty = []  # they have all brought what is theirs, and only rank 0 has what comes out
+        found = mean_on_all(call.of("value"), parts, "tokens", empty=empty, logs=call.events, weighed=weighed)
+        if weighed:
+            return found
+        alone = of_means("one-ranks-part", actual=nan, expected=expected, what="tokens")
+        if 0 in empty and not any(value is not None for value in values):
+            return [Diagnosis(RANK_0, (alone,), otherwise=each) if each.key == "empty-rank" else each for each in found]
+        explained = [each.key for one in found if isinstance(one, Diagnosis) for each in one.explained]
+        return found if alone.key in explained else [*found, Diagnosis(RANK_0, ruled_out=frozenset({alone.key}))]
 
 
 def draw_case(rng: random.Random, counts: list[int], norm: bool, *modes: str) -> dict:
