@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import cloudpickle
@@ -36,7 +37,8 @@ COMM, RANK, SIZE = Placeholder.COMM, Placeholder.RANK, Placeholder.SIZE
 
 GRACE = 1.0  # seconds that the other ranks get once one has raised, before those that wait for it count as stuck
 POLL = 0.01  # seconds between two looks at the results
-OPENING = 60.0  # seconds that torch, Horovod or a communicator may take to start or end
+OPENING = 60.0  # seconds that torch, Horovod or a communicator may take to start
+CLOSING = 10.0  # seconds that they may take to end
 RANKS = "LOCKSTEP_RANKS"  # overrides the size of every world: a batch job's number of tasks
 
 
@@ -167,10 +169,11 @@ class World:
         log = f"{self._processes.folder}/run-{self._runs}-{{rank}}.jsonl"
         plan = Plan(self._runs, tuple(members), init, log if watch else None)
         with StopButton() as stop:
-            self._all(members, stop, subworld.open_subworld, plan)
+            self._all(members, stop, OPENING, subworld.open_subworld, plan)
             self.outcome = self._watch_over(members, stop, payload, deadline, log)
             if all(rank.state in ("returned", "raised") for rank in self.outcome.ranks):
-                self._all(members, stop, subworld.close_subworld)
+                with suppress(WorldError):  # what a run has left under way may end its ranks; its outcome is known
+                    self._all(members, stop, CLOSING, subworld.close_subworld)
             else:
                 self._processes.replace()
             for member in members:
@@ -198,11 +201,11 @@ class World:
             raise ValueError(f"No such ranks in a world of {self.size}: {members}")
         return members
 
-    def _all(self, members: list[int], stop: StopButton, function: Callable, *args: Any) -> None:
-        """Run one of our own functions on the ranks. If it fails, replace the ranks and raise WorldError; if the user
-        stops it, Interrupted."""
+    def _all(self, members: list[int], stop: StopButton, seconds: float, function: Callable, *args: Any) -> None:
+        """Run one of our own functions on the ranks. If it fails or takes too long, replace the ranks and raise
+        WorldError; if the user stops it, Interrupted."""
         pending = [self._processes.send(member, function, *args) for member in members]
-        end = time.monotonic() + OPENING
+        end = time.monotonic() + seconds
         try:
             for result in pending:
                 while not result.ready() and not self._processes.dead(members) and time.monotonic() < end:

@@ -274,6 +274,20 @@ def test_wrong_calls_are_refused_before_anything_runs(world):
         world.run(call, (item for item in ()))
 
 
+def test_what_a_run_leaves_under_way_cannot_spoil_its_outcome(world):
+    def left() -> int:
+        import os
+
+        import torch.distributed as dist
+
+        dist.destroy_process_group = lambda: os._exit(6)  # as gloo does where messages do not fit
+        return 5
+
+    outcome = world.attempt(left, size=2, init="torch")
+    assert (outcome.state, outcome.results) == ("ok", [5, 5])
+    assert healthy(world)
+
+
 def test_a_rank_lost_between_two_runs_is_replaced(world):
     import os
     import signal
