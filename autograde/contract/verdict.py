@@ -40,8 +40,12 @@ class Hiding(Finding):
 
 
 def hiding(found: Finding, *hidden: Finding) -> Hiding:
-    """`found` as one that hides others. hidden: as of `Hiding`; their messages do not matter."""
-    return Hiding(found.key, found.message, found.points, found.report, hidden)
+    """`found` as one that hides others, besides those that it hides already.
+
+    hidden: as of `Hiding`; their messages do not matter.
+    """
+    before = found.hidden if isinstance(found, Hiding) else ()
+    return Hiding(found.key, found.message, found.points, found.report, (*before, *hidden))
 
 
 @dataclass(frozen=True)

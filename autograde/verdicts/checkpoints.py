@@ -23,8 +23,8 @@ All ranks have returned, and the file is not there, or is still the old one. Doe
 finish?
 
 every-rank-writes 2
-All {size} ranks write the file, at the same time and to the same place. Which of them wins is chance, and what they
-write together may be no file at all.
+All {size} ranks write, at the same time. Where that is one file, it is chance which of them wins, and what they write
+together may be no file at all.
 
 local-rank-0-writes 2
 {who} write the file: the local rank 0 of each node. Nodes share the folder, so they write over each other.

@@ -83,5 +83,13 @@ def saving_mistakes(
     yield from file_mistakes(file, expected)
     if early := [rank for rank, call in enumerate(calls) if call["returned"] != after]:
         yield finding("returns-too-early", who=name_ranks(early).capitalize())
-    if left := calls[0]["left"]:
-        yield finding("leftovers-pile-up" if number else "left-behind", names=", ".join(left))
+    if writers in ([], [0]):  # what other ranks leave there is theirs because they write at all
+        yield from behind(number, calls[0]["left"])
+
+
+def behind(number: int, left: Sequence[str]) -> Iterator[Diagnosis]:
+    """What is in the folder after call `number` besides the checkpoint: told once, if no kill is needed for it."""
+    if left:
+        keys = ("leftovers-pile-up", "left-behind") if number else ("left-behind",)
+        explained = tuple(finding(key, names=", ".join(left)) for key in keys)
+        yield Diagnosis("files besides the checkpoint", explained, otherwise=explained[0])

@@ -96,7 +96,7 @@ class SaveCheckpoint(RankCheck, JudgedRun):
         if run.state == "hang" or max(calls) > calls[0]:
             return found
         # Nobody waits for rank 0, whose error ends the run: it may be alone in coming to a barrier behind that line.
-        return [hiding(each, *getattr(each, "hidden", ()), *of_saving.some("barrier-on-rank-0")) for each in found]
+        return [hiding(each, *of_saving.some("barrier-on-rank-0")) for each in found]
 
     def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
         """Each call by itself."""
@@ -129,16 +129,20 @@ def states_of(entry: Any) -> list[dict] | None:
 
 def training_mistakes(luck: Sequence, consumed: int, calls: Sequence[dict]) -> Iterator[Finding | Diagnosis]:
     """What is wrong with what a checkpoint has in the middle of an epoch. luck: of each rank. calls: of each rank."""
-    file = calls[0]["content"]
+    file, drawn_before = calls[0]["content"], False
     if isinstance(file["content"], dict):
         actual = file["content"].get("consumed")
         if actual is None:
             yield finding("consumed-missing")
         elif type(actual) is not int or actual != consumed:
             yield finding("wrong-consumed", actual=short(actual), expected=consumed)
-        yield from random_mistakes(luck, file["random"])
+        of_random = [*random_mistakes(luck, file["random"])]
+        yield from of_random
+        explained = [each for part in of_random if isinstance(part, Diagnosis) for each in part.explained]
+        drawn_before = any(each.key == "one-draw-too-late" for each in explained)
     expected = [next_number(generator_after(each)) for each in luck]
-    if moved := [rank for rank, call in enumerate(calls) if not agree(call["drawn"], expected[rank])]:
+    moved = [rank for rank, call in enumerate(calls) if not agree(call["drawn"], expected[rank])]
+    if moved and not drawn_before:  # what is drawn before the states are taken moves them, too
         yield finding("draws-numbers", who=name_ranks(moved))
 
 
