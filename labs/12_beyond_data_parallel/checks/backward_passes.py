@@ -59,7 +59,7 @@ class BackwardPasses(CallCheck, JudgedCalls):
     """Right forward passes, made on each rank by itself; gradients that were there before."""
 
     todo, points, needs, deadline = "backward_passes", 3, "torch", 8.0
-    prices = MappingProxyType({"collective-for-messages": 1.5})
+    prices = MappingProxyType({"collective-for-messages": 1.5, "other-messages": 1.5})
     consolidation = (
         "Each stage needs one gradient from behind, and gives one: autograd on each rank, joined by messages. Parts of "
         "a mean loss add up to its gradient by themselves."

@@ -67,7 +67,7 @@ class ForwardPasses(CallCheck, JudgedCalls):
     """Micro-batches of unequal lengths, through stages whose output is column-major, or not."""
 
     todo, points, needs, deadline = "forward_passes", 2, "torch", 8.0
-    prices = MappingProxyType({"collective-for-messages": 1.5})
+    prices = MappingProxyType({"collective-for-messages": 1.5, "other-messages": 1.5})
     consolidation = (
         "A message ends one graph and begins another: what is sent is detached, and what is received is a leaf. Sent "
         "at once, it lets the next stage begin."

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding, hiding
 from autograde.verdicts.collectives import only
-from autograde.verdicts.exchanges import collectives_among
+from autograde.verdicts.exchanges import collectives_among, other_pairs
 from autograde.verdicts.judged import Run
+from autograde.verdicts.traffic import traffic
 from course.watch.notes import note_of, without_notes
 
 finding = Findings("""
-other-neighbour 1.5
-Rank {rank} of {size} {what} rank {peer}. In the {way} passes, messages go from each rank to the one {where} it.
-
 messages-counted 1
 Rank {rank} of {size} {what} {actual} messages for {due} micro-batches. One for each is due{none}.
 
@@ -78,17 +76,16 @@ def misdirected(logs: Sequence[Sequence[dict]], way: str, count: int) -> list[Fi
         return found
     if found := collective_among(events):
         return found
+    where = "after" if step == 1 else "before"
+    words = f"neighbours, in the {way} passes each rank to the one {where} it,"
+    if found := other_pairs(traffic(events), [(rank, rank + step) for rank in range(size)], words):
+        return found[:1]
     for rank, log in enumerate(events):
-        for kind, peer, what in ("send", rank + step, "sends to"), ("recv", rank - step, "receives from"):
-            own = [event for event in log if event["kind"] == kind]
-            there = 0 <= peer < size
-            if wrong := [event["peer"] for event in own if event["peer"] not in (peer, None)]:
-                where = "after" if way == "forward" else "before"
-                about = {"rank": rank, "size": size, "what": what, "peer": wrong[0], "way": way, "where": where}
-                return [finding("other-neighbour", **about)]
-            if len(own) != count * there:
+        for kind, peer, what in ("send", rank + step, "sends"), ("recv", rank - step, "receives"):
+            there, actual = 0 <= peer < size, sum(event["kind"] == kind for event in log)
+            if actual != count * there:
                 none = "" if there else ", and this rank has nobody to exchange one with there"
-                about = {"rank": rank, "size": size, "what": what.split()[0], "actual": len(own), "due": count}
+                about = {"rank": rank, "size": size, "what": what, "actual": actual, "due": count}
                 return [finding("messages-counted", none=none, **about)]
     return []
 

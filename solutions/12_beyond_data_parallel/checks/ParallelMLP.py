@@ -23,13 +23,11 @@ from .judged_tensors import close, counted, flat, members_of, not_tensors, stuck
 from .judged_tensors import finding as of_tensors
 from .mlps import apart, held, mlp_of, usable
 from .split_mlp import NAMES, SplitMLP
+from .split_parameters import built
 from .stand_ins import copy_to_ranks, sum_over_ranks
 from .tensors import by_luck, drawn, shown
 
 finding = Findings("""
-parameters-of-other-names 2
-The parameters on rank {rank} are {actual}. Expected are `w1`, `b1`, `w2` and `b2`, and no others.
-
 too-few-shares 1.5
 With {h} hidden units on {size} ranks, an index is out of range on {who}: the units were cut into too few parts. Which
 function always gives as many as you ask for?
@@ -37,24 +35,6 @@ function always gives as many as you ask for?
 rank-of-another-group 2
 In the group of ranks 0 and {last}, an index is out of range on rank {last}: in this group it is number 1. Which rank,
 and of which group, does your code ask for?
-
-hidden-units-cut-otherwise 1.5
-Of {h} hidden units on {size} ranks, rank {rank} has {actual}, where `tensor_split` gives it {expected}.
-
-bias-of-all-units 2
-On rank {rank} `b1` has {h} numbers, one for each hidden unit of `mlp`. Which of them belong to this rank's units?
-
-weight-not-cut 2
-On rank {rank} `{name}` has the shape {actual}; {expected} is expected. What of it belongs to other ranks' units?
-
-other-units 2
-On rank {rank} `{name}` has the right shape, and numbers of other units. Shares are contiguous, in the ranks' order.
-
-more-memory-held 1.5
-The parameters of rank {rank} need {needed} bytes, and the module holds {actual}. How large is the memory behind each?
-
-memory-of-mlp 1.5
-On rank {rank} a parameter of the part is in the memory of `mlp`: who trains the one changes the other. Make copies.
 
 mlp-changed 1.5
 After `ParallelMLP(mlp)`, or a pass through it, `mlp` is not what it was: its numbers, or its gradients.
@@ -195,6 +175,14 @@ class ParallelMLP(CallCheck, JudgedCalls):
             return [finding("too-few-shares", h=h, size=size, who=f"rank {errors[0]}")]
         return stuck_in_group(case, run)
 
+    def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
+        """A mistake is told once: no numbers that come of other parameters, no gradients of another output."""
+        found = super().verdict(case, evidence)
+        wrong = {each.key for each in found if isinstance(each, Finding)}
+        wrong |= {each.subject for each in found if isinstance(each, Diagnosis) and each.otherwise}
+        follow = ("output", "gradient") if "other-units" in wrong else ("gradient",) if "output" in wrong else ()
+        return [each for each in found if not (isinstance(each, Diagnosis) and each.subject in follow)]
+
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """What was built, or computed; then what was communicated."""
         ranks, way = members_of(case), call.plan["way"]
@@ -222,42 +210,6 @@ class ParallelMLP(CallCheck, JudgedCalls):
             numbers = backward(right, results, ranks)
         fine = numbers.otherwise is None and not found
         return [*found, numbers, *(passes(right, way, logs) if fine and len(ranks) > 1 else [])]
-
-
-def built(right: SplitMLP, results: list[dict], ranks: list[int]) -> list[Finding]:
-    """What is wrong with the parameters: the first thing that is; then with the memory."""
-    h = right.plan["sizes"][1]
-    for place, (rank, own) in enumerate(zip(ranks, results, strict=True)):
-        seen = {each["name"]: each for each in own["parameters"]}
-        if {*seen} != {*NAMES}:
-            return [
-                finding(
-                    "parameters-of-other-names", rank=rank, actual=", ".join(f"`{name}`" for name in seen) or "none"
-                )
-            ]
-        due = right.parameters(place)
-        shapes = {name: [*each.shape] for name, each in due.items()}
-        about = {"rank": rank, "h": h, "size": len(ranks)}
-        for name in NAMES:
-            actual = seen[name]["shape"]
-            if actual == shapes[name]:
-                continue
-            if name == "b1" and actual == [h] and len(ranks) > 1:
-                return [finding("bias-of-all-units", **about)]
-            if name == "w1" and len(actual) == 2 and actual[1] == shapes["w1"][1] and actual[0] != h:
-                return [finding("hidden-units-cut-otherwise", actual=actual[0], expected=shapes["w1"][0], **about)]
-            return [finding("weight-not-cut", name=name, actual=actual, expected=shapes[name], **about)]
-        if other := not_tensors([seen[name] for name in NAMES], [shapes[name] for name in NAMES], [rank] * len(NAMES)):
-            return other
-        for name in NAMES:
-            if not close(seen[name]["values"], flat(due[name])):
-                return [finding("other-units", name=name, **about)]
-        needed = sum(each.numel() * each.element_size() for each in due.values())
-        if own["held"] > needed:
-            return [finding("more-memory-held", needed=needed, actual=own["held"], **about)]
-        if not own["apart"]:
-            return [finding("memory-of-mlp", rank=rank)]
-    return []
 
 
 def forward(right: SplitMLP, values: list[dict], ranks: list[int]) -> Diagnosis:

@@ -75,6 +75,6 @@ torch.zeros(given.shape, dtype=given.dtype, device=given.device) >>> torch.zeros
 == round_in_a_ring: hang, gpipe < sent_along
         if rank < last:\\n >>>         if last:\\n
 (dist.isend(out, rank + 1), out) >>> (dist.isend(out, (rank + 1) % (last + 1)), out)
-== once_round_the_ring: other-neighbour, gpipe < round_in_a_ring
+== once_round_the_ring: other-messages, gpipe < round_in_a_ring
     for request, _ in sent: >>>     if last and not rank:\\n        for x in micro_batches:\\n            dist.recv(torch.empty_like(x), last)\\n    for request, _ in sent:
 """
