@@ -12,7 +12,7 @@ from autograde.verdicts.judged import Call, JudgedCalls, Run
 
 from .averages import average_mistakes, step_shape, weights_changed
 from .crooked_net import COMPLETES, SHAPES, SOMETIMES
-from .step_traffic import Ready, broken_off, left_waiting, overlap_mistakes, traffic_mistakes
+from .step_traffic import EARLY, Ready, broken_off, left_waiting, overlap_mistakes, traffic_mistakes
 from .training_steps import net_of
 
 NUMBER = 8  # bytes
@@ -68,6 +68,6 @@ class StepsCheck(CallCheck, JudgedCalls):
             if traffic and call.plan["network"] == "quick":  # elsewhere the averages are those of a moment
                 found = average_mistakes(call.plan, call.of("steps"))
             return [*left, *found, *traffic, *moments]
-        if any(isinstance(each, Diagnosis) for each in moments):
+        if any(isinstance(each, Diagnosis) and each.subject == EARLY for each in moments):
             return moments
         return [*average_mistakes(call.plan, call.of("steps")), *traffic, *moments]

@@ -15,6 +15,9 @@ from course.world.report import name_ranks
 from .crooked_net import FROZEN_BYTES, LAYER
 from .training_steps import BACK, DONE, PASS, STEP
 
+# Subjects of diagnoses: all-reduces that leave too early, and late ones behind an error inside `no_sync`.
+EARLY, AFTER_ERROR = "early", "after an error"
+
 finding = Findings("""
 other-order-by-rank 3
 The ranks' all-reduces do not belong together: from the first that differs on, rank {one} sends {first} bytes, and rank
@@ -52,8 +55,9 @@ In step {step}, {who} sends its first gradients when its backward pass is over. 
 they are ready, while the backward pass works on the layers before.
 
 no-sync-kept-by-an-error 3
-In step {step}, {who} sends its first gradients when its backward pass is over. In the steps before an error ended a
-block of `no_sync`, they left during it. What comes after your `yield` if the block ends by an error?
+In step {step}, {who} sends its first gradients when its backward pass is over. Before that pass an error had ended a
+block of `no_sync`. In steps without an error they leave during the pass. What comes after your `yield` if the block
+ends by an error?
 
 sent-late 2
 In step {step}, {who} could send all-reduce number {number} when the backward pass is through layer {layer}, and sends
@@ -198,9 +202,9 @@ def overlap_mistakes(
 ) -> list[Finding | Diagnosis]:
     """What is wrong with the moments at which all-reduces leave.
 
-    That one leaves too early is a diagnosis. inside: by step, the number of passes in `no_sync` before the last one.
-    broken: the step in which an error ends such a block. in_all: whether what is sent is right, so that it is known
-    when each one should leave.
+    That one leaves too early is a diagnosis, EARLY. inside: by step, the number of passes in `no_sync` before the last
+    one. broken: the step in which an error ends such a block. in_all: whether what is sent is right, so that it is
+    known when each one should leave.
     """
     steps = [(name_ranks([rank]), rank, *each) for rank, log in enumerate(logs) for each in enumerate(steps_of(log))]
     waited = [
@@ -217,10 +221,9 @@ def overlap_mistakes(
                 about = {"step": number, "who": who, "number": place, "at": (passed or ["-"])[-1]}
                 counted = (finding("no-sync-counted", **about),) if inside[number] else ()
                 ruled_out = frozenset() if counted else frozenset({"no-sync-counted"})
-                return [*waited[:1], Diagnosis("early", counted, ruled_out, finding("sent-too-early", **about))]
+                return [*waited[:1], Diagnosis(EARLY, counted, ruled_out, finding("sent-too-early", **about))]
         if any(moments) and step.passed and all(passed is None for passed in step.passed):
-            key = "no-sync-kept-by-an-error" if number and number == broken else "sent-after-backward"
-            return [*waited[:1], finding(key, step=number, who=who)]
+            return [*waited[:1], *all_late(who, number, broken)]
         for place, (layers, passed) in pairs:
             # One layer more may have begun: what a hook on the gradient's way sees is not the very moment.
             if layers and (passed is None or len(passed) > len(layers) + 1):
@@ -228,3 +231,13 @@ def overlap_mistakes(
                 about = {"step": number, "who": who, "number": place, "layer": layers[-1]}
                 return [*waited[:1], finding("sent-late", when=when, **about)]
     return waited[:1]
+
+
+def all_late(who: str, step: int, broken: int | None) -> list[Finding | Diagnosis]:
+    """What it means that in a step, as in none before, a rank sends nothing until its backward pass is over. broken: as
+    for `overlap_mistakes`."""
+    after, kept = (finding(key, step=step, who=who) for key in ("sent-after-backward", "no-sync-kept-by-an-error"))
+    if step != broken:
+        return [after, Diagnosis(AFTER_ERROR, ruled_out=frozenset({kept.key}))]
+    # In the first step, only other runs show whether it takes an error.
+    return [kept if step else Diagnosis(AFTER_ERROR, (kept,), otherwise=after)]
