@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import pytest
@@ -21,14 +21,6 @@ from course.world import World
 KNOWN = {
     "06_distributed_sampler": {"samples_seen": [("a_constant", "smaller_batch_dropped")]},
     "07_horovod_mnist": {"train_epoch": [("no_set_epoch", "no_zero_grad"), ("mean_of_batches", "no_set_epoch")]},
-}
-
-# TODOs whose pairs are not all held to it yet, by lab.
-NOT_YET: Mapping[str, Collection[str]] = {
-    "09_inside_ddp": ["Reducer"],
-    "10_ddp_transformer": ["validate"],
-    "11_failover": ["save_checkpoint"],
-    "12_beyond_data_parallel": ["ParallelMLP"],
 }
 
 # One mistake undoes the other, or keeps it from being made: by lab, TODO and both names, and why.
@@ -163,7 +155,6 @@ def test_a_finding_hides_no_dearer_one(worlds, lab, todo, one, other):
         pytest.param(lab, todo, name, id=f"{lab.name}-{todo}-{name}")
         for lab in LABS
         for todo, mistakes in mistakes_of(lab).items()
-        if todo not in NOT_YET.get(lab.name, ())
         for name in mistakes
     ],
 )
