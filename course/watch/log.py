@@ -26,8 +26,9 @@ CHUNK = 2**16  # bytes by which the text grows
 EXACT = 2**53  # up to it, a slot holds an integer exactly
 
 EMPTY, CALLED, UNDER_WAY, AWAITED, DONE = range(5)  # states of a slot
-# What a slot holds of numbers: none, one, or none as the text has them; or how often the call was made.
-NONE, FLOAT, INTEGER, TEXT, COUNT = range(5)
+# What a slot holds of numbers: none, one, or none as the text has them; or how often the call was made; or that there
+# is one which is not finite.
+NONE, FLOAT, INTEGER, TEXT, COUNT, NOT_FINITE = range(6)
 
 CLOSED = (TypeError, ValueError)  # what a mapping that is closed raises, by the version of Python
 # When the last entry was made, how many slots are used, whether there are more, or what is not seen, bytes of text.
@@ -69,13 +70,17 @@ def packed(numbers: Sequence[float | None] | None) -> tuple[int, float]:
             return FLOAT, number
         if type(number) is int and -EXACT <= number <= EXACT:
             return INTEGER, number
+        if number is None:
+            return NOT_FINITE, 0.0
     return TEXT, 0.0
 
 
-def unpacked(kind: int, number: float) -> list[float] | None:
+def unpacked(kind: int, number: float) -> list[float | None] | None:
     """The numbers that a slot holds; None if it holds none. Raises ValueError for what `packed` does not give."""
     if kind in (NONE, TEXT, COUNT):
         return None
+    if kind == NOT_FINITE:
+        return [None]
     if kind not in (FLOAT, INTEGER) or not isfinite(number):
         raise ValueError("not a number of a slot")
     return [number if kind == FLOAT else int(number)]

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from course.watch.events import ANY, kind_of
-from course.watch.payload import ALIASES, EMPTY, bound, describe, flat, numbers
+from course.watch.payload import ALIASES, EMPTY, bound, describe, flat, name_of, numbers
 from course.watch.recorder import SILENT, Recorder, Said, Told, named, said, told
 from course.watch.torch_ops import FUNCTIONAL, watched_operators
 from course.watch.unseen import unseen_functions, unseen_methods
@@ -79,12 +79,10 @@ class WatchedTorch:
         self.world: tuple = (lambda: self, (None, None), None)  # a reference to the default group; its own; our rank
         self.reductions = {id(op): name for name, op in dist.ReduceOp.RedOpType.__members__.items()}  # these live on
         self.functions: dict[Callable, Callable] = {}
-        for operation, names in FUNCTIONS.items():
-            if function := getattr(dist, operation, None):
-                self.functions[function] = self.watched(operation, names, function)
-        for operation, names in FUNCTIONAL.items():
-            if function := getattr(functional, operation, None):
-                self.functions[function] = self.watched(operation, names, function)
+        for module, table in (dist, FUNCTIONS), (functional, FUNCTIONAL):
+            for operation, names in table.items():
+                if function := getattr(module, operation, None):
+                    self.functions[function] = self.watched(operation, names, function)
         self.functions |= unseen_functions(recorder)
         self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
         self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
@@ -283,11 +281,15 @@ class WatchedTorch:
                 if (place := keywords.get(name, -1)) >= 0:
                     args = (*args[:place], value, *args[place + 1 :])
             group = self.named_group(args[group_at])[1]
-            size, dtype, values = EMPTY if payload_at < 0 else describe(args[payload_at])
-            if op_at < 0:
-                return (None, None, None, None, None, None, group, size, None, dtype), values, None
-            about = (None, None, None, None, None, self.reduction(args[op_at]), group, size, None, dtype)
-            return about, values, partial(results_of, args[out_at])
+            payload = args[payload_at]
+            try:
+                size, dtype, values = payload.nbytes, name_of(payload.dtype), numbers(payload)
+            except Exception:  # several tensors, an object, or nothing
+                size, dtype, values = describe(payload)
+            reduction, finished = None, None
+            if op_at >= 0:
+                reduction, finished = self.reduction(args[op_at]), partial(results_of, args[out_at])
+            return (None, None, None, None, None, reduction, group, size, None, dtype), values, finished
 
         return about
 

@@ -12,7 +12,7 @@ import pytest
 from student_cells import call, cell
 
 from course.watch.events import DamagedLog, Description, kind_of, read_log
-from course.watch.log import CLOSED, FLOAT, INTEGER, LIMIT, NONE, TEXT, Log, header, is_full, read
+from course.watch.log import CLOSED, FLOAT, INTEGER, LIMIT, NONE, NOT_FINITE, TEXT, Log, header, is_full, read
 from course.watch.recorder import Recorder, said
 from course.world import COMM
 
@@ -253,14 +253,17 @@ def written(path: Path, *lines: object, slots: Sequence[tuple] = ((0, NONE, 0.0,
 
 
 def test_a_log_is_read_up_to_where_it_was_written(tmp_path):
-    slots = [(0, NONE, 0.0, 0.1), (0, FLOAT, 0.5, 0.3), (0, INTEGER, 2.0, 0.4), (0, TEXT, 0.0, 0.5)]
+    numbers = (FLOAT, 0.5, 0.3), (INTEGER, 2.0, 0.4), (TEXT, 0.0, 0.5), (NOT_FINITE, 0.0, 0.6)
+    slots = [(0, NONE, 0.0, 0.1), *((0, *each) for each in numbers)]
     more = {"results": [1, None], "tag": 7}
     lines = ["call", BARRIER], ["values", 3, [3, 4.5]], ["more", 2, {"received": 8}], ["more", 3, more]
-    first, second, third, last = read_log(written(tmp_path / "log", *lines, slots=slots))
+    first, second, third, fourth, last = read_log(written(tmp_path / "log", *lines, slots=slots))
     times = first["start"], first["waited"], first["end"], first["state"]
     assert (first["kind"], *times) == ("barrier", 0.1, 0.1, 0.2, "done")
-    assert [each["values"] for each in (first, second, third, last)] == [None, [0.5], [2], [3, 4.5]]
+    values = [each["values"] for each in (first, second, third, fourth, last)]
+    assert values == [None, [0.5], [2], [3, 4.5], [None]]
     assert (second["results"], third["results"], third["received"]) == ([0.5], [2], None)
+    assert (fourth["results"], fourth["tag"]) == ([1, None], 7)
     assert (last["end"], last["state"], last["results"], last["tag"]) == (None, "called", None, None)
     assert read_log(str(tmp_path / "none")) == []
     assert header(str(tmp_path / "none")) == b""
