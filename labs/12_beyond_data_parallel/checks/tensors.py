@@ -3,6 +3,7 @@ code."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,14 @@ LUCK = "autograd kernel was not registered"  # in torch's warning
 
 
 def drawn(seed: int, shape: list[int], layout: str = "plain") -> torch.Tensor:
-    """A tensor in float64. layout: "plain", "transposed" or "expanded", which has all rows in one place."""
+    """A tensor in float64. layout: "plain", "transposed" or "expanded", which has all rows in one place.
+
+    Behind that place there is room for the other rows: gloo writes as many numbers as a tensor has, wherever they are.
+    """
     draw = torch.Generator().manual_seed(seed)
     if layout == "expanded":
-        return torch.randn(shape[-1], generator=draw, dtype=torch.float64).expand(shape)
+        room = torch.zeros(math.prod(shape), dtype=torch.float64)
+        return room[: shape[-1]].copy_(torch.randn(shape[-1], generator=draw, dtype=torch.float64)).expand(shape)
     values = torch.randn(shape, generator=draw, dtype=torch.float64)
     return values.mT.contiguous().mT if layout == "transposed" else values
 
