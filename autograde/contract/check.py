@@ -31,6 +31,7 @@ from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cost, cut, 
 # Members of a check that its probe may need, so that they go into the sandbox.
 PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
 
+PARTS = ("cases", "probe", "schema", "verdict")  # what a check must define
 MOST_REMARKS = 3  # of one result: what ranks note is not trusted
 LARGEST = 1e300  # beyond it a number counts as not finite: a verdict may still add and multiply what it gets
 
@@ -57,6 +58,7 @@ class Check:
     what the dearest of them does, see `autograde.contract.verdict.hiding`.
     """
 
+    parts = PARTS
     todo: str
     points: float
     consolidation: str = ""
@@ -66,6 +68,12 @@ class Check:
     def cases(self, rng: random.Random) -> list[dict]:
         """Inputs for the probe, as plain JSON. Draw from `rng`, so that each grading has its own."""
         raise NotImplementedError
+
+    def draw(self, seed: int) -> list[dict]:
+        """All cases for `seed`, that on a GPU last: it may end the ranks."""
+        cases = self.cases(random.Random(f"{seed}:{self.todo}"))
+        on_gpu = self.gpu_case(random.Random(f"{seed}:{self.todo}:{ON_GPU}"))
+        return [*cases, *([] if on_gpu is None else [{**on_gpu, ON_GPU: True}])]
 
     def gpu_case(self, rng: random.Random) -> dict | None:
         """One more case, which runs on a GPU, to find tensors that are not moved there; see `autograde.contract.gpu`.
@@ -94,6 +102,21 @@ class Check:
         """
         raise NotImplementedError
 
+    def grade(self, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
+        """The result for the evidence gathered on `cases`. Each kind of finding costs once, at its dearest."""
+        settled = settle([self.verdict(case, evidence) for case, evidence in zip(cases, gathered, strict=False)])
+        findings = [
+            Finding(each.key, cut(each.message), min(self.points, cost(each, self.prices)), cut(each.report))
+            for each in settled
+        ]
+        lost = math.fsum(finding.points for finding in findings)
+        learnt, remarks = "" if findings else self.consolidation, remarks_on(gathered)
+        return Result(self.todo, self.points, max(0.0, self.points - lost), findings, seed, learnt, remarks)
+
+    def without_evidence(self, key: str, message: str, seed: int | None = None) -> Result:
+        """The result where there is no evidence to judge, and all points are lost."""
+        return Result(self.todo, self.points, 0.0, [Finding(key, message, self.points)], seed)
+
     def again(self, run: dict, most: int) -> dict | None:
         """The case in which the probe repeats the first epochs of a run on record (`runs` in `course.batch.record`).
 
@@ -105,10 +128,33 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Row:
+    """One criterion of a rubric, and whether it holds; see `autograde.rubric`.
+
+    name, says, points: of the criterion. state: "holds", "fails", or "unjudged" where nobody can tell; only what holds
+    gives points. finding: where it fails, the words. reason: where it is unjudged, why.
+    """
+
+    name: str
+    says: str
+    points: float
+    state: str
+    finding: Finding | None = None
+    reason: str = ""
+
+    @classmethod
+    def from_plain(cls, data: dict) -> Row:
+        """The inverse of `asdict`."""
+        return cls(**{**data, "finding": Finding(**data["finding"]) if data["finding"] else None})
+
+
+@dataclass(frozen=True)
 class Result:
     """The outcome of one check: findings, and the points that are left.
 
-    consolidation: of the check, if it passed. remarks: what there is to say besides, which costs nothing.
+    consolidation: of the check, if it passed. remarks: what there is to say besides, which costs nothing. rows: the
+    rubric, if the check is one; then the findings are those of its rows that fail, or one that nothing was judged
+    beside.
     """
 
     todo: str
@@ -118,6 +164,7 @@ class Result:
     seed: int | None = None
     consolidation: str = ""
     remarks: list[str] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -136,7 +183,8 @@ class Result:
     @classmethod
     def from_plain(cls, data: dict) -> Result:
         """The inverse of `plain`."""
-        return cls(**{**data, "findings": [Finding(**f) for f in data["findings"]]})
+        findings = [Finding(**each) for each in data["findings"]]
+        return cls(**{**data, "findings": findings, "rows": [Row.from_plain(row) for row in data.get("rows", ())]})
 
 
 def plain(evidence: Any) -> Any:
@@ -175,9 +223,7 @@ def one_thread() -> Iterator[None]:
 @one_thread()
 def draw_cases(check: Check, seed: int) -> list[dict]:
     """The cases of `check` for `seed`: the same on every machine and day."""
-    cases = check.cases(random.Random(f"{seed}:{check.todo}"))
-    on_gpu = check.gpu_case(random.Random(f"{seed}:{check.todo}:{ON_GPU}"))
-    return plain([*cases, *([] if on_gpu is None else [{**on_gpu, ON_GPU: True}])])  # the last: it may end the ranks
+    return plain(check.draw(seed))
 
 
 def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> list[Any]:
@@ -193,23 +239,21 @@ def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> lis
 
 @one_thread()
 def judge(check: Check, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
-    """Give the verdict on the evidence gathered for `cases`. Each kind of finding costs once, at its dearest.
+    """Give the verdict on the evidence gathered for `cases`.
 
     Raises ValueError if evidence is missing, but for a run after which others are not tried (see `stops`) and of which
     there is something to be said: absent evidence must never count as a pass.
     """
     stopped = 0 < len(gathered) < len(cases) and stops(gathered[-1])
-    verdicts = [check.verdict(case, evidence) for case, evidence in zip(cases, gathered, strict=False)]
-    if len(gathered) != len(cases) and not (stopped and settle(verdicts[-1:])):
+    result = check.grade(cases, gathered, seed)
+    if len(gathered) != len(cases) and not (stopped and result.findings):
         raise ValueError(f"{check.todo}: {len(cases)} cases, but evidence for {len(gathered)}")
-    findings = [
-        Finding(each.key, cut(each.message), min(check.points, cost(each, check.prices)), cut(each.report))
-        for each in settle(verdicts)
-    ]
-    lost = math.fsum(finding.points for finding in findings)
-    learnt = "" if findings else check.consolidation
-    remarks = [cut(remark) for remark in noted(gathered)[:MOST_REMARKS]]
-    return Result(check.todo, check.points, max(0.0, check.points - lost), findings, seed, learnt, remarks)
+    return result
+
+
+def remarks_on(gathered: list[Any]) -> list[str]:
+    """What was noted on the ranks, as far as it is shown."""
+    return [cut(remark) for remark in noted(gathered)[:MOST_REMARKS]]
 
 
 def run(check: Check, world: Any, subject: Any, seed: int) -> Result:

@@ -11,6 +11,8 @@ import hashlib
 import importlib
 import re
 import sys
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,13 +20,13 @@ from types import ModuleType
 import cloudpickle
 
 from autograde.contract.check import Check
+from autograde.contract.lab_package import BESIDE_STUDENTS, LabPackage
 from autograde.contract.variants import Wrong, plain_source, read_variants
 from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
 HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")  # marks around cases withheld from students
-PARTS = ("cases", "probe", "schema", "verdict")  # what each check must define
 TODO = re.compile(r"""# %%.*\btodo=["'](\w+)["']""")
 
 
@@ -152,6 +154,37 @@ def load_package(folder: Path) -> dict[str, ModuleType]:
     return {stem: sys.modules[names[stem]] for stem in stems}
 
 
+def load_rubrics(folder: Path) -> dict[str, ModuleType]:
+    """The modules of a lab's `checks/`, where the lab's probes are in a folder of their own, `probes/`.
+
+    Loading unchanged files again returns the same modules. Raises LabError if a module does not run.
+    """
+    folder = Path(folder).resolve()
+    package = lab_package(folder.parent)
+    try:
+        return package.modules("checks")
+    except Exception as error:
+        raise LabError(f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}") from error
+
+
+def place_of(error: Exception) -> str:
+    """The innermost line of a lab's module in an error's traceback, as the end of a message."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename.startswith("<lockstep_lab_")]
+    return f" ({'/'.join(frames[-1].filename.strip('<>').split('.')[1:])}.py, line {frames[-1].lineno})" if frames else ""
+
+
+def lab_package(folder: Path) -> LabPackage:
+    """The packages of a lab with its probes in a folder of their own. Raises LabError."""
+    present = [name for name in ("checks", *BESIDE_STUDENTS) if (folder / name).is_dir()]
+    files = {f"{name}/{file}": text for name in present for file, text in read_package(folder / name).items()}
+    return LabPackage.of(files, str(folder))
+
+
+def has_probes(folder: Path) -> bool:
+    """Whether the lab of these `checks/` has its probes in a folder of their own."""
+    return (Path(folder).resolve().parent / "probes").is_dir()
+
+
 def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
 
@@ -159,14 +192,14 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     LabError.
     """
     checks = []
-    for stem, module in load_package(folder).items():
+    for stem, module in (load_rubrics(folder) if has_probes(folder) else load_package(folder)).items():
         check, where = getattr(module, "CHECK", None), f"{folder}/{stem}.py"
         if check is None:
             continue
         if not isinstance(check, Check) or check.todo != stem:
             raise LabError(f"{where} must set CHECK to a Check whose `todo` is {stem!r}, as the file is called")
-        for part in ("probe",) if probes_only else PARTS:
-            if getattr(type(check), part) is getattr(Check, part):
+        for part in ("probe",) if probes_only else check.parts:
+            if vars(check).get(part, getattr(type(check), part, None)) in (getattr(Check, part, None), ()):
                 raise LabError(f"{where}: the check has no `{part}`; see autograde/contract/check.py")
         checks.append(check)
     if not checks:
@@ -176,9 +209,20 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
 
 
+def load_probes(files: Mapping[str, str]) -> dict[str, Callable]:
+    """What each module of `probes/` sets as PROBE, by TODO. files: by path, such as ``probes/swap.py``."""
+    modules = LabPackage.of(files, "").modules("probes")
+    return {todo: module.PROBE for todo, module in modules.items() if hasattr(module, "PROBE")}
+
+
 def load_ranks(folder: Path) -> int:
     """How many ranks the checks at `folder` need: RANKS in its ``__init__.py``. Raises LabError."""
-    ranks = getattr(load_package(folder)["__init__"], "RANKS", DEFAULT_RANKS)
+    if has_probes(folder):
+        load_rubrics(folder)
+        init = sys.modules[f"{lab_package(Path(folder).resolve().parent).name}.checks"]
+    else:
+        init = load_package(folder)["__init__"]
+    ranks = getattr(init, "RANKS", DEFAULT_RANKS)
     if not isinstance(ranks, int) or ranks < 1:
         raise LabError(f"{folder}/__init__.py: RANKS must be a whole number from 1 on, not {ranks!r}")
     return ranks

@@ -20,7 +20,6 @@ from dataclasses import asdict, dataclass, field, replace
 from autograde.contract.check import Check, Result, draw_cases, judge
 from autograde.contract.labs import Lab, load_checks
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
-from autograde.contract.verdict import Finding
 from autograde.sandbox.limits import EXCEEDED, Limits
 from autograde.sandbox.pool import Cancelled, Ended, NoSandbox, Sandbox, Sandboxes, TooLate
 from autograde.sandbox.untrusted import problem
@@ -143,8 +142,7 @@ def marked(check: Check, gathered: Gathered, seed: int) -> Marked:
     if gathered.reason is not None:
         return Marked(todo, points, None, gathered.reason)
     if gathered.lost is not None:
-        finding = Finding(gathered.lost, LOST[gathered.lost], points)
-        return Marked(todo, points, Result(todo, points, 0.0, [finding], seed))
+        return Marked(todo, points, check.without_evidence(gathered.lost, LOST[gathered.lost], seed))
     try:
         result = judge(check, draw_cases(check, seed), gathered.evidence, seed)
         return Marked(todo, points, result, again=gathered.again)

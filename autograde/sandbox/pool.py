@@ -21,7 +21,8 @@ import time
 from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
-from autograde.contract.labs import Lab, load_ranks, read_package, without_hidden_cases
+from autograde.contract.lab_package import BESIDE_STUDENTS
+from autograde.contract.labs import Lab, has_probes, load_ranks, read_package, without_hidden_cases
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.probe_only import probe_only
@@ -58,6 +59,17 @@ class TooLate(Exception):
     """No answer in time."""
 
 
+def beside_students(lab: Lab) -> dict[str, str]:
+    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are; of a lab whose checks hold
+    their probes, these alone."""
+    if has_probes(lab.checks):
+        folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
+        return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
+    texts = read_package(lab.checks).items()
+    released = {name: without_hidden_cases(text, f"{lab.name}/checks/{name}") for name, text in texts}
+    return probe_only(released, lab.name)
+
+
 class Sandboxes:
     """Sandboxes for submissions of one lab, each used once. A context manager, which ends all of them.
 
@@ -82,9 +94,7 @@ class Sandboxes:
         self.sandboxed = sandboxed
         self.cancel = cancel or threading.Event()
         self.ranks = load_ranks(lab.checks)
-        texts = read_package(lab.checks).items()
-        released = {name: without_hidden_cases(text, f"{lab.name}/checks/{name}") for name, text in texts}
-        self.checks = probe_only(released, lab.name)
+        self.checks = beside_students(lab)
         self._visible = bubblewrap.visible_paths(self.checks) if sandboxed else []
         self._lock = threading.Lock()
         self._server: subprocess.Popen | None = None

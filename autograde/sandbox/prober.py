@@ -18,12 +18,13 @@ import gc
 import json
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO, TypedDict
 
-from autograde.contract.check import Check, plain
-from autograde.contract.labs import load_checks
+from autograde.contract.check import plain
+from autograde.contract.labs import load_checks, load_probes
 from autograde.contract.subject import Subject
 from course.world import World, WorldError
 
@@ -38,12 +39,8 @@ class Question(TypedDict):
 
 
 def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
-    """Answer the questions on `channel`. ranks: of the world. checks: modules by file name, from `probe_only`."""
-    folder = Path("checks").resolve()
-    folder.mkdir()
-    for name, text in checks.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    by_todo = {check.todo: check for check in load_checks(folder, probes_only=True)}
+    """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `pool.beside_students`."""
+    probes = load_probes(checks) if all("/" in path for path in checks) else probes_of_checks(checks)
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)
         last = None
@@ -53,7 +50,16 @@ def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> Non
                 keep(world)
             last = question["todo"]
             subject = Subject(question["todo"], question["source"], question["notebook"])
-            say(out, **answer(by_todo[question["todo"]], world, subject, question["case"]))
+            say(out, **answer(probes[question["todo"]], world, subject, question["case"]))
+
+
+def probes_of_checks(checks: dict[str, str]) -> dict[str, Callable]:
+    """The probes of a lab whose checks hold them, by TODO. checks: modules by file name, from `probe_only`."""
+    folder = Path("checks").resolve()
+    folder.mkdir()
+    for name, text in checks.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {check.todo: check.probe for check in load_checks(folder, probes_only=True)}
 
 
 def keep(world: World) -> None:
@@ -63,11 +69,11 @@ def keep(world: World) -> None:
         world.attempt(gc.freeze, watch=False)
 
 
-def answer(check: Check, world: World, subject: Subject, case: dict) -> dict:
+def answer(probe: Callable, world: World, subject: Subject, case: dict) -> dict:
     """The answer to a question about one case."""
     began = time.monotonic()
     try:
-        evidence = plain(check.probe(world, subject, case))
+        evidence = plain(probe(world, subject, case))
     except WorldError as error:
         return {"broken": str(error)}
     except Exception as error:

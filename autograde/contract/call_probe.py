@@ -1,0 +1,118 @@
+"""Probes that call a student's function on ranks: what a module of a lab's `probes/` sets as PROBE.
+
+A probe's module holds all of a lab's code that runs beside the student's: it is shown to the sandbox as it is, so there
+is no case, no expected value and no criterion in it::
+
+    class Seen(Evidence):
+        result: Array
+
+    def call(swap, rank, case):
+        mine = rank.argument("array", drawn(case["seed"], rank.rank))
+        return Seen(rank.returned(swap(rank.comm, mine), array=mine))
+
+    PROBE = CallProbe(Seen, call)
+
+A case is plain JSON. It says where it runs: on ``size`` ranks, the first ones, or on ``ranks``, in this order; else on
+one. ``calls`` are the arguments of one call after another; between two of them the ranks meet. With ``late``, the rank
+of this number begins its first call a little later than the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
+from autograde.contract.evidence import Array, Evidence, encoded
+from autograde.contract.gpu import ON_GPU, on_gpu
+from autograde.contract.lab_package import LabPackage, package_of
+from autograde.contract.rank_check import LATE, SETTLING, Rank, alike
+from autograde.contract.subject import describe
+from course.watch.recorder import unwatched
+from course.world import COMM
+
+
+def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
+    """The student's cell finds no names but its own."""
+    return {}
+
+
+@dataclass
+class CallRank(Rank):
+    """This rank in a `CallProbe`. results: what calls returned, each with a copy. filename: of the student's cell."""
+
+    filename: str = ""
+    results: list[tuple[int, Any, Any]] = field(default_factory=list)
+    number: int = 0
+
+    def returned(self, value: Any, **arguments: Any) -> Array:
+        """An array or tensor that the call returned, as evidence; at the end it is looked at once more.
+
+        arguments: those that it should not share memory with, by name.
+        """
+        seen = Array.of(value, **arguments)
+        if seen.is_array and hasattr(value, "copy" if seen.kind == "array" else "clone"):
+            self.results.append((self.number, value, value.detach().clone() if seen.kind == "tensor" else value.copy()))
+        return seen
+
+    def in_words(self, error: BaseException) -> str:
+        """One line on an error that the student's code raised, with the line of the cell."""
+        return describe(error, self.filename)
+
+    def overwritten(self) -> list[int]:
+        """Numbers of the calls whose results are not any more what they were when they were returned."""
+        return sorted({number for number, now, then in self.results if not alike(now, then)})
+
+
+@dataclass(frozen=True)
+class CallProbe:
+    """Calls the student's function on each rank of a case, once for each of the case's `calls`.
+
+    seen: what a call shows on a rank. call: runs on each rank, with the student's function, the `CallRank` and the
+    arguments of the call; returns `seen`. names: runs on each rank, with the `CallRank` and the case; what the
+    student's cell finds by name, such as answers to earlier TODOs. needs: "torch" or "horovod", to be ready on just
+    these ranks. deadline: of a run, in seconds, where a case has none.
+    """
+
+    seen: type[Evidence]
+    call: Callable[[Callable, CallRank, dict], Evidence]
+    names: Callable[[CallRank, dict], Mapping[str, Any]] = no_names
+    needs: str | None = None
+    deadline: float = 15.0
+
+    def __call__(self, world: Any, subject: Any, case: dict) -> dict:
+        """Run a case on ranks of `world`, with the student's cell; returns the outcome as plain data."""
+        place = {"ranks": case["ranks"]} if "ranks" in case else {"size": case.get("size", 1)}
+        package = package_of(self.call.__module__).beside_students()
+        arguments = (package, subject, case, COMM)
+        deadline = case.get("deadline", self.deadline)
+        return world.attempt(make_calls, *arguments, init=self.needs, deadline=deadline, **place).plain()
+
+
+def make_calls(package: LabPackage, subject: Any, case: dict, comm: Any) -> dict:
+    """Runs on each rank: one call after another. Gives what each showed, which of its arguments it changed, what it
+    tried to start or end, and which results were changed by later calls."""
+    probe, calls = package.modules("probes")[subject.todo].PROBE, case["calls"]
+    made, tried, late = [], [], case.get("late")
+    # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
+    dup = unwatched(type(comm).Dup)
+    rank = CallRank(comm, on_gpu=case.get(ON_GPU, False), filename=subject.filename)
+    communicators = [dup(comm) for _ in calls]
+    with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
+        function = subject.salted(comm.rank).load(**probe.names(rank, case))
+        for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
+            rank.comm, rank.number = communicator, number
+            if number:
+                meet(comm)
+            began = time.monotonic()
+            if number == 0 and late is not None:
+                began += LATE
+                time.sleep(LATE if comm.rank == late else 0)
+            seen = encoded(probe.call(function, rank, arguments))
+            made.append({"seen": seen, "changed": rank.changed(), "tried": [*tried]})
+            tried.clear()
+            if late is not None:
+                progress_until(comm, began + SETTLING)
+    return {"calls": made, "overwritten": rank.overwritten()}

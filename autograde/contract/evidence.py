@@ -1,0 +1,136 @@
+"""What a probe saw, declared once: the class says its fields, how they travel as JSON, and what is refused.
+
+A probe's module declares what one call of the student's function shows::
+
+    class Seen(Evidence):
+        result: Array
+
+The rank encodes it, the grader decodes it strictly, and the JSON Schema that a sandbox's answer is held to is made from
+the same class. Numbers that are not finite are None. Types of fields: int, float, bool, str, lists and dicts of these,
+`X | None`, and the classes below. See https://jcristharif.com/msgspec/structs.html.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import msgspec
+
+FEW = 24  # entries up to which an array is sent whole
+
+
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of what a call shows on one rank."""
+
+
+class Number(Evidence):
+    """A value where a number is expected.
+
+    kind: its type, in words. is_float: whether it is a float (numpy's float64 is one). value: exact where it is an
+    integer; None where it is no finite number.
+    """
+
+    kind: str
+    is_float: bool
+    value: int | float | None
+
+    @classmethod
+    def of(cls, value: Any) -> Number:
+        """What a function returned; anything."""
+        kind, number = type(value).__name__, None
+        if hasattr(value, "dtype") and kind != str(value.dtype):
+            kind = f"{kind} of {value.dtype}"
+        try:
+            plain = value.item() if hasattr(value, "item") else value
+            number = plain if type(plain) is int else float(plain)
+        except Exception:  # whatever a value raises on conversion, it is no number
+            return cls(kind, False, None)
+        return cls(kind, isinstance(value, float), number if math.isfinite(number) else None)
+
+
+class Array(Evidence):
+    """A value where an array or a tensor is expected.
+
+    kind: "array", "tensor", or what came instead, in words ("None", "a list"); then all else is empty. dtype: such as
+    "float32". entries: all of them where they are few, else what `sketch` keeps. digest: of the bytes. shares: names of
+    the arguments with which it shares memory.
+    """
+
+    kind: str
+    dtype: str = ""
+    shape: list[int] = []
+    entries: list[int | float | None] = []
+    digest: str = ""
+    shares: list[str] = []
+
+    @classmethod
+    def of(cls, value: Any, **arguments: Any) -> Array:
+        """What a function returned; anything. arguments: arrays that it should not share memory with, by name."""
+        import numpy as np
+
+        from autograde.contract.calls import type_in_words
+
+        array = value.detach().cpu().numpy() if hasattr(value, "detach") else value
+        if not isinstance(array, (np.ndarray, np.generic)) or array.dtype.kind not in "iufb":
+            kind = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else type_in_words(value)
+            return cls(kind)
+        digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+        plain = {name: each.detach().cpu().numpy() if hasattr(each, "detach") else each for name, each in arguments.items()}
+        shares = [name for name, other in plain.items() if np.shares_memory(array, other)]
+        kind = "tensor" if hasattr(value, "detach") else "array"
+        return cls(kind, str(array.dtype), [*array.shape], sketch(array), digest, shares)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array or a tensor of numbers."""
+        return self.kind in ("array", "tensor")
+
+
+def sketch(values: Any) -> list[int | float | None]:
+    """The entries of an array in order if they are few; else the first and last three, the middle one, the sum, and a
+    sum weighted by place. It is linear in the array but for rounding, and exact for integers."""
+    import numpy as np
+
+    flat = np.asarray(values).ravel()
+    if flat.dtype.kind == "b":
+        flat = flat.astype(int)
+    if flat.dtype.kind in "iu":
+        if flat.size <= FEW:
+            return flat.tolist()
+        whole = flat.astype(object)
+        return [*flat[:3].tolist(), *flat[-3:].tolist(), int(flat[flat.size // 2]), whole.sum(), whole @ np.arange(flat.size)]
+    flat = flat.astype(float)
+    if flat.size > FEW:
+        weights = np.linspace(1, 2, flat.size)
+        flat = np.array([*flat[:3], *flat[-3:], flat[flat.size // 2], flat.sum(), flat @ weights])
+    return [float(each) if math.isfinite(each) else None for each in flat]
+
+
+def encoded(evidence: Evidence) -> Any:
+    """As plain data, of which JSON can be made."""
+    return msgspec.to_builtins(evidence)
+
+
+def decoded(kind: type[Evidence], data: Any) -> Any:
+    """The inverse of `encoded`. Raises msgspec.ValidationError for what does not fit."""
+    return msgspec.convert(data, kind)
+
+
+def json_schema(kind: type[Evidence]) -> tuple[dict, dict]:
+    """The JSON Schema of a class, and the definitions that it refers to, for ``$defs``."""
+    (schema,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    return draft_7(schema), draft_7(definitions)
+
+
+def draft_7(schema: Any) -> Any:
+    """A schema with tuples as JSON Schema's draft 7 writes them, which is what holds evidence to it."""
+    if isinstance(schema, list):
+        return [*map(draft_7, schema)]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {name: draft_7(part) for name, part in schema.items()}
+    if "prefixItems" in plain:
+        plain |= {"items": plain.pop("prefixItems"), "additionalItems": False}
+    return plain

@@ -1,0 +1,1 @@
+"""Checks as rubrics: criteria with points, mistakes with words. Trusted; never in the sandbox."""

@@ -1,0 +1,41 @@
+"""The words for a run that broke off: a deadlock, an error, a rank that died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograde.contract.trouble import trouble
+from autograde.contract.verdict import Finding
+from autograde.rubric.run import Run
+from autograde.rubric.words import Words, Wrong
+from autograde.verdicts import collectives, point_to_point
+
+words = Words("""
+pickle-for-buffer: An error on a rank: it receives by `recv`, which expects a packed Python object, what another rank
+sent by `Send` as it is, or the other way round. Both ends of a message need calls with the same first letter.
+{detail}
+""")
+
+
+def of_finding(found: Finding) -> Wrong:
+    """A finding of `autograde.verdicts`, without its price."""
+    return Wrong(found.key, found.message, {}, found.report)
+
+
+def why_it_broke_off(run: Run) -> Wrong:
+    """What a run that did not come to its end means: who works in the wrong group, which collective was left out, who
+    waits for whom, else the error or the report as it is."""
+    return next((of_finding(each) for each in causes(run)), None) or of_finding(trouble(run.outcome, 0.0)[0])
+
+
+def causes(run: Run) -> Iterable[Finding]:
+    """Known causes, the most certain first."""
+    yield from collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report)
+    if run.full:
+        return
+    events = run.of_call(run.reached)
+    if run.state in ("raised", "hang", "rank-died"):
+        yield from collectives.unequal_sizes(events, run.report)
+    if run.state == "hang":
+        yield from collectives.deadlock(events, run.report)
+    yield from point_to_point.stuck(run)

@@ -1,0 +1,168 @@
+"""The check of a TODO as a rubric: calls of the student's function, and criteria on what they show.
+
+    class Swap(CallCheck):
+        todo = "swap"
+        probe = swap.PROBE
+        criteria = (
+            Criterion("partner", 2, "each rank returns its partner's array", partner_array),
+            Criterion("argument", 1, "the array that you are given stays as it is", argument_unchanged),
+        )
+
+        def cases(self, rng):
+            return [{"size": size, "calls": [{"seed": rng.getrandbits(32)}]} for size in (4, 3, 2)]
+
+    CHECK = Swap()
+
+The score is the sum of the criteria that hold. What could not be judged, as the run broke off before, gives no points:
+so a further mistake never gains any.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any, ClassVar
+
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.check import Check, Result, Row, remarks_on
+from autograde.contract.evidence import json_schema
+from autograde.contract.gpu import ON_GPU
+from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
+from autograde.contract.trouble import raised
+from autograde.contract.verdict import Finding, cut
+from autograde.rubric.breaks import why_it_broke_off
+from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.run import Run, size_of
+from autograde.rubric.words import Words, Wrong
+from course.watch.log import LIMIT
+
+words = Words("""
+calls-beyond-the-record: More than {limit} calls are made on a rank, and no more than these are recorded. So the rest is
+not counted, and what may be in it costs you nothing. A TODO needs very few calls.
+
+not-on-device: On a GPU your code stops with an error: {what}. All that an operation works on has to be on one device:
+what has to be moved, and where to?
+""")
+BROKE_OFF = "the run broke off before"
+
+
+def on_its_device(call: Any) -> None:
+    """Judge of the run on a GPU, real or simulated: nothing is on another device than it has to be."""
+    raise AssertionError("the run on a GPU is judged as a whole")
+
+
+class CallCheck(Check):
+    """Base class. A subclass sets `todo`, `probe` and `criteria`, and writes `cases`.
+
+    probe: a `CallProbe`. criteria: their points together are the TODO's. repeats: whether the first call of a case is
+    made once more in the end, with another ``seed``: so what is kept between calls shows. consolidation: see `Check`.
+    """
+
+    parts = ("cases", "probe", "criteria")
+    probe: ClassVar[CallProbe]
+    criteria: tuple[Criterion, ...] = ()
+    repeats = True
+
+    @property
+    def points(self) -> float:
+        """What the TODO is worth."""
+        return sum(criterion.points for criterion in self.criteria)
+
+    def draw(self, seed: int) -> list[dict]:
+        """See `Check.draw`; the first call of each case is made once more in the end, with another seed."""
+        rng = random.Random(f"{seed}:{self.todo}:once more")
+        return [case if case.get(ON_GPU) else self.with_repeat(case, rng) for case in super().draw(seed)]
+
+    def with_repeat(self, case: dict, rng: random.Random) -> dict:
+        """The case with its first call made once more, if this has a seed."""
+        first = case["calls"][0]
+        more = [{**first, "seed": rng.getrandbits(32)}] if self.repeats and "seed" in first else []
+        return {**case, "calls": [*case["calls"], *more]}
+
+    def fits(self, case: dict, arguments: dict, seen: Any) -> bool:
+        """Whether evidence on a call has the lengths that follow from the call; what has not is never judged."""
+        return True
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """What a run that did not come to its end means for this TODO; None: what `breaks` says of any."""
+        return None
+
+    def schema(self, case: dict) -> dict:
+        """See `Check.schema`; made from the probe's class of evidence."""
+        seen, definitions = json_schema(self.probe.seen)
+        call = record(seen=seen, changed=array(string()), tried=array(string()))
+        result = record(calls=tuple_of([call] * len(case["calls"])), overwritten=array(integer(0)))
+        return {**outcome(size_of(case), result), "$defs": definitions}
+
+    def grade(self, cases: list[dict], gathered: list[Any], seed: int | None = None) -> Result:
+        """See `Check.grade`: one row for each criterion. Raises ValueError for evidence that does not fit."""
+        runs = [Run(case, outcome, self.probe.seen) for case, outcome in zip(cases, gathered, strict=False)]
+        if plain := next((run for run in runs if run.plain and not run.on_gpu), None):
+            found = raised(plain.outcome["detail"], self.points, state=plain.state)
+            return self.without_evidence(found.key, cut(found.message), seed, remarks_on(gathered))
+        for call in (call for run in runs for call in run.calls):
+            if not all(self.fits(call.case, call.arguments, each) for each in call.seen):
+                raise ValueError(f"{self.todo}: the evidence does not fit its call")
+        rows = self.rows(runs, [case for case in cases[len(runs) :] if not case.get(ON_GPU)])
+        findings = [row.finding for row in rows if row.finding is not None]
+        remarks = remarks_on(gathered)
+        if any(run.full for run in runs):
+            remarks.append(words("calls-beyond-the-record", limit=LIMIT).message)
+        score = sum(row.points for row in rows if row.state == "holds")
+        learnt = self.consolidation if score == self.points else ""
+        return Result(self.todo, self.points, score, findings, seed, learnt, remarks, rows)
+
+    def without_evidence(
+        self, key: str, message: str, seed: int | None = None, remarks: list[str] | None = None
+    ) -> Result:
+        """See `Check.without_evidence`: no criterion is judged."""
+        rows = [Row(each.name, each.says, each.points, "unjudged") for each in self.criteria]
+        return Result(self.todo, self.points, 0.0, [Finding(key, message, self.points)], seed, "", remarks or [], rows)
+
+    def rows(self, runs: list[Run], not_run: list[dict]) -> list[Row]:
+        """The rubric. not_run: cases that were not tried any more."""
+        on_gpu = [run for run in runs if run.on_gpu]
+        here = [run for run in runs if not run.on_gpu]
+        calls = [call for run in here for call in run.calls]
+        broken = [run for run in here if run.state != "ok"]
+        pending = [each for case in (*(run.case for run in broken), *not_run) for each in case["calls"]]
+        told_at = [(self.told_at(run), run) for run in reversed(broken)]  # of several, the first is told
+        ends, rows = dict(told_at), []
+        for criterion in self.criteria:
+            wrong, reason = self.judged(criterion, calls, on_gpu), ""
+            if wrong is not None and (causes := failed(rows, criterion.after)):
+                wrong, reason = None, f"it may follow from: {causes[0].says}"
+            elif wrong is None and criterion.name in ends:
+                wrong = self.why(ends[criterion.name])
+            elif wrong is None and any(map(criterion.looks_at, pending)) and criterion.judge is not on_its_device:
+                reason = BROKE_OFF
+            rows.append(row(criterion, wrong, reason))
+        return rows
+
+    def judged(self, criterion: Criterion, calls: list[Call], on_gpu: list[Run]) -> Wrong | None:
+        """What is wrong with the calls that came to their end."""
+        if criterion.judge is not on_its_device:
+            return criterion.wrong(calls)
+        found = [run.device_mistake for run in on_gpu if run.device_mistake]
+        return words("not-on-device", what=found[0][:500]) if found else None
+
+    def told_at(self, run: Run) -> str:
+        """Name of the criterion at which the student reads why a run broke off."""
+        looking = [each for each in self.criteria if each.judge is not on_its_device and each.looks_at(run.broken)]
+        return next((each.name for each in looking if each.breaks), (looking or self.criteria)[0].name)
+
+    def why(self, run: Run) -> Wrong:
+        """The words for a run that broke off."""
+        return self.broke_off(run) or why_it_broke_off(run)
+
+
+def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
+    """The rows of these criteria that do not hold."""
+    return [each for each in rows if each.name in names and each.state != "holds"]
+
+
+def row(criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:
+    """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
+    about = (criterion.name, criterion.says, criterion.points)
+    if wrong is not None:
+        return Row(*about, "fails", Finding(wrong.key, cut(wrong.message), criterion.points, cut(wrong.report)))
+    return Row(*about, "unjudged", None, reason) if reason else Row(*about, "holds")

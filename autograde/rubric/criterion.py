@@ -1,0 +1,165 @@
+"""A criterion: what has to hold, its points, and how a mistake is named where it does not.
+
+Points belong to criteria, words to mistakes. A criterion holds if it holds in every call that it looks at; then it
+gives its points, and else none. A known mistake only chooses the words: it is told if it explains every failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from autograde.rubric.words import Words, Wrong
+
+NO_MISTAKES: Mapping[str, Callable] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the student's function, as all ranks made it.
+
+    case: the case that it belongs to. number: of the call in it, from 0. arguments: of the call, as the case has them.
+    seen: the probe's evidence, by rank. events: what each rank communicated, see `course.watch.events`; notes: the
+    same, with the probe's notes among them. changed: names of arguments that are not what they were, by rank. tried:
+    calls that would start or end a library, by rank. overwritten: ranks whose result was changed by a later call.
+    record: how much of what was communicated is recorded: "all", "partly", or "none" where there was too much of it.
+    unseen: whether ranks may have communicated by ways that are not recorded.
+    """
+
+    case: dict
+    number: int
+    arguments: dict
+    seen: list[Any]
+    events: list[list[dict]] = field(default_factory=list)
+    notes: list[list[dict]] = field(default_factory=list)
+    changed: list[list[str]] = field(default_factory=list)
+    tried: list[list[str]] = field(default_factory=list)
+    overwritten: list[int] = field(default_factory=list)
+    record: str = "all"
+    unseen: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many ranks made it."""
+        return len(self.seen)
+
+    def of(self, name: str) -> list[Any]:
+        """One field of the evidence, by rank."""
+        return [getattr(each, name) for each in self.seen]
+
+
+class Gives:
+    """That a mistake would have given one of these values, in the form that the criterion's judge compares.
+
+    facts: for the mistake's words.
+    """
+
+    def __init__(self, *values: Any, **facts: Any) -> None:
+        self.values, self.facts = values, facts
+
+
+class Mistakes:
+    """Known mistakes of a criterion, the most likely first.
+
+    text: their words, see `Words`; fields are the call's arguments, `size`, and the facts of the judge and the mistake.
+    signs: by key, with ``_`` for ``-``: a function of a `Call` that says whether this mistake is made in it. It returns
+    `Gives` for what the mistake would have given; or True or False, or facts (a dict) in place of True; or None where
+    this call cannot tell.
+    """
+
+    def __init__(self, text: str = "", **signs: Callable[[Call], Gives | Mapping | bool | None]) -> None:
+        self.words = Words(text)
+        self.signs = {name.replace("_", "-"): sign for name, sign in signs.items()}
+        if unlike := {*self.words.messages} ^ {*self.signs}:
+            raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
+
+    def explaining(self, failures: Sequence[tuple[Call, Wrong]], held: Sequence[Call], judge: Any) -> Wrong | None:
+        """The mistake that explains all failures, in its words; None if none does. held: calls without a failure."""
+        best, most = None, 0
+        for key, sign in self.signs.items():
+            told = [(call, wrong, explained(sign(call), call, wrong, judge)) for call, wrong in failures]
+            explaining = [each for each in told if each[2] is not None and each[2] is not False]
+            if len(explaining) > most and not any(each[2] is False for each in told):
+                if not any(rules_out(sign(call), call, judge) for call in held):
+                    best, most = (key, *explaining[0]), len(explaining)
+        if best is None:
+            return None
+        key, call, wrong, facts = best
+        facts = {**call.arguments, "size": call.size, **wrong.facts, **facts}
+        return Wrong(key, self.words.fill(key, facts), facts, wrong.report)
+
+
+def explained(sign: Any, call: Call, wrong: Wrong, judge: Any) -> Mapping | bool | None:
+    """Whether a mistake explains a failure: facts for its words if it does, False, or None where nobody can tell."""
+    if isinstance(sign, Gives):
+        alike = wrong.compared and any(judge.gives(call, value) for value in sign.values)
+        return sign.facts if alike else False
+    return {} if sign is True else sign
+
+
+def rules_out(sign: Any, call: Call, judge: Any) -> bool:
+    """Whether a call without a failure shows that a mistake is not made: it would have given something else."""
+    return isinstance(sign, Gives) and not any(judge.gives(call, value) for value in sign.values)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One row of a rubric.
+
+    name: small letters and hyphens; it stays when words change. points: what it gives. says: what has to hold, a
+    sentence that the TODO's docstring has, too. judge: what is wrong with a call, or None; a function, or an object
+    that also says `gives(call, value)`: whether the call shows this value. mistakes: words for known mistakes. on: of
+    a call's arguments, whether the criterion looks at it; None: it looks at all. after: names of criteria of which a
+    failure of this one may just be a consequence: if one of them fails as well, this one is not told apart. breaks:
+    whether it is here that the student reads why a run broke off; else at the first criterion that looks at the call.
+    """
+
+    name: str
+    points: float
+    says: str
+    judge: Callable[[Call], Wrong | None]
+    mistakes: Mistakes = field(default_factory=Mistakes)
+    on: Callable[[dict], bool] | None = None
+    after: tuple[str, ...] = ()
+    breaks: bool = False
+
+    def looks_at(self, arguments: dict) -> bool:
+        """Whether it looks at a call with these arguments."""
+        return self.on is None or self.on(arguments)
+
+    def wrong(self, calls: Iterable[Call]) -> Wrong | None:
+        """What is wrong, in the words of a mistake if one explains it all; None if it holds in each call."""
+        failures, held = [], []
+        for call in calls:
+            if self.looks_at(call.arguments):
+                wrong = self.failure(call)
+                held.append(call) if wrong is None else failures.append((call, wrong))
+        return self.mistakes.explaining(failures, held, self.judge) or failures[0][1] if failures else None
+
+    def failure(self, call: Call) -> Wrong | None:
+        """What is wrong with one call, as far as is recorded."""
+        from_record = getattr(self.judge, "of_record", False)
+        if from_record and call.record == "none":
+            return None
+        wrong = self.judge(call)
+        unknown = call.unseen or call.record != "all"
+        return None if wrong is not None and wrong.absent and unknown else wrong
+
+
+def of_record(judge: Callable) -> Callable:
+    """Marks a judge of what ranks communicated: a call of which nothing is recorded neither holds nor fails."""
+    judge.of_record = True
+    return judge
+
+
+def first_of(*judges: Callable[[Call], Wrong | None]) -> Callable[[Call], Wrong | None]:
+    """A judge that asks one after the other, and says what the first one finds. It reads the record if one of them
+    does."""
+
+    def judge(call: Call) -> Wrong | None:
+        return next((wrong for each in judges if (wrong := each(call)) is not None), None)
+
+    judge.of_record = any(getattr(each, "of_record", False) for each in judges)
+    return judge

@@ -1,0 +1,94 @@
+"""Judges of a number that each rank returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograde.contract.evidence import Number
+from autograde.rubric.criterion import Call
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.words import Words, Wrong
+
+KNOWN = Rounding(1e-6)  # as near to what a mistake gives, a number is taken to come of it
+SINGLE = Rounding(1e-5)  # as near to what is expected, a number went through float32
+
+words = Words("""
+no-number: Rank {rank} of {size} returns {what}; a finite float is expected.
+
+not-a-float: What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
+
+float32: {what}. That is single precision: 7 digits of 16 are left. Where does a float32 get in?
+
+last-digits-differ: The ranks' results differ in their last digits. Every rank should return the very same number, bit
+for bit: does each of them get it from the same call?
+
+not-on-all-ranks: Rank 0 returns the expected {expected:.6g}, but rank {rank} returns {what}. Every rank needs the
+result. Which call gives it to all of them?
+
+wrong-value: Rank {rank} of {size} returns {actual:.10g}, where {expected:.10g} is expected{times}. Work out a small
+example by hand and compare: is anything missing, counted twice, or divided once too often?
+""")
+
+
+def float32(what: str) -> Wrong:
+    """That digits were lost. what: where, a sentence without its full stop."""
+    return words("float32", what=what)
+
+
+def in_words(number: Number) -> str:
+    """What a rank returned: the number, or why there is none."""
+    if number.value is not None:
+        return f"{number.value:.6g}"
+    if number.kind == "NoneType":
+        return "None"
+    return "a float that is nan or infinite" if number.is_float else f"a value of type {number.kind}"
+
+
+@dataclass(frozen=True)
+class EachRankReturns:
+    """Judge of floats that are the expected ones, one for each rank.
+
+    expected: of a call, a number for each rank, or one for all; then all ranks return the very same, bit for bit.
+    value: of a call, the `Number` of each rank. rounding: how near they have to be.
+    """
+
+    expected: Callable[[Call], float | Sequence[float]]
+    value: Callable[[Call], list[Number]] = lambda call: call.of("value")
+    rounding: Rounding = field(default_factory=Rounding)
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """The first thing that is wrong with one call."""
+        numbers, expected = self.value(call), self.expected(call)
+        size = len(numbers)
+        alike = isinstance(expected, (int, float))
+        right = by_rank(expected, len(numbers))
+        wrong = [rank for rank, number in enumerate(numbers) if not self.rounding(number.value, right[rank])]
+        if alike and wrong and 0 not in wrong:
+            return words("not-on-all-ranks", rank=wrong[0], expected=expected, what=in_words(numbers[wrong[0]]))
+        if missing := [rank for rank, number in enumerate(numbers) if number.value is None]:
+            return words("no-number", rank=missing[0], size=size, what=in_words(numbers[missing[0]]))
+        if wrong and all(map(SINGLE, [number.value for number in numbers], right)):
+            return float32(f"The result is off by {abs(numbers[wrong[0]].value - right[wrong[0]]):.0e}")
+        if wrong:
+            actual, due = numbers[wrong[0]].value, right[wrong[0]]
+            times = f": it is {actual / due:.6g} times as much" if due else ""
+            values = ", ".join(f"{number.value:.6g}" for number in numbers)
+            about = {"rank": wrong[0], "size": size, "actual": actual, "expected": due, "times": times}
+            return words("wrong-value", compared=True, values=values, **about)
+        if lost := next((number.kind for number in numbers if "float32" in number.kind), ""):
+            return float32(f"The result is of type {lost}")
+        if other := [rank for rank, number in enumerate(numbers) if not number.is_float]:
+            return words("not-a-float", rank=other[0], size=size, kind=numbers[other[0]].kind)
+        return words("last-digits-differ") if alike and len({number.value for number in numbers}) > 1 else None
+
+    def gives(self, call: Call, value: Any) -> bool:
+        """Whether the ranks returned this: a number for each, or one for all."""
+        actual = [number.value for number in self.value(call)]
+        return len(actual) > 0 and all(map(KNOWN, actual, by_rank(value, len(actual))))
+
+
+def by_rank(number: Any, size: int) -> Sequence[float]:
+    """A list by rank, of a number that is the same on all."""
+    return number if isinstance(number, (list, tuple)) else [number] * size

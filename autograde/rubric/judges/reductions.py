@@ -1,0 +1,61 @@
+"""Judges of a reduction: that there is one, that it is the only one, and that the result comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from autograde.rubric.breaks import of_finding
+from autograde.rubric.criterion import Call, of_record
+from autograde.rubric.words import Wrong
+from autograde.verdicts import collectives, reductions
+from autograde.verdicts.reductions import Due
+
+# What is said because something was not seen: a call that is not recorded may be it.
+ABSENT = frozenset(
+    {
+        *("no-reduction", "unseen-communication", "idle-ranks", "not-waited-for", "not-the-sum"),
+        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
+    }
+)
+
+
+def first(found: Sequence) -> Wrong | None:
+    """The first finding of `autograde.verdicts`, as words without a price."""
+    if not found:
+        return None
+    wrong = of_finding(found[0])
+    return Wrong(wrong.key, wrong.message, {}, wrong.report, absent=wrong.key in ABSENT)
+
+
+def one_allreduce(library: str, right: Callable[[Call], bool]) -> Callable[[Call], Wrong | None]:
+    """Exactly one all-reduce of one float64, in this library, and no other communication; a single rank needs none.
+
+    library: "mpi4py", "torch" or "horovod". right: whether a call's result is right on all ranks: then they know of
+    each other, however that was.
+    """
+
+    @of_record
+    def judge(call: Call) -> Wrong | None:
+        sizes = collectives.group_sizes(call.events)
+        return first(
+            collectives.wrong_group(call.size, sizes) or collectives.one_allreduce(library, call.events, right(call))
+        )
+
+    return judge
+
+
+def result_of_reduction(
+    due: Callable[[Call], Due | None], parts: Callable[[Call], Sequence[Sequence[float]]]
+) -> Callable[[Call], Wrong | None]:
+    """A right result follows from what the ranks put into their reduction, and what they put in from their own work.
+
+    due: of a call, what is known of the right result, see `Due`; None: the result is not right, so nothing is judged.
+    parts: of a call, forms of what each rank's own work gives, each a number by rank.
+    """
+
+    @of_record
+    def judge(call: Call) -> Wrong | None:
+        known = due(call)
+        return None if known is None else first(reductions.carried(call.events, *parts(call), due=known))
+
+    return judge
