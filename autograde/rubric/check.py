@@ -43,6 +43,7 @@ not-on-device: On a GPU your code stops with an error: {what}. All that an opera
 what has to be moved, and where to?
 """)
 BROKE_OFF = "the run broke off before"
+MAY_FOLLOW = "it may follow from"
 
 
 def on_its_device(call: Any) -> None:
@@ -102,7 +103,7 @@ class CallCheck(Check):
         for call in (call for run in runs for call in run.calls):
             if not all(self.fits(call.case, call.arguments, each) for each in call.seen):
                 raise ValueError(f"{self.todo}: the evidence does not fit its call")
-        rows = self.rows(runs, [case for case in cases[len(runs) :] if not case.get(ON_GPU)])
+        rows = self.rows(runs, cases[len(runs) :])
         findings = [row.finding for row in rows if row.finding is not None]
         remarks = remarks_on(gathered)
         if any(run.full for run in runs):
@@ -124,16 +125,17 @@ class CallCheck(Check):
         here = [run for run in runs if not run.on_gpu]
         calls = [call for run in here for call in run.calls]
         broken = [run for run in here if run.state != "ok"]
-        pending = [each for case in (*(run.case for run in broken), *not_run) for each in case["calls"]]
+        left_out = [case for case in not_run if not case.get(ON_GPU)]
+        pending = [each for case in (*(run.case for run in broken), *left_out) for each in case["calls"]]
         told_at = [(self.told_at(run), run) for run in reversed(broken)]  # of several, the first is told
         ends, rows = dict(told_at), []
         for criterion in self.criteria:
             wrong, reason = self.judged(criterion, calls, on_gpu), ""
             if wrong is not None and (causes := failed(rows, criterion.after)):
-                wrong, reason = None, f"it may follow from: {causes[0].says}"
+                wrong, reason = None, f"{MAY_FOLLOW}: {causes[0].says}"
             elif wrong is None and criterion.name in ends:
                 wrong = self.why(ends[criterion.name])
-            elif wrong is None and any(map(criterion.looks_at, pending)) and criterion.judge is not on_its_device:
+            elif wrong is None and self.not_seen(criterion, pending, not_run):
                 reason = BROKE_OFF
             rows.append(row(criterion, wrong, reason))
         return rows
@@ -144,6 +146,13 @@ class CallCheck(Check):
             return criterion.wrong(calls)
         found = [run.device_mistake for run in on_gpu if run.device_mistake]
         return words("not-on-device", what=found[0][:500]) if found else None
+
+    def not_seen(self, criterion: Criterion, pending: list[dict], not_run: list[dict]) -> bool:
+        """Whether there is something that a criterion looks at and that did not come to its end. pending: arguments of
+        such calls."""
+        if criterion.judge is on_its_device:
+            return any(case.get(ON_GPU) for case in not_run)
+        return any(map(criterion.looks_at, pending))
 
     def told_at(self, run: Run) -> str:
         """Name of the criterion at which the student reads why a run broke off."""
@@ -156,8 +165,9 @@ class CallCheck(Check):
 
 
 def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
-    """The rows of these criteria that do not hold."""
-    return [each for each in rows if each.name in names and each.state != "holds"]
+    """The rows of these criteria that fail, or would but for others of which they may be a consequence."""
+    named = [each for each in rows if each.name in names]
+    return [each for each in named if each.state == "fails" or each.reason.startswith(MAY_FOLLOW)]
 
 
 def row(criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:

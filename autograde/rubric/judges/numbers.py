@@ -65,18 +65,20 @@ class EachRankReturns:
         alike = isinstance(expected, (int, float))
         right = by_rank(expected, len(numbers))
         wrong = [rank for rank, number in enumerate(numbers) if not self.rounding(number.value, right[rank])]
+        missing = [rank for rank, number in enumerate(numbers) if number.value is None]
         if alike and wrong and 0 not in wrong:
-            return words("not-on-all-ranks", rank=wrong[0], expected=expected, what=in_words(numbers[wrong[0]]))
-        if missing := [rank for rank, number in enumerate(numbers) if number.value is None]:
+            rank, what = wrong[0], in_words(numbers[wrong[0]])
+            about = {"values": listed(numbers), "size": size, "actual": numbers[rank].value, "expected": expected}
+            return words("not-on-all-ranks", compared=not missing, rank=rank, what=what, **about)
+        if missing:
             return words("no-number", rank=missing[0], size=size, what=in_words(numbers[missing[0]]))
         if wrong and all(map(SINGLE, [number.value for number in numbers], right)):
             return float32(f"The result is off by {abs(numbers[wrong[0]].value - right[wrong[0]]):.0e}")
         if wrong:
             actual, due = numbers[wrong[0]].value, right[wrong[0]]
             times = f": it is {actual / due:.6g} times as much" if due else ""
-            values = ", ".join(f"{number.value:.6g}" for number in numbers)
             about = {"rank": wrong[0], "size": size, "actual": actual, "expected": due, "times": times}
-            return words("wrong-value", compared=True, values=values, **about)
+            return words("wrong-value", compared=True, values=listed(numbers), **about)
         if lost := next((number.kind for number in numbers if "float32" in number.kind), ""):
             return float32(f"The result is of type {lost}")
         if other := [rank for rank, number in enumerate(numbers) if not number.is_float]:
@@ -87,6 +89,11 @@ class EachRankReturns:
         """Whether the ranks returned this: a number for each, or one for all."""
         actual = [number.value for number in self.value(call)]
         return len(actual) > 0 and all(map(KNOWN, actual, by_rank(value, len(actual))))
+
+
+def listed(numbers: Sequence[Number]) -> str:
+    """What the ranks returned, in their order."""
+    return ", ".join(map(in_words, numbers))
 
 
 def by_rank(number: Any, size: int) -> Sequence[float]:

@@ -106,7 +106,14 @@ class PartialSum(CallCheck):
             lambda call: fair(points_of(call)),
             after=("midpoints",),
         ),
-        Criterion("nothing-to-do", 0.5, "a rank without a midpoint returns 0.0", nothing_to_do, on=more_ranks),
+        Criterion(
+            "nothing-to-do",
+            0.5,
+            "a rank without a midpoint returns 0.0",
+            nothing_to_do,
+            on=more_ranks,
+            after=("midpoints", "value"),
+        ),
     )
     consolidation = (
         "Blocks or strides: both are right, as each midpoint goes to exactly one rank. Strides balance work that "

@@ -82,7 +82,7 @@ def known_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs:
         if len(points) < 2 or any(x is None for of_rank in points for x in of_rank):
             return None
         fits = (abs(x * len(of_rank) % 1 - 0.5) < 1e-6 for of_rank in points for x in of_rank)
-        return any(points) and all(fits)
+        return sum(map(bool, points)) > 1 and all(fits)
 
     def remainder(call: Call) -> bool | None:
         intervals, points = call.arguments["intervals"], points_of(call)

@@ -34,14 +34,14 @@ def names(rank: CallRank, case: dict) -> dict[str, Callable]:
     Both keep a record."""
     weights, f = case["weights"], recorded(curve_of_check, rank.notes)
 
-    def partial_sum(function: Callable, intervals: int, number: int, size: int) -> float:
+    def part(function: Callable, intervals: int, number: int, size: int) -> float:
         rank.notes["shares"].append((int(intervals), int(number), int(size)))
         of = curve_of_check if function is f else function
         whole = math.fsum(of(np.array(midpoints(intervals)))) / max(1, intervals)
         known = size == len(weights) and 0 <= number < size
         return float(whole * (share_of(weights, intervals, number) if known else 1 / size))
 
-    return {"f": f, "partial_sum": partial_sum}
+    return {"f": f, "partial_sum": lambda f, intervals, rank, size: part(f, intervals, rank, size)}
 
 
 def seen(function: Callable, arguments: list[Any], rank: CallRank, call: dict) -> Seen:

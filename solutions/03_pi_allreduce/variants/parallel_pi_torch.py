@@ -98,7 +98,7 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_
         dist.all_reduce(part)
         total += part.item()
     return total
-== by_mpi: world-not-comm, ordinary values
+== by_mpi: other-library, ordinary values
     from mpi4py import MPI
     return MPI.COMM_WORLD.allreduce(partial_sum(f, intervals, rank, size))
 == nothing_put_in: same-on-every-rank, allreduce
