@@ -1,4 +1,5 @@
-"""Probes that call a student's function on ranks: what a module of a lab's `probes/` sets as PROBE.
+"""Probes that call a student's function on ranks: what a module of a lab's `probes/` sets as PROBE, or for several
+TODOs as PROBES, by TODO.
 
 A probe's module holds all of a lab's code that runs beside the student's: it is shown to the sandbox as it is, so there
 is no case, no expected value and no criterion in it::
@@ -94,7 +95,7 @@ class CallProbe:
 def make_calls(package: LabPackage, subject: Any, case: dict, comm: Any) -> dict:
     """Runs on each rank: one call after another. Gives what each showed, which of its arguments it changed, what it
     tried to start or end, and which results were changed by later calls."""
-    probe, calls = package.modules("probes")[subject.todo].PROBE, case["calls"]
+    probe, calls = package.probes()[subject.todo], case["calls"]
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)

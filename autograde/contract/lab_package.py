@@ -57,6 +57,13 @@ class LabPackage(MetaPathFinder, Loader):
                 del sys.modules[loaded]
             raise
 
+    def probes(self) -> dict[str, Any]:
+        """The probes by TODO: what a module of `probes/` called as the TODO sets as PROBE, or has in PROBES by TODO."""
+        found = {}
+        for name, module in self.modules("probes").items():
+            found |= getattr(module, "PROBES", None) or ({name: module.PROBE} if hasattr(module, "PROBE") else {})
+        return found
+
     def install(self) -> None:
         """Let Python find the modules; once in a process."""
         if self.name not in sys.modules:

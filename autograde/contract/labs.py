@@ -193,15 +193,16 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     """
     checks = []
     for stem, module in (load_rubrics(folder) if has_probes(folder) else load_package(folder)).items():
-        check, where = getattr(module, "CHECK", None), f"{folder}/{stem}.py"
-        if check is None:
-            continue
-        if not isinstance(check, Check) or check.todo != stem:
-            raise LabError(f"{where} must set CHECK to a Check whose `todo` is {stem!r}, as the file is called")
-        for part in ("probe",) if probes_only else check.parts:
-            if vars(check).get(part, getattr(type(check), part, None)) in (getattr(Check, part, None), ()):
-                raise LabError(f"{where}: the check has no `{part}`; see autograde/contract/check.py")
-        checks.append(check)
+        several, where = getattr(module, "CHECKS", None), f"{folder}/{stem}.py"
+        for check in several or [getattr(module, "CHECK", None)]:
+            if check is None:
+                continue
+            if not isinstance(check, Check) or (check.todo != stem and not several):
+                raise LabError(f"{where} must set CHECK to a Check whose `todo` is {stem!r}, as the file is called")
+            for part in ("probe",) if probes_only else check.parts:
+                if vars(check).get(part, getattr(type(check), part, None)) in (getattr(Check, part, None), ()):
+                    raise LabError(f"{where}: the check has no `{part}`; see autograde/contract/check.py")
+            checks.append(check)
     if not checks:
         raise LabError(f"{folder} has no module that sets CHECK; it needs one for each TODO, called as the TODO")
     source = Path(folder).parent / "lab.py"
@@ -210,9 +211,8 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
 
 
 def load_probes(files: Mapping[str, str]) -> dict[str, Callable]:
-    """What each module of `probes/` sets as PROBE, by TODO. files: by path, such as ``probes/swap.py``."""
-    modules = LabPackage.of(files, "").modules("probes")
-    return {todo: module.PROBE for todo, module in modules.items() if hasattr(module, "PROBE")}
+    """The probes of a lab by TODO. files: by path, such as ``probes/swap.py``."""
+    return LabPackage.of(files, "").probes()
 
 
 def load_ranks(folder: Path) -> int:
