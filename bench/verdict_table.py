@@ -95,11 +95,11 @@ def compare(before: Path, after: Path) -> None:
     old, new, wrong = read(before), read(after), 0
     for place, row in sorted(new.items()):
         was = old.get(place)
+        passes = row["kind"] == "wrong" and row["score"] >= row["points"]
+        passes |= row["kind"] == "mutant" and was is not None and was["refused"] and not row["refused"]
         if row["kind"] == "right" and row["score"] < row["points"]:
             wrong += report("REFUSED", place, was, row)
-        elif row["kind"] == "wrong" and row["score"] >= row["points"]:
-            wrong += report("PASSES", place, was, row)
-        elif row["kind"] == "mutant" and was and was["refused"] and not row["refused"]:
+        elif passes:
             wrong += report("PASSES", place, was, row)
         elif row["kind"] == "wrong" and row["expected"] not in row["keys"]:
             wrong += report("UNNAMED", place, was, row)

@@ -77,7 +77,9 @@ class Array(Evidence):
             kind = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else type_in_words(value)
             return cls(kind)
         digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-        plain = {name: each.detach().cpu().numpy() if hasattr(each, "detach") else each for name, each in arguments.items()}
+        plain = {
+            name: each.detach().cpu().numpy() if hasattr(each, "detach") else each for name, each in arguments.items()
+        }
         shares = [name for name, other in plain.items() if np.shares_memory(array, other)]
         kind = "tensor" if hasattr(value, "detach") else "array"
         return cls(kind, str(array.dtype), [*array.shape], sketch(array), digest, shares)
@@ -100,7 +102,13 @@ def sketch(values: Any) -> list[int | float | None]:
         if flat.size <= FEW:
             return flat.tolist()
         whole = flat.astype(object)
-        return [*flat[:3].tolist(), *flat[-3:].tolist(), int(flat[flat.size // 2]), whole.sum(), whole @ np.arange(flat.size)]
+        return [
+            *flat[:3].tolist(),
+            *flat[-3:].tolist(),
+            int(flat[flat.size // 2]),
+            whole.sum(),
+            whole @ np.arange(flat.size),
+        ]
     flat = flat.astype(float)
     if flat.size > FEW:
         weights = np.linspace(1, 2, flat.size)

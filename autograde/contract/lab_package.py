@@ -1,8 +1,8 @@
 """A lab's Python modules as texts, which can be imported here, in a sandbox, and on ranks, without files.
 
-A lab's folder has ``checks/``, ``probes/`` and perhaps ``shared/``: packages that import from each other relatively. All
-of them run below one name, which follows from their texts. Classes of evidence cannot travel to a rank as pickles do;
-their texts can.
+A lab's folder has ``checks/``, ``probes/`` and perhaps ``shared/``: packages that import from each other relatively.
+All of them run below one name, which follows from their texts. Classes of evidence cannot travel to a rank as pickles
+do; their texts can.
 """
 
 from __future__ import annotations

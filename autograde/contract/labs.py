@@ -164,13 +164,17 @@ def load_rubrics(folder: Path) -> dict[str, ModuleType]:
     try:
         return package.modules("checks")
     except Exception as error:
-        raise LabError(f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}") from error
+        raise LabError(
+            f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}"
+        ) from error
 
 
 def place_of(error: Exception) -> str:
     """The innermost line of a lab's module in an error's traceback, as the end of a message."""
     frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename.startswith("<lockstep_lab_")]
-    return f" ({'/'.join(frames[-1].filename.strip('<>').split('.')[1:])}.py, line {frames[-1].lineno})" if frames else ""
+    return (
+        f" ({'/'.join(frames[-1].filename.strip('<>').split('.')[1:])}.py, line {frames[-1].lineno})" if frames else ""
+    )
 
 
 def lab_package(folder: Path) -> LabPackage:

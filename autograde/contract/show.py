@@ -10,7 +10,7 @@ from __future__ import annotations
 import html as markup
 import re
 
-from autograde.contract.check import Result
+from autograde.contract.check import Result, Row
 from autograde.contract.verdict import Finding
 
 PASSED = "var(--jp-success-color1, #1a7f37)"
@@ -18,6 +18,10 @@ PARTLY = "var(--jp-warn-color1, #9a6700)"
 FAILED = "var(--jp-error-color1, #cf222e)"
 NEUTRAL = "var(--jp-ui-font-color2, #59636e)"
 CODE = re.compile(r"`([^`]+)`")
+HIDDEN = "position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)"  # but read aloud
+MARKS = {"holds": "✓", "fails": "✗", "unjudged": "–"}  # of a rubric's rows
+STATES = {"holds": "holds", "fails": "does not hold", "unjudged": "not judged"}  # the same, to be read aloud
+COLOURS = {"holds": PASSED, "fails": FAILED, "unjudged": NEUTRAL}
 
 
 def number(points: float) -> str:
@@ -41,24 +45,60 @@ def heading(result: Result) -> str:
 def text(result: Result, next_step: str = "") -> str:
     """The result as plain text. next_step: a last line, such as where a hint is."""
     lines = [heading(result)]
-    for finding in result.findings if result.started else []:
+    for finding in outside_the_rubric(result):
         lines += ["", f"* {finding.message}  [{finding.key}, -{number(min(finding.points, result.points))}]"]
         lines += [f"    {line}" for line in finding.report.splitlines()]
+    for row in result.rows:
+        lines.append(f"  {MARKS[row.state] if result.started else '○'} {number(row.points):4} {row.says}")
+        if row.finding:
+            lines.append(f"         {row.finding.message}  [{row.finding.key}]")
+            lines += [f"           {line}" for line in row.finding.report.splitlines()]
+        elif row.reason:
+            lines.append(f"         not judged: {row.reason}")
     return "\n".join([*lines, *below(result, next_step)])
 
 
 def html(result: Result, next_step: str = "") -> str:
     """The result as an HTML fragment. next_step: a last line, such as where a hint is."""
     colour, mark = look(result)
-    findings = "".join(finding_html(finding, result) for finding in result.findings if result.started)
+    findings = "".join(finding_html(finding, result) for finding in outside_the_rubric(result))
+    rows = "".join(row_html(row, result) for row in result.rows)
     return (
         f'<div role="status" aria-label="Result of the check of {markup.escape(result.todo)}" '
         f'style="border-left: 4px solid {colour}; padding: 0.3em 0.8em; margin: 0.3em 0">'
         f'<div role="heading" aria-level="3" style="font-weight: bold"><span aria-hidden="true">'
         f"{mark}</span> {markup.escape(heading(result))}</div>"
         + (f'<ul style="margin: 0.4em 0 0; padding-left: 1.4em">{findings}</ul>' if findings else "")
+        + (f'<ul style="list-style: none; margin: 0.4em 0 0; padding: 0">{rows}</ul>' if rows else "")
         + "".join(f'<div style="margin: 0.3em 0 0">{line_html(each)}</div>' for each in below(result, next_step))
         + "</div>"
+    )
+
+
+def outside_the_rubric(result: Result) -> list[Finding]:
+    """The findings that belong to no row of a rubric; all of them where there is none."""
+    in_rows = [row.finding for row in result.rows if row.finding]
+    return [finding for finding in result.findings if result.started and finding not in in_rows]
+
+
+def row_html(row: Row, result: Result) -> str:
+    """One criterion as a list item: a mark, its points, its sentence, and below it why it does not hold."""
+    mark, colour, spoken = MARKS[row.state], COLOURS[row.state], f"{STATES[row.state]}, "
+    if not result.started:
+        mark, colour, spoken = "○", NEUTRAL, ""
+    points = f"{number(row.points)} point{'' if row.points == 1 else 's'}"
+    why = ""
+    if row.finding:
+        key = f'<small style="white-space: nowrap">[{markup.escape(row.finding.key)}]</small>'
+        why = f"<div>{message_html(row.finding)} {key}{report_html(row.finding)}</div>"
+    elif row.reason:
+        why = f'<div style="color: {NEUTRAL}">not judged: {line_html(row.reason)}</div>'
+    return (
+        '<li style="display: flex; margin: 0.2em 0">'
+        f'<span aria-hidden="true" style="color: {colour}; flex: 0 0 1.4em; font-weight: bold">{mark}</span>'
+        f'<span style="flex: 0 0 3em" aria-hidden="true">{number(row.points)}</span>'
+        f'<div style="flex: 1 1 auto; min-width: 0"><span style="{HIDDEN}">{spoken}{points}: </span>'
+        f"{line_html(row.says)}{why}</div></li>"
     )
 
 
@@ -86,15 +126,23 @@ def line_html(line: str) -> str:
 
 def finding_html(finding: Finding, result: Result) -> str:
     """One finding as a list item, with the report of the ranks below it."""
-    report = ""
-    if finding.report:
-        report = (
-            '<pre role="group" aria-label="What each rank did" style="margin: 0.3em 0; white-space: pre-wrap">'
-            f"{markup.escape(finding.report)}</pre>"
-        )
+    report = report_html(finding)
     cost = f"{markup.escape(finding.key)}, −{number(min(finding.points, result.points))}"
-    message = markup.escape(finding.message).replace("\n", "<br>")
-    return f'<li style="margin: 0.2em 0">{message} <small style="white-space: nowrap">[{cost}]</small>{report}</li>'
+    key = f'<small style="white-space: nowrap">[{cost}]</small>'
+    return f'<li style="margin: 0.2em 0">{message_html(finding)} {key}{report}</li>'
+
+
+def message_html(finding: Finding) -> str:
+    """Its message; parts of it may be the student's."""
+    return markup.escape(finding.message).replace("\n", "<br>")
+
+
+def report_html(finding: Finding) -> str:
+    """What each rank did, if that is known."""
+    if not finding.report:
+        return ""
+    opening = '<pre role="group" aria-label="What each rank did" style="margin: 0.3em 0; white-space: pre-wrap">'
+    return f"{opening}{markup.escape(finding.report)}</pre>"
 
 
 def progress(todo: str, done: int, cases: int) -> tuple[str, str]:

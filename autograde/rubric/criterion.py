@@ -81,9 +81,13 @@ class Mistakes:
         for key, sign in self.signs.items():
             told = [(call, wrong, explained(sign(call), call, wrong, judge)) for call, wrong in failures]
             explaining = [each for each in told if each[2] is not None and each[2] is not False]
-            if len(explaining) > most and not any(each[2] is False for each in told):
-                if not any(rules_out(sign(call), call, judge) for call in held):
-                    best, most = (key, *explaining[0]), len(explaining)
+            ruled_out = any(each[2] is False for each in told)
+            if (
+                len(explaining) > most
+                and not ruled_out
+                and not any(rules_out(sign(call), call, judge) for call in held)
+            ):
+                best, most = (key, *explaining[0]), len(explaining)
         if best is None:
             return None
         key, call, wrong, facts = best

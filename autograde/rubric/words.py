@@ -61,14 +61,18 @@ class Filler(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         """One field. spec: as of `format`, or a noun of two letters or more in the singular."""
         if isinstance(value, (int, float)) and not isinstance(value, bool) and len(spec) > 1 and spec.isalpha():
-            return f"{value:g} {spec if value == 1 else plural(spec)}" if isinstance(value, float) else counted(value, spec)
+            return (
+                f"{value:g} {spec if value == 1 else plural(spec)}"
+                if isinstance(value, float)
+                else counted(value, spec)
+            )
         if isinstance(value, (list, tuple)) and not isinstance(value, Ranks) and spec == "":
             return enumerate_words([*map(str, value)])
         return super().format_field(value, spec)
 
 
 def counted(number: int, noun: str) -> str:
-    """ "1 message", "3 messages". """
+    """ "1 message", "3 messages"."""
     return f"{number} {noun if number == 1 else plural(noun)}"
 
 
@@ -91,10 +95,14 @@ class Words:
         for paragraph in filter(None, re.split(r"\n\s*\n", text.strip())):
             key, colon, message = " ".join(paragraph.split()).partition(": ")
             if not colon or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key) or key in self.messages:
-                raise ValueError(f"A message is `key: text`, with a key in small letters that is there once: {paragraph!r}")
+                raise ValueError(
+                    f"A message is `key: text`, with a key in small letters that is there once: {paragraph!r}"
+                )
             self.messages[key] = message
 
-    def __call__(self, key: str, report: str = "", *, compared: bool = False, absent: bool = False, **facts: Any) -> Wrong:
+    def __call__(
+        self, key: str, report: str = "", *, compared: bool = False, absent: bool = False, **facts: Any
+    ) -> Wrong:
         """The message `key`, filled in with facts. report, compared, absent: as of `Wrong`."""
         return Wrong(key, self.fill(key, facts), facts, report, compared, absent)
 

@@ -38,8 +38,7 @@
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you
-# like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
-# the same kinds.
+# like: nothing can break, even if your code hangs. Grading runs the same check on new numbers.
 #
 # Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
 # They cost no points; your instructor sees how many are used.
@@ -191,9 +190,11 @@ def partial_sum(f, intervals: int, rank: int, size: int) -> float:
     intervals: into how many slices all ranks together cut [0, 1]; h = 1 / intervals.
     rank, size: this rank's number, 0 to size - 1, and the number of ranks, which need
     not divide `intervals` and may be larger.
-    Over all ranks, each midpoint x_i is evaluated exactly once. The ranks' numbers of
-    midpoints differ by at most one.
-    Returns a float (numpy's float64 is one): 0.0 on a rank without midpoints.
+    What is checked:
+    - over all ranks, f is called at each midpoint x_i exactly once
+    - the shares differ by at most one midpoint
+    - a rank returns h times the sum of its f(x_i), a float (numpy's float64 is one)
+    - a rank without a midpoint returns 0.0
 
     Example: with 5 intervals on 2 ranks, one rank evaluates 3 midpoints, the other 2.
     """
@@ -243,14 +244,17 @@ with needs("partial_sum"):
 
 # %% todo="parallel_pi"
 def parallel_pi(comm, intervals: int) -> float:
-    """Pi by the midpoint rule, on all ranks of `comm` the very same float.
+    """Pi by the midpoint rule, on all ranks of `comm`.
 
     comm: an mpi4py communicator; all its ranks call this function. It is not always
     the world, so ask `comm` for rank and size.
-    Each rank evaluates its own share only. Then there is exactly one all-reduce, of one
-    number, and no other communication: `allreduce`, `Allreduce`, or `Iallreduce` with
-    its wait. On a single rank the all-reduce may be left out.
-    The function is called again and again: it does not start or end MPI.
+    What is checked:
+    - each rank evaluates its own share only, a fair one
+    - exactly one all-reduce of one float64, and the result is made of it: `allreduce`,
+      `Allreduce`, or `Iallreduce` with its wait. No other communication. On a single
+      rank the all-reduce may be left out. The function is called again and again: it
+      does not start or end MPI
+    - all ranks return pi, the very same float
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
@@ -359,11 +363,14 @@ import torch.distributed as dist
 def parallel_pi_torch(intervals: int) -> float:
     """Pi as in `parallel_pi`, on the ranks of torch.distributed's default group.
 
-    Each rank evaluates its own share only. Then there is exactly one `dist.all_reduce`,
-    of a tensor with one float64, and no other communication. The tensor is on the CPU
-    if the group's backend is "gloo", on the current GPU ("cuda") if it is "nccl".
-    On a single rank the all-reduce may be left out.
-    Returns a float, not a tensor. The group exists: do not start or end it.
+    What is checked:
+    - each rank evaluates its own share only, a fair one
+    - exactly one all-reduce of one float64, and the result is made of it. No other
+      communication. On a single rank the all-reduce may be left out. The group exists:
+      do not start or end it
+    - all ranks return pi, the very same float: not a tensor
+    - the tensor is on the device of the group's backend: on the CPU for "gloo", on the
+      current GPU ("cuda") for "nccl"
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
@@ -400,10 +407,12 @@ import torch
 def parallel_pi_horovod(intervals: int) -> float:
     """Pi as in `parallel_pi`, on Horovod's ranks.
 
-    Each rank evaluates its own share only. Then there is exactly one all-reduce of
-    Horovod's, of a tensor with one float64, and no other communication.
-    On a single rank it may be left out.
-    Returns a float, not a tensor. Horovod is initialised: do not start or end it.
+    What is checked:
+    - each rank evaluates its own share only, a fair one
+    - exactly one all-reduce of one float64, and the result is made of it. No other
+      communication. On a single rank the all-reduce may be left out. Horovod is
+      initialised: do not start or end it
+    - all ranks return pi, the very same float: not a tensor
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION

@@ -6,14 +6,15 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from autograde.contract.labs import load_package
+from autograde.contract.labs import has_probes, load_package, load_rubrics
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
 
 def check_module(lab: str, name: str) -> ModuleType:
     """A module of the checks of one of the course's labs, e.g. ``check_module("06_distributed_sampler", "shard")``."""
-    return load_package(SOLUTIONS / lab / "checks")[name]
+    folder = SOLUTIONS / lab / "checks"
+    return (load_rubrics if has_probes(folder) else load_package)(folder)[name]
 
 
 def write_package(folder: Path, text: str) -> None:

@@ -137,8 +137,8 @@ RESULTS = Mistakes(
     own-part-only: Each rank returns what follows from its own part alone: {values}. Every one of them should return
     {expected:.6g}. Where do the other ranks' parts come in?
 
-    average-for-sum: On {size:rank} the result is {size} times too small: {actual:.6g}, where {expected:.6g} is expected.
-    Is there an average over the ranks where a sum belongs?
+    average-for-sum: On {size:rank} the result is {size} times too small: {actual:.6g}, where {expected:.6g} is
+    expected. Is there an average over the ranks where a sum belongs?
 
     h-twice: The ranks return {actual:.6g}: the integral, divided by the number of intervals. The width h is in what
     `partial_sum` gives already.
@@ -162,11 +162,11 @@ class ParallelPi(CallCheck):
         shares, result, device = (0.5, 1, 0.5) if library == "torch" else (0.75, 1.25, 0)
         reduction = first_of(one_allreduce(library, right), result_of_reduction(due, parts), nothing_starts_or_ends)
         self.criteria = (
-            Criterion("shares", shares, "each rank evaluates its own share only", own_share, SHARES),
+            Criterion("shares", shares, "each rank evaluates its own share only, a fair one", own_share, SHARES),
             Criterion(
                 "reduction",
                 1,
-                "there is exactly one all-reduce of one float64, and the result is made of it",
+                "exactly one all-reduce of one float64, and the result is made of it",
                 reduction,
                 after=("shares",),
                 breaks=True,

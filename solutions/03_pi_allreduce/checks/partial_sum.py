@@ -94,11 +94,13 @@ class PartialSum(CallCheck):
         Criterion(
             "midpoints",
             1.5,
-            "over all ranks, f is called at each midpoint exactly once",
+            "over all ranks, f is called at each midpoint x_i exactly once",
             each_midpoint,
             known_mistakes(points_of),
         ),
-        Criterion("value", 0.5, "a rank returns h times the sum of its f(x), a float", VALUE, LOCAL_H, after=("midpoints",)),
+        Criterion(
+            "value", 0.5, "a rank returns h times the sum of its f(x_i), a float", VALUE, LOCAL_H, after=("midpoints",)
+        ),
         Criterion(
             "fair",
             0.5,

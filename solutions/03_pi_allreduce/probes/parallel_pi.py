@@ -1,4 +1,4 @@
-"""Calls of `parallel_pi` in each library: what it returns, the points that it evaluates, the shares that it asks for."""
+"""Calls of `parallel_pi` in each library: what it returns, its points, and the shares that it asks for."""
 
 from __future__ import annotations
 

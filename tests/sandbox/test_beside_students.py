@@ -1,0 +1,43 @@
+"""What runs beside a student's code, of labs whose probes are in a folder of their own: nothing but these."""
+
+from __future__ import annotations
+
+import pytest
+from labs_under_test import LABS
+
+from autograde.contract.labs import find_lab, has_probes
+from autograde.contract.places import REPOSITORY
+from autograde.sandbox.examine import Answers, examine
+from autograde.sandbox.limits import Limits
+from autograde.sandbox.pool import Sandboxes, beside_students
+from autograde.sandbox.probe_only import modules_needed
+
+WITH_PROBES = [lab for lab in LABS if has_probes(lab.checks)]
+LOOKS_AROUND = """
+def partial_sum(f, intervals, rank, size):
+    import os, sys
+    modules = [name for name in sys.modules if name.startswith(("autograde", "lockstep_lab"))]
+    files = [name for _, folders, files in os.walk("/tmp") for name in (*folders, *files)]
+    raise ValueError(" ".join(sorted(modules)) + " | " + " ".join(sorted(files)))
+"""
+
+
+@pytest.mark.parametrize("lab", WITH_PROBES, ids=lambda lab: lab.name)
+def test_of_a_lab_its_probes_and_what_they_share_are_shown_as_they_are_and_no_criterion(lab):
+    files = beside_students(lab)
+    assert {path.partition("/")[0] for path in files} <= {"probes", "shared"}
+    assert all((lab.folder / path).read_text() == text for path, text in files.items())
+    needed = [path.relative_to(REPOSITORY).as_posix() for path in modules_needed(files.values())]
+    assert not [path for path in needed if path.startswith(("autograde/rubric", "autograde/verdicts"))]
+    assert "Criterion" not in "".join(files.values())
+
+
+def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check():
+    lab = find_lab(REPOSITORY, "03_pi_allreduce")
+    others = ("parallel_pi", "parallel_pi_torch", "parallel_pi_horovod")
+    answers = Answers({"partial_sum": LOOKS_AROUND, **dict.fromkeys(others, "")}, frozenset(others))
+    with Sandboxes(lab, Limits()) as sandboxes:
+        marked = examine(lab, answers, 1, sandboxes).marked
+    seen = marked[0].result.findings[0].message
+    assert ".probes.partial_sum" in seen and ".shared.parts" in seen
+    assert not [word for word in ("rubric", "verdicts", ".checks", "criteria", "solutions") if word in seen]
