@@ -185,6 +185,7 @@ def render(course: Course, lab: Lab, checks: list[Check], students: list[Student
             bars=histogram(scores, most),
             graded=any(student.by_todo or student.manual for student in students),
             judged={todo: sum(student.result(todo) is not None for student in students) for todo in todos},
+            criteria=criteria_met(students),
             heat=heat_map(students, todos),
             darkest=DARKEST,
             hint_kinds=KINDS,
@@ -232,6 +233,21 @@ def heat_map(students: list[Student], todos: list[str]) -> list[HeatMapRow]:
                 row.students[todo].add(student.row.student)
                 row.examples.setdefault(todo, finding.message)
     return sorted(rows.values(), key=lambda row: (-len(row.anywhere), row.key))
+
+
+def criteria_met(students: list[Student]) -> dict[str, list[tuple[str, str, int, int, int]]]:
+    """For each TODO with a rubric, its criteria: name, sentence, how many students meet it, do not, and of how many it
+    could not be judged. Who left the TODO as it was does not count."""
+    counts: dict[str, dict[tuple[str, str], Counter]] = {}
+    for student in students:
+        for todo, marked in student.by_todo.items():
+            for row in marked.result.rows if marked.result and marked.result.started else ():
+                counts.setdefault(todo, {}).setdefault((row.name, row.says), Counter())[row.state] += 1
+    states = ("holds", "fails", "unjudged")
+    return {
+        todo: [(*about, *(count[state] for state in states)) for about, count in rows.items()]
+        for todo, rows in counts.items()
+    }
 
 
 def hints_taken(students: list[Student], todos: list[str]) -> dict[str, list[int]]:

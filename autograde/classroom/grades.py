@@ -26,6 +26,7 @@ class Row:
     """One student. A score is None if there is none yet; the late penalty is taken off `score`.
 
     seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
+    findings: ``TODO:key``. criteria: of rubrics, ``TODO:criterion points/points``.
     to_read: names of the answers that wait to be graded by hand. deadline: the student's own, naive UTC; None if the
     lab has none. extended: whether it is later than the class's. comments: the instructor's.
     """
@@ -36,6 +37,7 @@ class Row:
     points: float = 0.0
     scores: dict[str, float | None] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
+    criteria: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     submitted: str = ""
     seconds_late: float | None = None
@@ -121,7 +123,9 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
         return row
     row.problems, row.seed, row.jobs = list(found.problems), found.seed, found.jobs
     for marked in found.marked:
-        row.findings += [f"{marked.todo}:{finding.key}" for finding in marked.result.findings] if marked.result else []
+        if marked.result:
+            row.findings += [f"{marked.todo}:{finding.key}" for finding in marked.result.findings]
+            row.criteria += [f"{marked.todo}:{each.name} {each.score:g}/{each.points:g}" for each in marked.result.rows]
         row.problems += [f"{marked.todo}: {marked.reason}"] if marked.reason else []
     return row
 
@@ -134,11 +138,22 @@ def same_job(rows: list[Row]) -> list[Row]:
 
 def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
     """Write `grades.csv`. Raises OSError."""
-    headings = ["student", "status", "score", "max", *todos, "findings", "problems", "submitted_at", "seconds_late"]
+    headings = [
+        "student",
+        "status",
+        "score",
+        "max",
+        *todos,
+        "findings",
+        "criteria",
+        "problems",
+        "submitted_at",
+        "seconds_late",
+    ]
     lines = [[*headings, "deadline", "seed"]]
     for row in rows:
         scores = [number(row.score), number(row.points), *(number(row.scores.get(todo)) for todo in todos)]
-        texts = ["; ".join(row.findings), "; ".join(row.problems)]
+        texts = ["; ".join(each) for each in (row.findings, row.criteria, row.problems)]
         times = [row.submitted, number(row.seconds_late), utc(row.deadline)]
         lines.append([row.student, row.status, *scores, *texts, *times, row.seed])
     write_csv_file(path, lines)

@@ -142,6 +142,11 @@ class Row:
     finding: Finding | None = None
     reason: str = ""
 
+    @property
+    def score(self) -> float:
+        """The points that it gives."""
+        return self.points if self.state == "holds" else 0.0
+
     @classmethod
     def from_plain(cls, data: dict) -> Row:
         """The inverse of `asdict`."""

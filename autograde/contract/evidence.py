@@ -45,9 +45,10 @@ class Number(Evidence):
         try:
             plain = value.item() if hasattr(value, "item") else value
             number = plain if type(plain) is int else float(plain)
+            finite = math.isfinite(number)
         except Exception:  # whatever a value raises on conversion, it is no number
             return cls(kind, False, None)
-        return cls(kind, isinstance(value, float), number if math.isfinite(number) else None)
+        return cls(kind, isinstance(value, float), number if finite else None)
 
 
 class Array(Evidence):

@@ -108,7 +108,7 @@ class CallCheck(Check):
         remarks = remarks_on(gathered)
         if any(run.full for run in runs):
             remarks.append(words("calls-beyond-the-record", limit=LIMIT).message)
-        score = sum(row.points for row in rows if row.state == "holds")
+        score = sum(row.score for row in rows)
         learnt = self.consolidation if score == self.points else ""
         return Result(self.todo, self.points, score, findings, seed, learnt, remarks, rows)
 

@@ -10,18 +10,19 @@ import pytest
 from lab_packages import check_module
 
 from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.words import Wrong
 from course.models.midpoints import interval_numbers, midpoints
 
 shares = check_module("03_pi_allreduce", "shares")
-POINTS = Criterion(
-    "points",
-    1,
-    "each midpoint once",
-    lambda call: (
-        shares.midpoints_once(call.arguments["intervals"], call.of("points")) or shares.fair(call.of("points"))
-    ),
-    shares.known_mistakes(lambda call: call.of("points")),
-)
+
+
+def judge(call: Call) -> Wrong | None:
+    """Each midpoint once, in fair shares."""
+    points = call.of("points")
+    return shares.midpoints_once(call.arguments["intervals"], points) or shares.fair(points)
+
+
+POINTS = Criterion("points", 1, "each midpoint once", judge, shares.known_mistakes(lambda call: call.of("points")))
 
 
 def key(*splits: tuple[int, list[list[float]]]) -> str | None:

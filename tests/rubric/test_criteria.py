@@ -1,0 +1,174 @@
+"""How a rubric is graded: points by criteria, words by mistakes, and worse is never cheaper."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.check import Result
+from autograde.contract.evidence import Evidence
+from autograde.rubric.check import BROKE_OFF, CallCheck
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record
+from autograde.rubric.words import Words, Wrong
+
+words = Words("""
+wrong-sum: Rank 0 returns {actual}, where {expected} is expected.
+
+silent: No call is seen.
+
+negative: {x} comes back negative.
+""")
+
+
+class Seen(Evidence):
+    """A number."""
+
+    value: int
+
+
+class RightSum:
+    """Judge of x + y."""
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """The first rank's."""
+        actual, expected = call.seen[0].value, call.arguments["x"] + call.arguments["y"]
+        return None if actual == expected else words("wrong-sum", compared=True, actual=actual, expected=expected)
+
+    def gives(self, call: Call, value: int) -> bool:
+        """Whether this came out."""
+        return call.seen[0].value == value
+
+
+@of_record
+def some_call(call: Call) -> Wrong | None:
+    """Something was communicated."""
+    return None if any(call.events) else words("silent", absent=True)
+
+
+MISTAKES = Mistakes(
+    """
+    difference: You subtract {y} from {x}.
+
+    first-only: You return {x}, the first of them.
+    """,
+    difference=lambda call: Gives(call.arguments["x"] - call.arguments["y"]),
+    first_only=lambda call: Gives(call.arguments["x"]),
+)
+
+
+class Sum(CallCheck):
+    """An example."""
+
+    todo, probe = "total", CallProbe(Seen, lambda *_: None)
+    criteria = (
+        Criterion("sum", 2, "the sum comes back", RightSum(), MISTAKES),
+        Criterion("calls", 1, "something is sent", some_call, breaks=True),
+        Criterion("large", 1, "large numbers, too", RightSum(), on=lambda each: each["x"] > 99, after=("sum",)),
+    )
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """Small numbers, equal ones, large ones."""
+        return [{"calls": [{"x": 3, "y": 2}, {"x": 2, "y": 0}]}, {"calls": [{"x": 100, "y": 1}]}]
+
+
+@pytest.fixture(autouse=True)
+def calls_alike(monkeypatch):
+    """Each call has the same events: they are not cut where the ranks meet."""
+    monkeypatch.setattr("autograde.rubric.run.calls_apart", lambda events: [events, events])
+
+
+CHECK = Sum()
+CASES = CHECK.draw(1)
+EVENT = {"kind": "allreduce", "op": "allreduce", "library": "mpi4py", "members": None, "end": 1.0, "bytes": 8}
+
+
+def outcome(values: list[int], state: str = "ok", events: int = 1, **rank: object) -> dict:
+    """The evidence on a case: what rank 0 returned in each call."""
+    calls = [{"seen": {"value": value}, "changed": [], "tried": []} for value in values]
+    record = {"rank": 0, "result": {"calls": calls, "overwritten": []} if state == "ok" else None, "error": None}
+    record |= {"events": [EVENT] * events, "full": False, "unseen": False, "stdout": "", **rank}
+    return {"state": state, "detail": "rank 0 waits", "report": "rank 0 waits in line 3", "ranks": [record]}
+
+
+def graded(*gathered: dict) -> Result:
+    """The result for evidence on the first cases."""
+    return CHECK.grade(CASES, [*gathered])
+
+
+def states(result: Result) -> dict[str, str]:
+    """The state of each criterion."""
+    return {row.name: row.state for row in result.rows}
+
+
+def test_what_holds_in_each_call_gives_its_points():
+    right = graded(outcome([5, 2]), outcome([101]))
+    assert (right.score, right.points, right.passed) == (4, 4, True)
+    wrong = graded(outcome([5, 2]), outcome([1]))
+    assert states(wrong) == {"sum": "fails", "calls": "holds", "large": "unjudged"}
+    assert wrong.rows[2].reason == "it may follow from: the sum comes back"
+    assert (wrong.score, [each.key for each in wrong.findings]) == (1, ["wrong-sum"])
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        (([1, 2], [99]), "difference"),
+        (([3, 2], [100]), "first-only"),
+        (([1, 2], [100]), "wrong-sum"),  # no mistake explains both
+        (([5, 2], [99]), "wrong-sum"),  # whoever subtracts has 1 in the first call
+    ],
+)
+def test_a_mistake_is_told_only_if_it_explains_all_that_can_tell_it_from_others(values, key):
+    small, large = values
+    assert graded(outcome(small), outcome(large)).findings[0].key == key
+
+
+def test_a_run_that_breaks_off_is_told_once_and_what_was_not_seen_gives_no_points():
+    result = graded(outcome([5, 2]), outcome([], state="hang"))
+    assert states(result) == {"sum": "unjudged", "calls": "fails", "large": "unjudged"}
+    assert [row.reason for row in result.rows] == [BROKE_OFF, "", BROKE_OFF]
+    assert (result.score, result.findings[0].key) == (0, "hang")
+    assert "rank 0 waits" in result.findings[0].message
+
+
+def test_what_is_not_recorded_neither_fails_nor_is_told():
+    nothing = [outcome([5, 2], events=0), outcome([101], events=0)]
+    assert states(graded(*nothing))["calls"] == "fails"
+    result = graded(*(outcome(values, events=0, unseen=True) for values in ([5, 2], [101])))
+    assert states(result)["calls"] == "holds"
+    result = graded(outcome([5, 2]), outcome([101], full=True))
+    assert result.passed and "are recorded" in result.remarks[0]
+
+
+def test_a_further_mistake_never_gains_points(monkeypatch):
+    """Whatever two runs show, the run that shows both has no more points than either."""
+    monkeypatch.setattr("autograde.rubric.run.calls_apart", lambda events: [events, events])
+    right = [outcome([5, 2]), outcome([101])]
+    faults = [
+        lambda runs: [outcome([1, 2]), runs[1]],
+        lambda runs: [runs[0], outcome([99]) if runs[1]["state"] == "ok" else runs[1]],
+        lambda runs: [runs[0], outcome([], state="hang")],
+        lambda runs: [outcome([], state="raised"), runs[1]],
+        lambda runs: [{**run, "ranks": [{**run["ranks"][0], "events": []}]} for run in runs],
+    ]
+    for one, other in itertools.permutations(faults, 2):
+        both = graded(*other(one(right))).score
+        assert both <= min(graded(*one(right)).score, graded(*other(right)).score)
+
+
+def test_mistakes_have_words_and_a_sign_each():
+    with pytest.raises(ValueError, match="one only: lost"):
+        Mistakes("lost: It is lost.")
+
+
+def test_the_first_call_is_made_once_more_with_another_seed():
+    class Repeating(Sum):
+        def cases(self, rng: random.Random) -> list[dict]:
+            return [{"calls": [{"x": 1, "y": 1, "seed": 7}, {"x": 2, "y": 2, "seed": 8}]}]
+
+    [case] = Repeating().draw(1)
+    first, _, last = case["calls"]
+    assert {**last, "seed": 7} == first and last["seed"] != 7
