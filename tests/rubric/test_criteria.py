@@ -13,6 +13,7 @@ from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record
 from autograde.rubric.words import Words, Wrong
+from course.watch.events import Event
 
 words = Words("""
 wrong-sum: Rank 0 returns {actual}, where {expected} is expected.
@@ -82,7 +83,7 @@ def calls_alike(monkeypatch):
 
 CHECK = Sum()
 CASES = CHECK.draw(1)
-EVENT = {"kind": "allreduce", "op": "allreduce", "library": "mpi4py", "members": None, "end": 1.0, "bytes": 8}
+EVENT = dict.fromkeys(Event.__annotations__) | {"kind": "allreduce", "op": "allreduce", "library": "mpi4py", "end": 1.0}
 
 
 def outcome(values: list[int], state: str = "ok", events: int = 1, **rank: object) -> dict:
