@@ -149,7 +149,7 @@ def test_a_further_mistake_never_gains_points(monkeypatch):
     monkeypatch.setattr("autograde.rubric.run.calls_apart", lambda events: [events, events])
     right = [outcome([5, 2]), outcome([101])]
     faults = [
-        lambda runs: [outcome([1, 2]), runs[1]],
+        lambda runs: [outcome([1, 2]) if runs[0]["state"] == "ok" else runs[0], runs[1]],
         lambda runs: [runs[0], outcome([99]) if runs[1]["state"] == "ok" else runs[1]],
         lambda runs: [runs[0], outcome([], state="hang")],
         lambda runs: [outcome([], state="raised"), runs[1]],
