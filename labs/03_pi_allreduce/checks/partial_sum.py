@@ -4,112 +4,134 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any
 
-from autograde.contract.calls import described
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, boolean, described_value, numbers, one_of, optional, record, string
-from autograde.contract.subject import describe
-from autograde.contract.trouble import raised
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.diagnosis import agree
-from autograde.verdicts.judged import JudgedRun
-from autograde.verdicts.numbers import finding as judging
-from autograde.verdicts.numbers import on_all, single_precision
-from course.models.midpoints import recorded
+from autograde.contract.evidence import Number
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.judges.numbers import EachRankReturns, float32
+from autograde.rubric.judges.numbers import words as of_numbers
+from autograde.rubric.words import Words, Wrong
 
-from .shares import finding as sharing
-from .shares import other_points, unfair_points
+from ..probes import partial_sum as probe
+from .shares import fair, known_mistakes, midpoints_once
 
-finding = Findings("""
-not-an-array 3
-{seen}. It takes a float64 ndarray, of any shape.
+words = Words("""
+not-an-array: f is called with a value of type {refused}. It takes a float64 ndarray, of any shape.
 
-f-not-called 3
-The function never calls its argument f. The check passes other functions than the curve of this lab.
+raised: Your code raised an error: {error}
+
+f-not-called: The function never calls its argument f. The check passes other functions than the curve of this lab.
+
+empty-rank: With {intervals:interval} on {size:rank}, rank {rank} has nothing to do, and {does}. What should such a rank
+contribute, so that the others can go on?
 """)
 
 
-class PartialSum(RankCheck, JudgedRun):
+def points_of(call: Call) -> list[list[float | None]]:
+    """The points of each share."""
+    return [share.points for share in call.seen[0].shares]
+
+
+def with_points(call: Call) -> list[probe.Share]:
+    """The shares that have points."""
+    return [share for share in call.seen[0].shares if share.points]
+
+
+def area(call: Call, points: list[float | None]) -> float:
+    """The sum of f over some points."""
+    a, b, c = call.arguments["coefficients"]
+    return math.fsum(a + x * (b + x * c) for x in points if x is not None)
+
+
+def each_midpoint(call: Call) -> Wrong | None:
+    """f is called at each midpoint, once, as it wants to be called."""
+    shares, intervals = call.seen[0].shares, call.arguments["intervals"]
+    if refused := next((share.refused for share in shares if share.refused and share.error), ""):
+        if "float32" in refused:
+            return float32(f"f is called with a value of type {refused}")
+        return words("not-an-array", refused=refused)
+    if errors := [share.error for rank, share in enumerate(shares) if share.error and intervals >= len(shares)]:
+        return words("raised", error=errors[0])
+    if not any(share.used for share in shares):
+        return words("f-not-called")
+    return midpoints_once(intervals, points_of(call))
+
+
+def nothing_to_do(call: Call) -> Wrong | None:
+    """A rank without a midpoint returns 0.0."""
+    for rank, share in enumerate(call.seen[0].shares):
+        value = share.value or Number("", False, None)
+        if share.points or (value.is_float and value.value == 0):
+            continue
+        if not share.error and value.value == 0:
+            return of_numbers("not-a-float", rank=rank, size=call.arguments["size"], kind=value.kind)
+        returns = "returns no finite number" if value.value is None else f"returns {value.value:.6g}"
+        does = f"raises {share.error}" if share.error else returns
+        return words("empty-rank", rank=rank, does=does, **call.arguments)
+    return None
+
+
+def more_ranks(arguments: dict) -> bool:
+    """Whether there are more ranks than intervals."""
+    return arguments["intervals"] < arguments["size"]
+
+
+VALUE = EachRankReturns(
+    expected=lambda call: [area(call, share.points) / call.arguments["intervals"] for share in with_points(call)],
+    value=lambda call: [share.value or Number("an error", False, None) for share in with_points(call)],
+)
+LOCAL_H = Mistakes(
+    "local-h: You divide by the number of one rank's intervals. How wide is an interval when *all* of them cut [0, 1]?",
+    local_h=lambda call: Gives([area(call, share.points) / len(share.points) for share in with_points(call)]),
+)
+
+
+class PartialSum(CallCheck):
     """Every midpoint once over all shares, fair shares, and the right value of each."""
 
-    todo, points, deadline = "partial_sum", 3, 20
+    todo, probe = "partial_sum", probe.PROBE
+    criteria = (
+        Criterion(
+            "midpoints",
+            1.5,
+            "over all ranks, f is called at each midpoint x_i exactly once",
+            each_midpoint,
+            known_mistakes(points_of),
+        ),
+        Criterion(
+            "value", 0.5, "a rank returns h times the sum of its f(x_i), a float", VALUE, LOCAL_H, after=("midpoints",)
+        ),
+        Criterion(
+            "fair",
+            0.5,
+            "the shares differ by at most one midpoint",
+            lambda call: fair(points_of(call)),
+            after=("midpoints",),
+        ),
+        Criterion(
+            "nothing-to-do",
+            0.5,
+            "a rank without a midpoint returns 0.0",
+            nothing_to_do,
+            on=more_ranks,
+            after=("midpoints", "value"),
+        ),
+    )
     consolidation = (
         "Blocks or strides: both are right, as each midpoint goes to exactly one rank. Strides balance work that "
         "grows with the index, and blocks keep neighbours together."
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Splits that divide evenly and others; more ranks than intervals; sizes beyond this world's."""
-        splits = [[rng.randint(5, 30), 1], [2 * rng.randint(5, 20) + 1, 2], [3 * rng.randint(4, 12) + 2, 3], [3, 4]]
-        splits += [[4 * rng.randint(3, 9) + 2, 4], [4 * rng.randint(3, 9), 4], [7 * rng.randint(2, 5) + 4, 7]]
-        return [{"splits": splits, "coefficients": [round(rng.uniform(0.5, 2), 3) for _ in range(3)]}]
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """The student's `partial_sum` for every rank of every split, all on one rank: it needs no other."""
-        partial_sum, shares = subject.load(), []
-        a, b, c = case["coefficients"]
-        for intervals, size in case["splits"]:
-            for number in range(size):
-                share = {"used": False, "points": [], "refused": None, "error": None, "result": None}
-                try:
-                    value = partial_sum(recorded(lambda x: a + x * (b + x * c), share), intervals, number, size)
-                    share["result"] = described(value)
-                except NotImplementedError:
-                    raise
-                except Exception as error:
-                    share["error"] = describe(error, subject.filename)
-                shares.append(share)
-        return shares
-
-    def shape(self, case: dict) -> dict:
-        """A record of each share of each split, with a result or an error."""
-        text, result = optional(string()), optional(described_value())
-        share = record(used=boolean(), points=numbers(), refused=text, error=text, result=result)
-        return array(one_of(share, "result", "error"), sum(size for _, size in case["splits"]))
-
-    def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
-        """Look at each split by itself, once it is clear that `f` is used as it should be."""
-        given = iter(results[0])
-        splits = [(intervals, [next(given) for _ in range(size)]) for intervals, size in case["splits"]]
-        shares = [(share, intervals < len(own)) for intervals, own in splits for share in own]
-        if refused := next((share["refused"] for share, _ in shares if share["refused"] and share["error"]), None):
-            seen = f"f was given a value of type {refused}"
-            return [single_precision(seen) if "float32" in refused else finding("not-an-array", seen=seen)]
-        if errors := [share["error"] for share, few in shares if share["error"] and not few]:
-            return [raised(errors[0], self.points)]
-        if errors := [share["error"] for share, _ in shares if share["error"]]:
-            return [judging("empty-rank", who="it", does=f"raises {errors[0]}")]
-        if not any(share["used"] for share, _ in shares):
-            return [finding("f-not-called")]
-        return [found for intervals, own in splits for found in self.split(case, intervals, own)]
-
-    def split(self, case: dict, intervals: int, shares: list[dict]) -> list[Finding | Diagnosis]:
-        """What is wrong with one split: first the points, then the values where the points are midpoints."""
-        points = [share["points"] for share in shares]
-        if found := other_points(intervals, points):
-            return found
-        a, b, c = case["coefficients"]
-        sums = [math.fsum(a + x * (b + x * c) for x in of_rank) for of_rank in points]
-        means = [total / (len(own) or 1) for total, own in zip(sums, points, strict=True)]
-        empty = [number for number, own in enumerate(points) if not own]
-        results, expected = [share["result"] for share in shares], [total / intervals for total in sums]
-        if shares_of_the_whole(points, results, expected):
-            return unfair_points(intervals, points)
-        return unfair_points(intervals, points) + on_all(
-            results, expected, {"local-h": means}, sharing, empty=empty, subject="value"
-        )
-
-
-def shares_of_the_whole(points: list[list[float]], results: list[dict], expected: list[float]) -> bool:
-    """Whether each rank evaluates all points, and yet returns its share: together they are the sum over all.
-
-    expected: what each rank's points add up to.
-    """
-    together = math.fsum(result["value"] or 0.0 for result in results)
-    return len({*map(tuple, map(sorted, points))}) == 1 < len(points) and agree(together, expected[0])
+        """Splits that divide evenly and others; more ranks than intervals; more ranks than this world has."""
+        splits = [(rng.randint(5, 30), 1), (2 * rng.randint(5, 20) + 1, 2), (3 * rng.randint(4, 12) + 2, 3)]
+        splits += [(4 * rng.randint(3, 9) + rest, 4) for rest in (0, 2, 3)]
+        splits += [(7 * rng.randint(2, 5) + 4, 7), (5 * rng.randint(200, 400) + 3, 5), (6, 6), (3, 4), (1, 4), (2, 7)]
+        calls = [
+            {"intervals": n, "size": size, "coefficients": [round(rng.uniform(0.5, 2), 3) for _ in range(3)]}
+            for n, size in splits
+        ]
+        return [{"calls": calls}]
 
 
 CHECK = PartialSum()
