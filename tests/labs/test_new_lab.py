@@ -22,8 +22,8 @@ from autograde.new import make_lab
 from course.world import World
 
 LAB = "13_my_lab"
-RIGHT = "def total(comm, x):\n    return sum(comm.allgather(x))\n"
-HANGS = "def total(comm, x):\n    return comm.allreduce(x) if comm.rank else x\n"
+RIGHT = "def pass_on(comm, x):\n    return comm.sendrecv(x, (comm.rank + 1) % comm.size)\n"
+HANGS = "def pass_on(comm, x):\n    comm.ssend(x, (comm.rank + 1) % comm.size)\n    return comm.recv()\n"
 
 
 @pytest.fixture(scope="module")
@@ -37,28 +37,28 @@ def room(tmp_path_factory):
 
 def test_it_is_small_and_holds_to_its_variants(room):
     lab = find_lab(room.root, LAB)
-    files = [path for path in lab.folder.rglob("*") if path.is_file()]
+    files = [path for name in ("checks", "probes") for path in (lab.folder / name).iterdir()]
     assert sum(bool(line.strip()) for path in files for line in path.read_text().splitlines()) < 80
     right, wrong = load_variants(lab.variants)
     (check,) = load_checks(lab.checks)
-    answers = {name: (source, None) for name, source in right["total"].items()}
-    answers |= {name: (each.source, each.finding) for name, each in wrong["total"].items()}
-    assert len(wrong["total"]) >= 3
+    answers = {name: (source, None) for name, source in right["pass_on"].items()}
+    answers |= {name: (each.source, each.finding) for name, each in wrong["pass_on"].items()}
+    assert len(wrong["pass_on"]) >= 5
     with World(load_ranks(lab.checks), progress=False) as world:
         for name, (source, finding) in answers.items():
-            result = contract.run(check, world, Subject("total", source), seed=1)
+            result = contract.run(check, world, Subject("pass_on", source), seed=1)
             keys = [each.key for each in result.findings]
             assert keys == ([finding] if finding else []), f"{name}\n{show.text(result)}"
 
 
 @pytest.mark.thorough
 def test_it_is_released_and_graded(room):
-    room.put("ada", room.answered({"total": RIGHT}))
-    room.put("bob", room.answered({"total": HANGS}))
+    room.put("ada", room.answered({"pass_on": RIGHT}))
+    room.put("bob", room.answered({"pass_on": HANGS}))
     assert room.nbgrader("release_assignment", LAB).returncode == 0
     result = room.grade()
     assert result.exit_code == 0, result.output
-    assert room.scores() == {"ada": 2, "bob": 0}
+    assert room.scores() == {"ada": 3, "bob": 0}
 
 
 @pytest.mark.thorough

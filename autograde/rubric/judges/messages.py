@@ -74,3 +74,6 @@ def waited_for(call: Call) -> Wrong | None:
         return None
     key = "send-not-waited-for" if left[0]["kind"] == "send" else "receive-not-waited-for"
     return words(key, absent=True, line=left[0]["line"], op=left[0]["op"])
+
+
+JUDGES = (messages_between, received, waited_for)

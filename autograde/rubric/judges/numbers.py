@@ -99,3 +99,6 @@ def listed(numbers: Sequence[Number]) -> str:
 def by_rank(number: Any, size: int) -> Sequence[float]:
     """A list by rank, of a number that is the same on all."""
     return number if isinstance(number, (list, tuple)) else [number] * size
+
+
+JUDGES = (EachRankReturns,)
