@@ -21,6 +21,9 @@ other here. Draw the ranks and your arrows, and see which one is not asked for.
 more-messages-than-needed: Rank {source} sends {n:message} to rank {destination} in one call of your function, where
 {most} is enough.
 
+message-missing: Rank {source} sends no message to rank {destination}. Who has what, before anything is sent, and who
+needs it?
+
 nobody-receives: Rank {source} sends a message to rank {destination}, and no rank ever receives it. Either it is one too
 many, or a receive is missing.
 
@@ -33,11 +36,12 @@ not the message yet.
 
 
 def messages_between(
-    pairs: Callable[[Call], Collection[tuple[int, int]]], who: str, most: int = 1
+    pairs: Callable[[Call], Collection[tuple[int, int]]], who: str, *, least: int = 0, most: int = 1
 ) -> Callable[[Call], Wrong | None]:
-    """Messages go between these pairs of ranks only, at most so many for each; all are received and waited for.
+    """Messages go between these pairs of ranks only, so many for each; all are received and waited for.
 
-    pairs: of a call, (source, destination) of those that are allowed. who: the same in words, such as "partners".
+    pairs: of a call, (source, destination) of those that are allowed; a rank need send nothing to itself. who: the same
+    in words, such as "partners". least, most: messages of a pair.
     """
 
     @of_record
@@ -52,6 +56,9 @@ def messages_between(
                 return words("message-to-another-rank", **about)
             if n > most:
                 return words("more-messages-than-needed", **about)
+        for source, destination in sorted(allowed):
+            if source != destination and seen.sends[source, destination] < least:
+                return words("message-missing", absent=True, source=source, destination=destination)
         return waited_for(call) or received(call)
 
     return judge
