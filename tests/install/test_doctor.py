@@ -221,6 +221,7 @@ def test_another_mpiexec_first_on_path_is_named(tmp_path, monkeypatch):
     assert f"{other} is first on PATH, and is not used" in probe.seen
 
 
+@pytest.mark.thorough
 def test_what_a_notebook_says_of_ranks_that_do_not_start_the_doctor_says_too(tmp_path, patient, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "torch.py").write_text("")

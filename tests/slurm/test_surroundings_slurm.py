@@ -41,10 +41,15 @@ OF_ANOTHER = {
     "SLURM_REMOTE_CWD": "/no/such/folder",
     "TMPDIR": "/scratch/of-another-job",
 }
-JOB = """
+WORLD = """
+from course.world import COMM, World
+
+with World(2, progress=False) as world:
+    print(world.run(lambda comm: comm.allreduce(comm.rank + 1), COMM), world, flush=True)
+"""
+BY_SRUN = """
 from course.batch.launched import by_srun
 from course.ports import free_port
-from course.world import COMM, World
 
 PORT = str(free_port())
 
@@ -56,9 +61,7 @@ def group(environ):
     place = {"RANK": environ["SLURM_PROCID"], "WORLD_SIZE": environ["SLURM_NTASKS"], "LOCAL_RANK": "0"}
     return place | {"LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": PORT}
 
-with World(2, progress=False) as world:
-    print("ranks:", world.run(lambda comm: comm.allreduce(comm.rank + 1), COMM), world, flush=True)
-print("srun:", by_srun(number, process_group=group, ranks=2), flush=True)
+print(by_srun(number, process_group=group, ranks=2), flush=True)
 """
 
 
@@ -68,33 +71,52 @@ def ended_job() -> str:
     return said.strip()
 
 
-def test_a_job_that_is_submitted_in_another_job_has_ranks(tmp_path):
-    tmp_path.chmod(0o755)
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        (WORLD, "[3, 3] World of 2 ranks: Slurm job"),
+        pytest.param(
+            BY_SRUN, "Launch(launcher='srun', results=[0, 1], error='')", marks=pytest.mark.thorough, id="by_srun"
+        ),
+    ],
+)
+def test_a_job_that_is_submitted_in_another_job_has_ranks(tmp_path, code, printed):
     program, output = tmp_path / "job.py", tmp_path / "job.out"
-    program.write_text(JOB)
+    program.write_text(code)
     command = ["sbatch", "--wait", "--ntasks=2", "--mem-per-cpu=100", f"--output={output}", f"--chdir={tmp_path}"]
     wrapped = f"--wrap={sys.executable} -P {program}"
     environment = os.environ | OF_ANOTHER | {"PYTHONPATH": str(REPOSITORY), SHARED: os.environ[SHARED]}
     done = subprocess.run([*command, wrapped], env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, output.read_text()[-3000:] if output.exists() else done.stderr
-    assert "ranks: [3, 3] World of 2 ranks: Slurm job" in output.read_text()
-    assert "srun: Launch(launcher='srun', results=[0, 1], error='')" in output.read_text()
+    assert printed in output.read_text()
 
 
-def test_a_job_that_has_ended_leads_to_ranks_here_and_a_sentence(monkeypatch, capsys):
+def test_a_job_that_has_ended_is_told(monkeypatch):
     number = ended_job()
     monkeypatch.setenv(job.NAME, number)
-    for name, value in OF_ANOTHER.items():
+    standing = job.standing()
+    assert standing.job is None
+    assert standing.ended == f"Slurm job {number}, which {job.NAME} names here, has ended (COMPLETED)."
+    with pytest.raises(BatchError, match=rf"Slurm job {number}, .* has ended .* `sbatch run\.sh`"):
+        current_job()
+
+
+@pytest.mark.thorough
+def test_a_job_that_has_ended_leads_to_ranks_here_and_a_sentence(monkeypatch, capsys):
+    number = ended_job()
+    for name, value in {**OF_ANOTHER, job.NAME: number}.items():
         monkeypatch.setenv(name, value)
     with World(2) as world:
         assert world.run(call, SUM, COMM) == [2, 2]
-    said = capsys.readouterr().out
-    assert (
-        f"Slurm job {number}, which {job.NAME} names here, has ended (COMPLETED). The ranks are on this machine."
-        in said
-    )
-    with pytest.raises(BatchError, match=rf"Slurm job {number}, .* has ended .* `sbatch run\.sh`"):
-        current_job()
+    assert f"Slurm job {number}," in (said := capsys.readouterr().out)
+    assert "has ended (COMPLETED). The ranks are on this machine." in said
+
+
+def test_the_scripts_of_labs_leave_memory_of_another_job_out():
+    (line,) = re.findall(r"^unset .*$", (REPOSITORY / "solutions/11_failover/requeue.sh").read_text(), re.MULTILINE)
+    script = f"set -euo pipefail; {line}; {line}; env | grep ^SLURM_MEM || echo none"
+    known = {"PATH": os.environ["PATH"], "SLURM_MEM_PER_NODE": "1", "SLURM_MEM_PER_CPU": "2"}
+    assert subprocess.run(["bash", "-c", script], env=known, capture_output=True, text=True).stdout == "none\n"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +148,7 @@ def test_the_last_element_of_an_array_is_not_taken_for_the_others():
         assert eventually(lambda: job.find(number).state == "RUNNING")
         found = job.find(number)
         assert (found.nodes, found.cpus, found.owner) == (1, 1, os.getuid())
-        others = re.findall(r"JobId=(\d+)", slurm("scontrol", "--oneliner", "show", "job", number))
+        others = re.findall(r"^JobId=(\d+)", slurm("scontrol", "--oneliner", "show", "job", number), re.MULTILINE)
         assert len(others) == 3
         assert {job.find(each).number for each in others} == {*others}
     finally:

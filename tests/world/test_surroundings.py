@@ -129,6 +129,7 @@ def slim_path(folder: Path) -> Path:
     return programs
 
 
+@pytest.mark.thorough
 def test_a_start_counts_the_ranks_that_mpi_knows_and_names_who_did_not(tmp_path, monkeypatch):
     other = add_mpiexec(tmp_path)
     monkeypatch.setattr(mpi, "mpiexec", lambda: other)
