@@ -56,7 +56,9 @@ def surroundings() -> Iterator[Probe]:
 
 def probe_folder() -> Iterator[Probe]:
     """Whether files beside the notebook hide modules from it. Ranks start all the same."""
-    here = os.getcwd()
+    if (here := folder.here()) is None:
+        yield Probe("folder", "no", "the current folder has been deleted", "cd    # to one that is there", needed=True)
+        return
     hides = folder.hidden()
     for name, what in hides.items():
         yield Probe("folder", "partly", f"{here}/{name} hides {what}", f"mv {name} my_{name}")

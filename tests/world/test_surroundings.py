@@ -182,6 +182,14 @@ def test_a_folder_without_files_of_that_kind_hides_nothing(tmp_path):
     assert folder.hidden(str(folder.KIT)) == {}, "the kit does not hide itself"
 
 
+def test_a_folder_that_was_deleted_is_named(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "The current folder has been deleted." in {hindrance.seen for hindrance in hindrances(2)}
+    assert "autograde doctor" in how_to_look()
+
+
 def test_a_variable_is_left_out_with_its_reason_where_that_holds():
     environment = {"PATH": "/bin", "SLURM_CONF": "/c", "SLURM_MEM_PER_NODE": "9", "OMP_PROC_BIND": "true", "RANK": "1"}
     assert taken(environment, MACHINE).keys() == {"PATH", "SLURM_CONF"}

@@ -27,8 +27,15 @@ def folder_last() -> None:
 
 def search_path() -> list[str]:
     """Where this process looks for modules, without the current folder (unless that is the kit's)."""
-    here = os.getcwd()
-    return [path for path in sys.path if path and (not same_folder(path, here) or same_folder(path, str(KIT)))]
+    return [path for path in sys.path if path and (not same_folder(path, ".") or same_folder(path, str(KIT)))]
+
+
+def here() -> str | None:
+    """The current folder; None where somebody has deleted it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return None
 
 
 def same_folder(one: str, other: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,8 @@ class Hindrance:
 
 def hindrances(ranks: int) -> Iterator[Hindrance]:
     """What is in the way of so many ranks here. The current folder and the environment are the notebook's."""
+    if folder.here() is None:
+        yield Hindrance("folder", "The current folder has been deleted.", "Open the notebook from one that is there.")
     for sentence in folder.sentences(folder.hidden()):
         seen, _, mend = sentence.rpartition(": ")
         yield Hindrance("folder", f"{seen}.", mend[:1].upper() + mend[1:])
@@ -49,7 +50,7 @@ def how_to_look() -> str:
 
     if get_ipython() is not None:
         return f"To look for the cause, run in a cell of this notebook:  !{command}"
-    return f"To look for the cause, run from this shell:  cd {shlex.quote(os.getcwd())} && {command}"
+    return f"To look for the cause, run from this shell:  cd {shlex.quote(folder.here() or '/')} && {command}"
 
 
 def not_started(ranks: int, why: str, output: str = "") -> str:
