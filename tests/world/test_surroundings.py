@@ -15,6 +15,7 @@ import pytest
 from course.processes import mpi
 from course.processes.surroundings import folder, limits, proxies, room
 from course.processes.surroundings.environment import JOB, MACHINE, RULES, Step, left_out, taken
+from course.processes.surroundings.hindrances import hindrances, how_to_look
 from course.world import World, WorldError
 
 # What another library's mpiexec does for Open MPI's programs: it starts them, and tells them nothing that they know.
