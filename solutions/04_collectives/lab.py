@@ -13,8 +13,8 @@
 #
 # After this lab you can
 #
-# - say what a [collective](GLOSSARY.md#collective) such as an all-gather or a reduce-scatter leaves on each
-#   [rank](GLOSSARY.md#rank), a process with a number,
+# - say what a [collective](GLOSSARY.md#collective) such as an [all-gather](GLOSSARY.md#all-gather) or a
+#   [reduce-scatter](GLOSSARY.md#reduce-scatter) leaves on each [rank](GLOSSARY.md#rank), a process with a number,
 # - plan a [broadcast](GLOSSARY.md#broadcast) that takes as few rounds as possible,
 # - write a [reduce](GLOSSARY.md#reduce) along a tree, and an [all-reduce](GLOSSARY.md#all-reduce) around a ring,
 # - count the rounds and the bytes of your own code, rank by rank,
@@ -455,9 +455,9 @@ with needs("broadcast_rounds", *RING):
 #
 # ## 6. What it costs
 #
-# A message of $n$ bytes takes about $\alpha + \beta n$ seconds: $\alpha$ is the *latency*, what even an empty message
-# takes, and $1 / \beta$ the *bandwidth*, bytes a second. With these two numbers you can compare plans without running
-# them.
+# A message of $n$ bytes takes about $\alpha + \beta n$ seconds: $\alpha$ is the *[latency](GLOSSARY.md#latency)*, what
+# even an empty message takes, and $1 / \beta$ the *[bandwidth](GLOSSARY.md#bandwidth)*, bytes a second. With these two
+# numbers you can compare plans without running them.
 
 
 # %% todo="costs"

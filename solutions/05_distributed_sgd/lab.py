@@ -17,7 +17,7 @@
 #   [ranks](GLOSSARY.md#rank), processes with a number,
 # - run SGD on N ranks so that it is SGD in one process, step for step,
 # - say how the [learning rate](GLOSSARY.md#learning-rate) scales with the number of ranks, and when a warm-up helps,
-# - write a parameter server and its workers, and measure how late a gradient comes,
+# - write a [parameter server](GLOSSARY.md#parameter-server) and its workers, and measure how late a gradient comes,
 # - add up arrays over several [nodes](GLOSSARY.md#node) so that little goes between them.
 #
 # The idea in one sentence: **N ranks that start alike and average their gradients are one process with a batch N times

@@ -333,7 +333,7 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 
 
 # %% [markdown]
-# In a batch job, the next cell writes `run.json`, with images per second worked out from the times of whole
+# As a job on a cluster, the next cell writes `run.json`, with images per second worked out from the times of whole
 # [epochs](GLOSSARY.md#epoch). Here it only trains.
 
 # %%
@@ -529,9 +529,9 @@ check("fit_scaling")
 
 # %% [markdown]
 # Your measurements, and your fit of the strong scaling. Below the curves: the three parts, stacked. Beside them: the
-# *speed-up* of strong scaling, how many times faster N ranks are than one, and the *efficiency* of weak scaling, one
-# rank's time for a step over that of N ranks. 1 is the ideal. If your real points jump about, that is your machine,
-# which does other things too: read the second row.
+# *[speed-up](GLOSSARY.md#speed-up)* of strong scaling, how many times faster N ranks are than one, and the
+# *[efficiency](GLOSSARY.md#efficiency)* of weak scaling, one rank's time for a step over that of N ranks. 1 is the
+# ideal. If your real points jump about, that is your machine, which does other things too: read the second row.
 
 # %% folded=true
 # Draws times, speed-up and efficiency, and the parts that the fit finds.
@@ -548,11 +548,11 @@ with needs("images_per_second", "fit_scaling"):
         display(scaling_picture(where, [*sizes], times, fits[where], cores))
 
 # %% [markdown]
-# On the simulated network we know what is true: a step takes 8 ms to get going, an image 2 ms, and the ring
-# $2 (N - 1)$ messages of 4 ms each. The gradients go round in $2 (N - 1) / N$ times 12 ms, and
-# $\frac{N - 1}{N} = 1 - \frac{1}{N}$. So 24 ms of *communication* are found in $T_{seq}$, and are missing in
-# $T_{par}$: strong scaling alone cannot tell bandwidth from work that nobody shares. Compare your fit with
-# $T_{par} = 192 - 24$, $T_{seq} = 8 + 24$, $T_{comm} = 8$ ms. Only other sizes of the model can tell them apart.
+# On the simulated network we know what is true: a step takes 8 ms to get going, an image 2 ms, and the ring $2 (N - 1)$
+# messages of 4 ms each. The gradients go round in $2 (N - 1) / N$ times 12 ms, and $\frac{N - 1}{N} = 1 - \frac{1}{N}$.
+# So 24 ms of *communication* are found in $T_{seq}$, and are missing in $T_{par}$: strong scaling alone cannot tell
+# [bandwidth](GLOSSARY.md#bandwidth) from work that nobody shares. Compare your fit with $T_{par} = 192 - 24$, $T_{seq}
+# = 8 + 24$, $T_{comm} = 8$ ms. Only other sizes of the model can tell them apart.
 #
 # One step on the simulated devices, with 1, 2 and 4 ranks. (A single rank waits for nobody: the ms that it seems to
 # wait are what starting an all-reduce costs on your machine.)

@@ -18,7 +18,7 @@
 # - write it yourself: a [broadcast](GLOSSARY.md#broadcast), hooks, [buckets](GLOSSARY.md#bucket), and handles that are
 #   waited for late,
 # - see on a timeline which part of the communication is hidden behind the backward pass, and which is not,
-# - choose a bucket size, and say what it has to do with the network's latency,
+# - choose a bucket size, and say what it has to do with the network's [latency](GLOSSARY.md#latency),
 # - explain why all [ranks](GLOSSARY.md#rank), processes with a number, have to send the same buckets in the same order,
 #   and what happens where they do not.
 #
@@ -685,10 +685,10 @@ print(world.run(unused, init="torch")[0])
 # %% [markdown]
 # Your reducer sends zeros in their place. It pays with the time until `finish()`: the bucket of an unused parameter
 # never becomes complete, and all that follow wait behind it. And afterwards `.grad` holds zeros, also of a parameter
-# that *no* rank used. DistributedDataParallel leaves that one's `.grad` as it was, None: so an optimizer with momentum
-# or weight decay moves it after your reducer, and leaves it alone after DistributedDataParallel.
-# DistributedDataParallel pays in another way, and only if you ask for it: it walks through the graph after each forward
-# pass, and marks as ready what is not in it.
+# that *no* rank used. DistributedDataParallel leaves that one's `.grad` as it was, None: so an optimizer with
+# [momentum](GLOSSARY.md#momentum) or weight decay moves it after your reducer, and leaves it alone after
+# DistributedDataParallel. DistributedDataParallel pays in another way, and only if you ask for it: it walks through the
+# graph after each forward pass, and marks as ready what is not in it.
 #
 # ## What you saw
 #
