@@ -544,6 +544,7 @@ with needs("images_per_second", "fit_scaling"):
         named = zip(("T_par", "T_seq", "T_comm"), fits[where], strict=True)
         parts = ", ".join(f"{name} {1000 * part:.1f} ms" for name, part in named)
         print(f"{where}: {parts}")
+    for where in fits:
         times = {kind: taken(f"{where}, {kind}") for kind in ("strong", "weak")}
         display(scaling_picture(where, [*sizes], times, fits[where], cores))
 

@@ -49,6 +49,7 @@
 
 # %% folded=true
 # Imports for the given cells: nothing to learn here.
+import textwrap
 import time
 
 import torch
@@ -680,7 +681,8 @@ def unused() -> str:
     return "nothing"
 
 
-print(world.run(unused, init="torch")[0])
+for line in world.run(unused, init="torch")[0].splitlines():
+    print(textwrap.fill(line, 100))
 
 # %% [markdown]
 # Your reducer sends zeros in their place. It pays with the time until `finish()`: the bucket of an unused parameter
