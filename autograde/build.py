@@ -122,7 +122,7 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
         if answer:
             text = cell.cell_type == "markdown"
             new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
-        elif cell.cell_type == "code":
+        elif cell.cell_type == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
     validate(lab, notebook, list(points), points)

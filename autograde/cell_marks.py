@@ -28,17 +28,20 @@ def answer_marks(cell: NotebookNode, where: str) -> tuple[str | None, float]:
 
 
 def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:
-    """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags` and `folded`.
+    """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags`, `folded` and `editable`.
 
     Raises LabError for anything else in it.
     """
     metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
-    todo, check, tags, folded = (metadata.pop(key, None) for key in ("todo", "check", "tags", "folded"))
+    names = ("todo", "check", "tags", "folded", "editable")
+    todo, check, tags, folded, editable = (metadata.pop(key, None) for key in names)
     if metadata:
-        known = "todo, check, answer, tags and folded"
+        known = "todo, check, answer, tags, folded and editable"
         raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
     if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
         raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
+    if editable is not None and (editable is not True or todo or check or folded or cell.cell_type != "code"):
+        raise LabError(f"{where}: `editable=true` is for given code cells: no TODO, no check, and not folded")
     if folded and not cell.source.startswith("# "):
         raise LabError(f"{where}: a folded cell begins with a comment that says what it shows: that is all one sees")
     if todo and check:
@@ -48,7 +51,7 @@ def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]
         raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
     if name and cell.cell_type != "code":
         raise LabError(f"{where}: `{name}` must be a code cell")
-    shown = {"tags": tags} if tags else {}
+    shown = ({"tags": tags} if tags else {}) | ({"editable": True} if editable else {})
     return todo, check, shown | ({"jupyter": {"source_hidden": True}} if folded else {})
 
 

@@ -95,7 +95,7 @@ else:
 # several ranks. mpi4py has the same two numbers: `MPI.COMM_WORLD.rank` and `MPI.COMM_WORLD.size`.
 
 # %% [markdown]
-# Now each rank has a list `treasure`, and each list is another one. Here is what is in the memory of each rank:
+# Now each rank has a list `treasure`, and each list is a different one. Here is what is in the memory of each rank:
 
 
 # %% folded=true
@@ -111,7 +111,7 @@ def own_treasure() -> list[int]:
 
 
 lists = {"treasure": world.run(own_treasure)}
-memory_picture(lists, "The same name on every rank, and another list")
+memory_picture(lists, "The same name on every rank, and a different list")
 
 # %% [markdown]
 # No rank can look into the memory of another one, and this notebook has no `treasure` at all. Nothing moves unless one
@@ -145,7 +145,7 @@ for line in world.run(introduce, COMM, ranks=[world.size - 1, 0]):
 # cell, and read what they say:
 
 
-# %%
+# %% editable=true
 def fill(comm) -> tuple[list[int], list[int]]:
     """Four entries in this rank's memory, before and after its share of a loop."""
     entries = [0] * 4
@@ -159,14 +159,14 @@ filled = world.attempt(fill, COMM)
 print(filled.report)
 
 # %% [markdown]
-# With `/` a bound is a float, also where it is a whole number. Mend the line in the cell above, and run it again, until
-# each rank returns. This is what it then leaves in the memory of each rank:
+# With `/` a bound is a float, also where it is a whole number. Fix the line in the cell above, and run it again, until
+# each rank returns. (Given cells are locked; this one is not.) This is what it then leaves in the memory of each rank:
 
 
 # %% folded=true
 # Draws the four entries of each rank before and after the loop.
 def filled_in_shares(comm) -> tuple[list[int], list[int]]:
-    """What `fill` returns once it is mended."""
+    """What `fill` returns once it is fixed."""
     own = np.array_split(range(4), comm.size)[comm.rank]
     return [0] * 4, [10 + i if i in own else 0 for i in range(4)]
 
@@ -195,9 +195,9 @@ places_picture(2, 2)
 # one by one on alternating nodes, or put three on one node and one on another.
 #
 # A rank knows the name of its own node only. What it wants to know of the others it has to learn by communicating. In a
-# **[collective](GLOSSARY.md#collective)** call, all ranks of the communicator take part. mpi4py has some dozens of
-# them; see its [tutorial](https://mpi4py.readthedocs.io/en/stable/tutorial.html#collective-communication). The check
-# makes up the names of the nodes, since all ranks of this notebook may well be on one machine.
+# **[collective](GLOSSARY.md#collective)** call, all ranks of the communicator take part. mpi4py has a few dozen; see
+# its [tutorial](https://mpi4py.readthedocs.io/en/stable/tutorial.html#collective-communication). The check makes up the
+# names of the nodes, since all ranks of this notebook may well be on one machine.
 
 
 # %% todo="local_place"
@@ -211,7 +211,8 @@ def local_place(comm, host: str) -> tuple[int, int]:
     may hold different numbers of ranks.
     Returns the local rank: how many ranks of `comm` on the same node have a smaller
     rank; and the local size: how many ranks of `comm` are on this node.
-    At most two collective calls (a `Split` counts as one), and no messages.
+    At most two collective calls (a `Split`, see section 5, counts as one), and no
+    point-to-point messages (see section 2).
 
     Example: with hosts x, y, x on ranks 0, 1, 2 it returns (0, 2), (0, 1), (1, 2).
     """
@@ -226,7 +227,9 @@ def local_place(comm, host: str) -> tuple[int, int]:
 check("local_place")
 
 # %% [markdown]
-# Horovod works out the same when it starts. Here are both, on the nodes that your ranks are really on:
+# Horovod works out the same when it starts. Here are both, on the nodes that your ranks are really on. (If all of them
+# are on one machine, that proves little: there a function that ignores `host` agrees with Horovod as well. On two nodes
+# it would not.)
 
 
 # %%
@@ -276,7 +279,8 @@ turns_picture({"nobody waits": together}, "All ranks act at once")
 #
 # A message from one rank to another is called **[point-to-point](GLOSSARY.md#point-to-point)**: one rank calls
 # `comm.send(something, dest=...)`, and the other one `comm.recv(source=...)`. A receive does not return before the
-# message is there. So it is not only a way to get data: it is a way to wait.
+# message is there. So it is not only a way to get data: it is a way to wait. (A send may wait, too. Some MPI libraries
+# let a small one go on at once, others make it wait for its receive: section 4 shows what comes of it.)
 
 
 # %% todo="in_turn"
@@ -310,12 +314,13 @@ with needs("in_turn"):
     display(turns_picture(both, "At once, and in turn"))
 
 # %% [markdown]
-# A staircase, and it takes four times as long. That is the price of every wait: use one only where the order matters.
+# A staircase, and it takes four times as long. That is the price of taking turns: do it only where the order matters.
 #
 # ## 3. Shares of a sum
 #
-# Two vectors `a` and `b` are on all ranks, and each rank adds up its own *share* of them: one piece, in the order of
-# the ranks. The sum of the two in this share is its part of `c`. With 10 numbers on four ranks, a share has 2 or 3:
+# Two vectors `a` and `b` of $N$ numbers are on all ranks. Cut the positions $0, \dots, N - 1$ into one contiguous piece
+# for each rank, in the order of the ranks: its *share*. In its share, a rank computes `c = a + b`; then it adds up its
+# numbers of `c`. With 10 numbers on four ranks, a share has 2 or 3:
 
 # %% folded=true
 # Draws shares of ten numbers, of sizes that do not differ by more than one.
@@ -341,7 +346,7 @@ import torch
 
 
 def add_shares(a, b) -> tuple[torch.Tensor, int, int]:
-    """This rank's share of a + b, the sum of this share, and the sum of all shares.
+    """This rank's share of c = a + b, the sum of this share, and that of all shares.
 
     a, b: int64 tensors [N], the same on all ranks; N may be 0, or less than the number
     of ranks. Horovod is initialised: do not start or end it.
@@ -407,7 +412,7 @@ print(outcome.report)
 
 # %% [markdown]
 # With 10 numbers all is well, and with 10 000 neither rank comes back: a **deadlock**. The report says in which call
-# and on which line each rank waits. Drawn as arrows from a rank to the one that it waits for, a deadlock is a circle:
+# and on which line each rank waits. Drawn as arrows from a rank to the one that it waits for, this deadlock is a cycle:
 
 # %% folded=true
 # Draws who waits for whom at the end of the attempt above.
@@ -491,11 +496,13 @@ def chain(comm, multiply, left, right):
     F [s, t] on odd ranks. They stay as they are.
     multiply(X, Y): the product of X [m, k] and Y [k, n]; all products are made by it.
     It counts m * k * n multiplications on the rank that calls it.
-    Even ranks share the rows of A evenly, odd ranks those of D. Then each even rank
-    multiplies its own rows of A by D. On an even rank that is ceil(p / evens) rows at
-    most, on an odd one ceil(r / odds).
-    An even rank computes its rows of A before anything from an odd rank reaches it.
-    No call sends more than this rank's own rows of D or G, and 1 kB.
+    Even ranks compute the rows of A in equal shares, odd ranks those of D: with n even
+    ranks, each has ceil(p / n) rows at most; with n odd ones, ceil(r / n). Then each
+    even rank multiplies its own rows of A by D.
+    An even rank computes its rows of A before its first call that takes data from an
+    odd rank (a `Split` takes none).
+    No call sends more bytes than this rank's own rows of D have, or on an even rank
+    those of G, plus 1 kB for packing.
     Returns G [p, t] on rank 0, and None on all others. A rank may have no rows.
     """
     ### BEGIN SOLUTION
@@ -558,7 +565,7 @@ with needs("chain"):
     print("Bytes of all of A:", 120 * 800 * 8)
 
 # %% [markdown]
-# Look for three things in the picture: $A$ and $D$ stand above each other, as they are computed at the same time; an
+# Look for three things in the picture: $A$ and $D$ stand one above the other, as they are computed at the same time; an
 # even rank that is done with $A$ waits for the last rows of $D$; and $G$ begins when these have come.
 #
 # ## What you saw
@@ -567,8 +574,8 @@ with needs("chain"):
 #
 # <details><summary>What do the ranks of a world have in common?</summary>
 #
-# The program, and nothing else. A variable of the same name is another one on each rank. What a rank is to know of the
-# others has to be sent, by calls that both sides make.
+# The program, and nothing else. A variable of the same name is a different one on each rank. What a rank is to know of
+# the others has to be sent, by calls that both sides make.
 #
 # </details>
 #
@@ -602,10 +609,10 @@ with needs("chain"):
 # is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
-# **1. The largest that returns.** Up to how many float64 does `both_send_first` return, with two ranks on this machine?
-# In a new cell, try numbers with `world.attempt(both_send_first, COMM, count, size=2).ok`. Double the number until it
-# fails, then halve the gap again and again: every failed try takes some seconds. (With Open MPI and its usual settings.
-# If your ranks are on two nodes, you will find another number.)
+# **1. The largest that returns.** What is the largest count of float64 for which `both_send_first` returns, with two
+# ranks on this machine? In a new cell, try numbers with `world.attempt(both_send_first, COMM, count, size=2).ok`.
+# Double the number until it fails, then halve the gap again and again: every failed try takes some seconds. (With Open
+# MPI and its usual settings. If your ranks are on two nodes, you will find another number.)
 
 # %% answer="largest_that_returns"
 check.answer("largest_that_returns", None)

@@ -141,7 +141,7 @@ luck = 7 * MPI.COMM_WORLD.rank
 print(f"The luck of rank {MPI.COMM_WORLD.rank} is {luck}.")
 
 # %% [markdown]
-# One program, four processes, and each process has a memory of its own: every rank has another `luck`, and this
+# One program, four processes, and each process has a memory of its own: every rank has a different `luck`, and this
 # notebook has none at all. The ranks differ in nothing but their number. They do not wait for each other, so their
 # lines may come in any order.
 #

@@ -13,8 +13,8 @@
 #
 # After this lab you can
 #
-# - say what a [collective](GLOSSARY.md#collective) such as an all-gather or a reduce-scatter leaves on each
-#   [rank](GLOSSARY.md#rank), a process with a number,
+# - say what a [collective](GLOSSARY.md#collective) such as an [all-gather](GLOSSARY.md#all-gather) or a
+#   [reduce-scatter](GLOSSARY.md#reduce-scatter) leaves on each [rank](GLOSSARY.md#rank), a process with a number,
 # - plan a [broadcast](GLOSSARY.md#broadcast) that takes as few rounds as possible,
 # - write a [reduce](GLOSSARY.md#reduce) along a tree, and an [all-reduce](GLOSSARY.md#all-reduce) around a ring,
 # - count the rounds and the bytes of your own code, rank by rank,
@@ -66,7 +66,7 @@ check = Checker("checks", world)
 # In a collective call, every rank of a [communicator](GLOSSARY.md#communicator) takes part, and afterwards each of them
 # has what the name promises. Here are eight, run on your ranks. In each panel, a row is what one rank has, before and
 # after. A cell has the colour of the rank that it comes from; a cell with several colours is the sum of what these
-# ranks had.
+# ranks had. Where a rank has several pieces, a cell has its piece's number.
 
 # %% folded=true
 # Runs eight collectives of MPI, and draws what each rank has before and after.
@@ -76,13 +76,13 @@ from course.figures.collectives.cells import collectives_picture
 def eight_collectives(comm) -> dict[str, tuple[list, list]]:
     """What this rank has before and after each collective.
 
-    What rank r brings is 2**r, so that sums can be read.
+    What rank r brings is 2**r, and its piece k 2**(r + size k), so that sums can be read.
     """
     own, size, first = 2**comm.rank, comm.size, comm.rank == 0
-    one, row = np.array([own]), np.full(size, own)
+    one, row = np.array([own]), own * 2 ** (size * np.arange(size))
     all_of_all, gathered, sums, chunk = (np.zeros(n, int) for n in (size, size, 1, 1))
     on_root = np.zeros(size, int) if first else None
-    parts = 2 ** np.arange(size) if first else None
+    parts = row if first else None
     got, told = np.zeros(1, int), one.copy()
     comm.Bcast(told)
     comm.Scatter(parts, got)
@@ -149,7 +149,8 @@ plan_film([[(0, friend) for friend in range(1, 8)]])
 
 # %% [markdown]
 # Your line is shared, so all seven have it after 35 s: the one who is served first by "one by one" has it after 5 s.
-# That is why a rank takes part in one message at a time: in a **round**, it sends one or receives one.
+# That is why, in this section and the next one, a rank takes part in one message at a time: in a **round**, it sends
+# one or receives one.
 #
 # But whoever has the file can pass it on. Which plan takes the fewest rounds?
 
@@ -229,7 +230,8 @@ with needs("broadcast_rounds"):
 #
 # In a reduce, the root is to have the sum (or product, or largest) of all ranks' arrays. If everybody sends to the
 # root, it receives one after the other: $N - 1$ rounds, as before. Now run the tree backwards. What does a rank have to
-# do with the arrays that come to it, before it sends its own?
+# do with the arrays that come to it, before it sends its own? (Your function may call `broadcast_rounds`, and read its
+# plan backwards: the check supplies a right one.)
 
 # %% todo="tree_reduce"
 import numpy as np
@@ -286,8 +288,12 @@ with needs("tree_reduce"):
 # ## 3. Around the ring
 #
 # So cut the array into as many chunks as there are ranks, and let the ranks sit in a ring: each sends to the next one
-# only, and the last one to rank 0. Then all ranks can send *at the same time*. A chunk travels around the ring, and
+# only, and the last one to rank 0. Then all ranks can send *at the same time*. A line carries data both ways at once.
+# So from here on, in a **round** a rank may send one message *and* receive one. A chunk travels around the ring, and
 # each rank adds its own numbers to it before it passes it on. After $N - 1$ rounds each chunk has been everywhere.
+# (That both happen at once is up to your code: if the even ranks send first and the odd ones receive first, half of the
+# links are idle at any time, and it takes twice as many rounds. `Sendrecv`, or `Irecv` before `Send`, uses both
+# directions.)
 
 # %% todo="ring_reduce_scatter"
 import numpy as np
@@ -358,10 +364,10 @@ check("ring_all_gather")
 # %% [markdown]
 # ## 5. All-reduce
 #
-# Both halves together are the ring all-reduce. It should take arrays of any shape, as gradients have them: cut the
-# entries, not the rows. Note the phrase *bit for bit*: sums of floats depend on the order in which they are added up in
-# their last bits, and replicas of a model that differ in the last bits drift apart. Does your all-reduce add up in one
-# order only, for each chunk?
+# Both halves together are the ring all-reduce. It should take arrays of any shape, as gradients come in many: cut the
+# entries, not the rows. Note the phrase *bit for bit*: the last bits of a sum of floats depend on the order of
+# addition, and replicas of a model that differ in the last bits drift apart. Does your all-reduce add up in one order
+# only, for each chunk?
 
 # %% todo="ring_allreduce"
 import numpy as np
@@ -444,13 +450,14 @@ with needs("broadcast_rounds", *RING):
 
 # %% [markdown]
 # The root's line in a broadcast gets busier with every rank. In the ring, each rank sends $2 (N - 1) / N$ times the
-# array: less than twice, with 4 ranks or with 4000. No all-reduce gets by with less.
+# array: less than twice, with 4 ranks or with 4000. No all-reduce made of messages between ranks gets by with less. (A
+# network whose switches add up does: there each rank sends its array once.)
 #
 # ## 6. What it costs
 #
-# A message of $n$ bytes takes about $\alpha + \beta n$ seconds: $\alpha$ is the *latency*, what even an empty message
-# takes, and $1 / \beta$ the *bandwidth*, bytes a second. With these two numbers you can compare plans without running
-# them.
+# A message of $n$ bytes takes about $\alpha + \beta n$ seconds: $\alpha$ is the *[latency](GLOSSARY.md#latency)*, what
+# even an empty message takes, and $1 / \beta$ the *[bandwidth](GLOSSARY.md#bandwidth)*, bytes a second. With these two
+# numbers you can compare plans without running them.
 
 
 # %% todo="costs"
@@ -553,9 +560,10 @@ with needs("broadcast_rounds", "tree_reduce", *RING):
     display(time_picture(here, world.size, title))
 
 # %% [markdown]
-# Where do your lines cross, if they do? When we measured with four ranks on two cores, the ring was slower than the
-# tree at all sizes: more messages mean more waiting for a core, and there is no slow line to save bytes on. That is why
-# this lab counts rounds and bytes, and only looks at the time.
+# Where do your lines cross, if they do? With more ranks than cores the ring is slower for small arrays, as more
+# messages mean more waiting for a core. From about 1 MB on it may be faster here, too: a copy in memory also takes its
+# time. Run the cell again, and look how far the dots move. That is why this lab counts rounds and bytes, and only looks
+# at the time.
 #
 # One more experiment on the simulated network: what if *one* link, from rank 0 to rank 1, is ten times slower?
 
@@ -584,8 +592,10 @@ with needs(*RING):
     display(timeline(world.events, "Your ring with a slow link from rank 0 to rank 1"))
 
 # %% [markdown]
-# Every chunk has to pass every link, so the ring is as slow as its slowest one, and all ranks wait for it. On a
-# cluster, that is how a single bad cable slows down a training on a thousand GPUs.
+# The line under the picture names the rank that waits longest, and for whom. That is where the delay is felt, not where
+# it comes from: follow the arrows back, and you arrive at the slow link. Every chunk has to pass every link, so the
+# ring is as slow as its slowest one, and all ranks wait for it. On a cluster, that is how a single bad cable slows down
+# a training on a thousand GPUs.
 #
 # ## What you saw
 #
@@ -607,8 +617,8 @@ with needs(*RING):
 #
 # <details><summary>An all-reduce returns the right sum. Can it still be a bad one?</summary>
 #
-# Yes. Whole arrays around the ring, or everything through rank 0, give the right sum with N times the bytes. You see it
-# only if you count.
+# Yes. Whole arrays around the ring, or everything through rank 0, give the right sum with up to N / 2 times the bytes
+# on the busiest rank. You see it only if you count.
 #
 # </details>
 #

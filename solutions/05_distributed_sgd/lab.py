@@ -16,8 +16,8 @@
 # - compute the gradient of a [batch](GLOSSARY.md#batch) whose samples are spread over several
 #   [ranks](GLOSSARY.md#rank), processes with a number,
 # - run SGD on N ranks so that it is SGD in one process, step for step,
-# - say how the [learning rate](GLOSSARY.md#learning-rate) goes with the number of ranks, and when a warm-up helps,
-# - write a parameter server and its workers, and measure how late a gradient comes,
+# - say how the [learning rate](GLOSSARY.md#learning-rate) scales with the number of ranks, and when a warm-up helps,
+# - write a [parameter server](GLOSSARY.md#parameter-server) and its workers, and measure how late a gradient comes,
 # - add up arrays over several [nodes](GLOSSARY.md#node) so that little goes between them.
 #
 # The idea in one sentence: **N ranks that start alike and average their gradients are one process with a batch N times
@@ -128,15 +128,16 @@ def distributed_gradient(m, n, x, y) -> tuple[float, float]:
 check("distributed_gradient")
 
 # %% [markdown]
-# Here is your gradient on four ranks, with 24, 12, 8 and 4 samples, beside that of one process with all 48:
+# Here is your gradient on four ranks, with the 24, 12, 8 and 4 samples of the picture, beside that of one process with
+# all 48:
 
 
 # %%
 def with_shares(counts: list[int], m: float, n: float) -> tuple[float, float]:
-    """`distributed_gradient` where rank r has the next counts[r] samples."""
+    """`distributed_gradient` where rank r has the next counts[r] samples, by their x."""
     import horovod.torch as hvd
 
-    own = torch.arange(48).split(counts)[hvd.rank()]
+    own = x.argsort().split(counts)[hvd.rank()]
     return distributed_gradient(m, n, x[own], y[own])
 
 
@@ -153,7 +154,7 @@ with needs("distributed_gradient"):
 # In lab 01 one process walked down the loss. Now four do, and they must not part. They keep together without ever
 # sending the point where they are, if three things hold:
 #
-# - they begin at the same point. Each rank may have another one to begin with, so rank 0's is given to all by a
+# - they begin at the same point. Each rank may have a different start, so rank 0's is given to all by a
 #   [broadcast](GLOSSARY.md#broadcast);
 # - they use the same gradient: the one of section 1, of the whole batch;
 # - they agree on which samples are in the batch, since they draw the same orders from the same
@@ -213,8 +214,9 @@ check("distributed_path")
 
 # %% [markdown]
 # Your path on four ranks, as a film. On the right are the four ranks' parts of each step, laid end to end; the thick
-# line from the beginning to the end is the step of all of them. (The parts are drawn for all 48 samples, in the
-# order of x, and each step as large as the last one: so you see which way each rank pulls.)
+# line from the beginning to the end is the step of all of them. (The right side is schematic: it shares out all 48
+# samples by x, rank 0 the smallest, and draws every step at the same length, so that you can see which way each rank
+# would pull. Your step itself used 16 random ones.)
 
 
 # %%
@@ -267,9 +269,10 @@ rank_paths_picture(x, y, runs)
 #
 # ## 3. Longer steps
 #
-# N ranks with the same batch on each have a global batch N times as large, and make 1/N of the steps in an epoch. To
-# get as far, each step may be N times as long: this is the *linear scaling rule* (Goyal and others, 2017). Where
-# training begins, such steps can be too long. A *warm-up* leads up to them.
+# N ranks with batches of the same size have a global batch N times as large, and make 1/N of the steps in an epoch. To
+# get as far, each step may be N times as long: this is the *linear scaling rule* ([Goyal and others,
+# 2017](https://arxiv.org/abs/1706.02677), *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*). Where training
+# begins, such steps can be too long. A *warm-up* leads up to them.
 
 
 # %% todo="learning_rate"
@@ -323,21 +326,23 @@ def two_factors(rate, batch_size: int, steps: int = 12) -> list[tuple[float, flo
 
 with needs("learning_rate"):
     runs = {
-        "one rank, lr = 0.02": two_factors(lambda step: 0.02, 12),
-        "four ranks, 4 lr": two_factors(learning_rate(0.02, 4, 0), 48),
-        "four ranks, warm-up of 6 steps": two_factors(learning_rate(0.02, 4, 6), 48),
+        "one rank, lr = 0.016": two_factors(lambda step: 0.016, 12),
+        "four ranks, 4 lr": two_factors(learning_rate(0.016, 4, 0), 48),
+        "four ranks, warm-up of 6 steps": two_factors(learning_rate(0.016, 4, 6), 48),
     }
     display(warm_up_picture(x, y, runs))
 
 # %% [markdown]
-# With four times the learning rate from the first step on, the path is thrown out of the picture in three steps. With a
-# warm-up it arrives: by the time the steps are long, the surface is flat enough for them. So a warm-up helps where
-# the beginning is steeper than the goal. If the steps are too long for the goal itself, it cannot help.
+# With four times the learning rate from the first step on, the path leaves the picture at once, and within five steps
+# it is millions away. With a warm-up it arrives: by the time the steps are long, the surface is flat enough for them.
+# So a warm-up helps where the beginning is steeper than the goal. If the steps are too long for the goal itself, it
+# cannot help.
 #
 # ## 4. A server for the parameters
 #
-# Until now each rank has had a copy of the parameters. There is another way (Dean and others, 2012; Li and others,
-# 2014): one rank, the *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker
+# Until now each rank has had a copy of the parameters. There is another way (Dean and others, 2012, *Large Scale
+# Distributed Deep Networks*; Li and others, 2014, *Scaling Distributed Machine Learning with the Parameter Server*):
+# one rank, the *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker
 # **pulls** the parameters, computes a gradient at its own pace, and **pushes** it to the server, which takes the step.
 # No worker waits for any other.
 #
@@ -430,24 +435,23 @@ check("work")
 # %% [markdown]
 # Now both together, on the line of section 1: rank 0 serves, and ranks 1 to 3 work, each on batches of its own third of
 # the samples. A gradient takes 10 ms (asleep, as if a GPU were computing it). In a second run, rank 1 is five times
-# slower.
+# slower, and makes 8 steps in place of 40.
 
 
 # %%
-def server_and_workers(comm, steps: int, slow: int) -> list[tuple[float, list[float]]]:
+def server_and_workers(comm, steps: int, slow: int) -> list[list[float]]:
     """`serve` on rank 0 and `work` on all others.
 
     slow: how many times longer rank 1 takes for a gradient.
-    Returns what this worker pulled, and when; of rank 0, where it all ended.
+    Returns the points that this worker pulled; of rank 0, where it all ended.
     """
     if comm.rank == 0:
-        last = serve(comm, np.array(start), 0.05)
-        return [(time.time(), last.tolist())]
+        return [serve(comm, np.array(start), 0.05).tolist()]
     draw, pulled = np.random.default_rng(comm.rank), []
     own = np.array_split(np.arange(48), comm.size - 1)[comm.rank - 1]
 
     def gradient(parameters):
-        pulled.append((time.time(), parameters.tolist()))
+        pulled.append(parameters.tolist())
         batch = draw.permutation(own)[:4]
         time.sleep(0.01 * (slow if comm.rank == 1 else 1))
         error = parameters[0] * x.numpy()[batch] + parameters[1] - y.numpy()[batch]
@@ -458,21 +462,30 @@ def server_and_workers(comm, steps: int, slow: int) -> list[tuple[float, list[fl
 
 
 # %% [markdown]
-# What the server receives, and where it leads the parameters. For comparison, the picture has your `distributed_path`
-# too: 40 steps on three ranks, each of which is the sum of three of 0.05.
+# What the server receives, and where it leads the parameters: the points that it hands out, in its own order. For
+# comparison, the picture has your `distributed_path` too: 40 steps on three ranks with rate 0.15, each as long as three
+# steps of 0.05, one from each worker.
+
 
 # %%
+def served_by(events) -> list[tuple[int, str]]:
+    """What rank 0 received in a run, in its order: each worker with PULL, PUSH or DONE."""
+    names = {1: "PULL", 2: "PUSH", 3: "DONE"}
+    received = [each for each in events[0] if each["kind"] == "recv"]
+    return [(each["peer"], names[each["tag"]]) for each in received]
+
+
 with needs("serve", "work"):
-    names, runs = {1: "PULL", 2: "PUSH", 3: "DONE"}, {}
+    runs = {}
     for slow in (1, 5):
         pulled = world.run(server_and_workers, COMM, 40, slow)
-        received = [each for each in world.events[0] if each["kind"] == "recv"]
-        served = [(each["peer"], names[each["tag"]]) for each in received]
+        served = served_by(world.events)
         title = "three equal workers" if slow == 1 else "rank 1 five times slower"
         some = [f"{name} of {rank}" for rank, name in served[12:24]]
         print(f"{title}, what rank 0 receives:", *some, "...")
-        by_time = sorted(each for own in pulled for each in own)
-        runs[title] = [[point for _, point in by_time]]
+        answers = [iter(own) for own in pulled]
+        path = [next(answers[rank]) for rank, name in served if name == "PULL"]
+        runs[title] = [path + pulled[0]]
     with needs("distributed_gradient", "distributed_path"):
         given = (x, y, 12, lambda k: 0.15, 10, start, 7)
         all_reduce = world.run(distributed_path, *given, init="horovod", size=3)
@@ -511,13 +524,13 @@ with needs("serve", "work"):
             counted = each["bytes"] if each["kind"] == "send" else each["received"]
             moved += counted or 0
         measured[ranks] = moved
-    print("Bytes that rank 0 sends and receives, by number of ranks:", measured)
+    print("Bytes that rank 0 sends and receives, for each number of ranks:", measured)
     display(busiest_rank_picture(measured, 80_000))
 
 # %% [markdown]
 # The server's line gets busier with each worker. In an all-reduce on a ring, each rank sends $2 (N - 1) / N$ times the
-# parameters and receives as much, however many ranks there are: less than twice. That is why most trainings of today
-# use an all-reduce, and parameter servers are split into several, each with a part of the parameters.
+# parameters and receives as much, however many ranks there are: less than twice. That is why most training today uses
+# an all-reduce, and parameter servers are split into several, each with a part of the parameters.
 #
 # ## 6. Few between the nodes
 #
@@ -549,9 +562,11 @@ def two_level_sum(comm, host: str, array: np.ndarray) -> np.ndarray:
     hold different numbers of ranks.
     array: of the same shape and dtype on all ranks, C-contiguous, of int64 or floats;
     perhaps without dimensions or empty. It stays as it is.
-    Where a call or a message of more than 200 bytes joins several nodes, only one rank
-    of each node takes part, and it is always the same one of a node. On a single node,
-    do as you like. Names may go through all ranks.
+    Choose one rank of each node, its leader. Arrays go from node to node through
+    leaders only: in a call or message of more than 200 bytes, ranks of different nodes
+    take part only if all of them are leaders. Ranks of one node may do as they like
+    among themselves. Names, and calls of up to 200 bytes such as `Split`, may join all
+    ranks.
     Returns a new array of the same shape and dtype.
     """
     ### BEGIN SOLUTION
@@ -587,7 +602,9 @@ with needs("two_level_sum"):
         calls = []
         for each in log:
             if max(each["bytes"] or 0, each["received"] or 0) > 200:
-                calls.append(f"{each['op']} on ranks {each['members']}")
+                message = each["kind"] in ("send", "recv", "sendrecv")
+                whom = f"with {each['peer']}" if message else f"on ranks {each['members']}"
+                calls.append(f"{each['op']} {whom}")
         print(f"rank {rank}:", "; ".join(calls))
 
 # %% [markdown]
@@ -595,7 +612,8 @@ with needs("two_level_sum"):
 #
 # You have now built what frameworks offer under various names. Here is one step of each, with 10 000 parameters, on two
 # nodes of two ranks. The wider the arrow, the more bytes your functions moved. (An all-reduce in one call is drawn as
-# the ring that it usually is.)
+# the ring that it usually is. "All on rank 0" and "server" look alike: what differs is who waits, as the table below
+# says.)
 
 # %% folded=true
 # Runs one step of each arrangement on two nodes of two ranks, and draws what moved.
@@ -639,6 +657,7 @@ with needs("serve", "work", "two_level_sum"):
 # | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #
 # ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.
+# TensorFlow keeps the variables of `CentralStorageStrategy` on the CPU, or on the only GPU; rank 0 stands for it here.
 # Between nodes: for two nodes of two ranks, as in the pictures. All wait for the slowest, if they wait.) These lines of
 # TensorFlow ask for them:
 #
@@ -676,8 +695,8 @@ with needs("serve", "work", "two_level_sum"):
 #
 # <details><summary>When does a warm-up help?</summary>
 #
-# Where the beginning is steeper than the goal: with $u\,v\,x$, four times the learning rate throws the path out in
-# three steps, and a warm-up of 6 steps brings it home. On the line's loss, which is equally steep everywhere, nothing
+# Where the beginning is steeper than the goal: with $u\,v\,x$, four times the learning rate throws the path out within
+# five steps, and a warm-up of 6 steps brings it home. On the line's loss, which is equally steep everywhere, nothing
 # would change.
 #
 # </details>
@@ -702,9 +721,9 @@ with needs("serve", "work", "two_level_sum"):
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
 # **1. How late?** In a new cell, run `server_and_workers` with 40 steps and three equal workers (`slow` = 1), and go
-# through `served`, the requests in the order in which rank 0 received them. For each PUSH, count the PUSHes of *other*
-# workers since the last PULL of the same worker. What is the mean, over all PUSHes? (Round to a whole number. Then try
-# one and two workers, by `size=2` and `size=3`, and `slow` = 5.)
+# through `served_by(world.events)`, the requests in the order in which rank 0 received them. For each PUSH, count the
+# PUSHes of *other* workers since the last PULL of the same worker. What is the mean, over all PUSHes? (Round to a whole
+# number. Then try one and two workers, by `size=2` and `size=3`, and `slow` = 5.)
 
 # %% answer="how_late"
 check.answer("how_late", None)

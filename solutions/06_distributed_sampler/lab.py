@@ -404,8 +404,8 @@ with needs("ShuffledSampler"):
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
 # `shard` draws samples 0 and 1 of 14 twice in every epoch, so they count twice as much as the others. Your
-# `ShuffledSampler` draws other ones twice each time. In a new cell, draw 1000 epochs on 4 ranks with it, and count with
-# `collections.Counter` how often it draws each of the 14 samples.
+# `ShuffledSampler` draws different ones twice each time. In a new cell, draw 1000 epochs on 4 ranks with it, and count
+# with `collections.Counter` how often it draws each of the 14 samples.
 #
 # **1. On average.** How often does it draw a sample in the 1000 epochs, on average over the 14? One decimal place will
 # do.

@@ -624,11 +624,11 @@ with needs(*seven):
 # limits: 0.06 is a good learning rate for one rank, as you saw above. Put it in place of 0.02, and see whether four
 # times that rate still works.
 #
-# ## 8. In batch
+# ## 8. As a batch job
 #
-# On a cluster, you do not start a program yourself. You hand in a script, a *job*, and
-# [Slurm](GLOSSARY.md#slurm) runs it as soon as enough nodes are free. This lab's script is `run.sh`, in the
-# notebook's folder. The lines at its top that begin with `#SBATCH` tell Slurm what the job needs:
+# On a cluster, you do not start a program yourself. You hand in a script, a *job*, and [Slurm](GLOSSARY.md#slurm) runs
+# it as soon as enough nodes are free. (Such a *batch job* has nothing to do with a batch of images.) This lab's script
+# is `run.sh`, in the notebook's folder. The lines at its top that begin with `#SBATCH` tell Slurm what the job needs:
 #
 # | line in `run.sh` | what it is for |
 # |---|---|

@@ -85,17 +85,18 @@ check = Checker("checks", world)
 from course.batch.srun_tasks import tasks_of
 from course.figures.scaling.task_layout import task_layout_picture
 
-nodes, tasks = "gpu[07-08],gpu11", [3, 1, 1]
+nodes, tasks, names = "gpu[07-08],gpu11", [3, 1, 1], ["gpu07", "gpu08", "gpu11"]
 layouts = {
-    "in blocks": tasks_of(nodes, tasks),
-    "in turns": tasks_of(nodes, tasks, cyclic=True),
+    "in blocks": tasks_of(nodes, tasks, names=names),
+    "in turns": tasks_of(nodes, tasks, cyclic=True, names=names),
 }
 task_layout_picture(layouts)
 
 # %% [markdown]
-# `torch.distributed` looks for other names than Slurm uses. So somebody has to translate:
+# `torch.distributed` looks for other names than Slurm uses. So somebody has to translate. Slurm calls a rank a *task*,
+# and what one `srun` starts a *job step* (no step of training):
 #
-# | for torch | what it is | what `srun` sets for each task of a step |
+# | for torch | what it is | what `srun` sets for each task of a job step |
 # |---|---|---|
 # | `RANK`, `WORLD_SIZE` | this rank's number, and how many there are | `SLURM_PROCID`, `SLURM_NTASKS` |
 # | `LOCAL_RANK` | its number on its own node | `SLURM_LOCALID` |
@@ -106,9 +107,12 @@ task_layout_picture(layouts)
 # Slurm shortens. Tasks by node, `3,1(x2)`, are 3, 1 and 1; `SLURM_NODEID` is the number of this node, from 0. The
 # nodes `gpu[07-08],gpu11` are gpu07, gpu08 and gpu11.
 #
-# A *step* is what one `srun` starts. A job may be larger than its steps: `SLURM_JOB_NODELIST` and `SLURM_NODELIST`
-# speak of the whole job. `SLURM_NTASKS_PER_NODE` is what somebody has wished for. And ports from 32768 up go to
-# connections that programs open, so one of them may be taken.
+# A job may be larger than its job steps: `SLURM_JOB_NODELIST` and `SLURM_NODELIST` speak of the whole job.
+# `SLURM_NTASKS_PER_NODE` is what somebody has wished for. Ports from 32768 up go to connections that programs open, so
+# one of them may be taken. And two job steps that run at the same time need two ports.
+#
+# (If you will never start anything by `srun`, you may leave this TODO out. Nothing but the line by `srun` in section 2
+# needs it. Reading all forms of node lists is the longest part of it.)
 
 # %% todo="process_group_from_slurm"
 import re
@@ -166,13 +170,13 @@ NAMES = (
     "MASTER_PORT",
 )
 with needs("process_group_from_slurm"):
+    answers = [process_group_from_slurm(task) for task in layouts["in turns"]]
     print(*(name.rjust(len(name) + 1) for name in NAMES))
-    for task in layouts["in turns"]:
-        answers = process_group_from_slurm(task)
-        print(*(answers[name].rjust(len(name) + 1) for name in NAMES))
+    for each in answers:
+        print(*(each[name].rjust(len(name) + 1) for name in NAMES))
 
 # %% [markdown]
-# ## 2. One training
+# ## 2. One training script
 #
 # Now the script. It has a loop like any other, and five places where the ranks come in:
 #
@@ -205,22 +209,23 @@ def train(
 ) -> list[float]:
     """Train `model` on all ranks of the default process group, or alone without one.
 
-    model: on the CPU. It may differ by rank: rank 0's counts.
+    model: on the CPU. The ranks may bring different weights: all begin with rank 0's.
     dataset: the same on all ranks. dataset[i] is (float tensor, int).
     batch_size: samples in a step, of all ranks together, who share them equally: a
     multiple of the number of ranks.
-    SGD with momentum 0.9 and learning rate `lr`, which is taken as it is;
+    SGD with momentum 0.9 and learning rate `lr`, not multiplied by the number of ranks;
     cross-entropy, the mean over a batch; the model is in train mode. One forward pass
     for each batch.
-    Samples come as a DistributedSampler draws them that shuffles with `seed` and is
-    told each epoch, from 0; alone, it is one for a single rank. The last, smaller batch
-    counts.
+    Each rank draws its samples through a DistributedSampler that shuffles with `seed`;
+    before each epoch it is told the epoch's number, from 0. Alone, it is one with
+    num_replicas=1 and rank=0. The last, smaller batch counts.
     In a group, `model` is wrapped once by DistributedDataParallel(model), with
     `device_ids=[device]` on a GPU only. Its backward pass averages the gradients;
     besides it, the ranks exchange no more than a few numbers at a time.
     Afterwards `model` itself is on `device` and holds the result.
     Returns for each epoch a float: the mean loss over all samples that all ranks drew,
-    each as it was before its step. It is the same on all ranks, right to 6 digits.
+    where a batch's loss is the one that its gradient is computed from. It is the same
+    on all ranks, right to 6 digits.
     """
     ### BEGIN SOLUTION
     in_group = dist.is_initialized()
@@ -257,7 +262,8 @@ check("train")
 # Now the same function, started in four ways: alone; on two ranks of the notebook's [world](GLOSSARY.md#world); by
 # `torchrun`, which is PyTorch's own launcher; and by `srun`, with your function of section 1. (Where there is no Slurm,
 # two processes are started here with the variables that `srun` would set, and the table says so.) The network is a
-# small one for digits. It has GroupNorm in place of BatchNorm, whose statistics would be those of a rank's own images.
+# small one for digits. It has GroupNorm, which normalises each image by itself, in place of BatchNorm, whose statistics
+# would be those of a rank's own images.
 
 
 # %%
@@ -283,9 +289,9 @@ with needs("train"):
     by_rank = world.run(training, 3, size=2, init="torch")
     launched["two ranks of the notebook's world"] = by_rank[0]
     launched["two ranks by torchrun"] = by_torchrun(training, 3, ranks=2).first
-with needs("train", "process_group_from_slurm"):
-    by = by_srun(training, 3, process_group=process_group_from_slurm, ranks=2)
-    launched[f"two ranks by {by.launcher}"] = by.first
+    with needs("process_group_from_slurm"):
+        by = by_srun(training, 3, process_group=process_group_from_slurm, ranks=2)
+        launched[f"two ranks by {by.launcher}"] = by.first
 for way, losses in launched.items():
     if not isinstance(losses, str):  # a text says why there are none
         losses = "  ".join(f"{loss:.6f}" for loss in losses)
@@ -327,7 +333,8 @@ def batch_training(comm, epochs: int, checkpoint: str) -> dict:
 
 
 # %% [markdown]
-# The record of this run has images per second, worked out from the times of whole [epochs](GLOSSARY.md#epoch).
+# As a job on a cluster, the next cell writes `run.json`, with images per second worked out from the times of whole
+# [epochs](GLOSSARY.md#epoch). Here it only trains.
 
 # %%
 with needs("train"):
@@ -339,11 +346,13 @@ with needs("train"):
 #
 # How fast is it? A clock around the loop is easily fooled:
 #
-# - the first steps are slow: memory is being asked for, the wrapper finds out in which order gradients come;
+# - the first steps are slow: memory is still being allocated, and the wrapper finds out in which order gradients come;
 # - a GPU works on its own. `step()` may return when the work is merely handed to it, so the clock has to wait;
 # - the ranks do not begin together, and one of them is the slowest. Everybody waits for it in the end.
 #
-# One step of a rank that is 2.5 times slower than the others, with its work going on after `step` has returned:
+# (What a step itself sends is part of it, and is to be measured.) Below are four ranks, two steps of warm-up and five
+# that count. Rank 2 is 2.5 times slower than the others. The small ticks are where `step()` returns: the work goes on
+# after it.
 
 # %% folded=true
 # Draws what the ranks do in five steps, and when a clock should begin and end.
@@ -368,8 +377,8 @@ def images_per_second(
 ) -> float:
     """Images that all ranks together train on in a second.
 
-    step(): makes one step of this rank with `images` images, as many on each rank. It
-    may return before the device is done with it.
+    step(): makes one step of this rank with `images` images, the same number on each
+    rank. It may return before the device is done with it.
     wait(): returns when the device is done (torch.cuda.synchronize, on a GPU).
     device: a torch.device; what the ranks reduce has to be there.
     First come `warmup` steps that do not count. When all ranks are done, they begin the
@@ -408,7 +417,7 @@ check("images_per_second")
 # Ranks that share a few cores get slower for that alone. So the same is measured again with *simulated* devices and a
 # simulated network: a device that takes 2 ms for each image, and 8 ms to get going; and a network on which an
 # all-reduce goes round a ring, with 4 ms for each message, and 12 ms to carry all gradients once. They sleep instead of
-# computing, which needs no cores; the numbers are real.
+# computing, which needs no cores. What is added up is real; only the waiting is made up.
 #
 # The folded cell makes such steps. In it, `seconds_per_step` calls your `images_per_second` on a rank, and `measured`
 # does so for all four kinds of measurement.
@@ -489,13 +498,12 @@ with needs("images_per_second"):
 #
 # $$T(N) = \frac{T_{par}}{N} + T_{seq} + T_{comm}\,(N - 1).$$
 #
-# The first part is shared by the ranks, the second is there on each of them whatever they are, and the third grows:
-# each message of a ring passes all the ranks. Find the three from measured times. They are times, so none of them is
-# negative; a fit that does not know that will tell you nonsense as soon as there is noise.
+# The first part is shared by the ranks, the second is the same however many ranks there are, and the third grows: a
+# ring needs $2 (N - 1)$ rounds, one after the other. Find the three from measured times. They are times, so none of
+# them is negative; a fit that does not know that will tell you nonsense as soon as there is noise.
 
 # %% todo="fit_scaling"
 import numpy as np
-from scipy.optimize import nnls
 
 
 def fit_scaling(ranks: list[int], seconds: list[float]) -> tuple[float, float, float]:
@@ -507,6 +515,8 @@ def fit_scaling(ranks: list[int], seconds: list[float]) -> tuple[float, float, f
     with the least sum of squared errors, in seconds, over the measurements.
     """
     ### BEGIN SOLUTION
+    from scipy.optimize import nnls
+
     n = np.array(ranks, dtype=float)
     columns = np.stack([1 / n, np.ones_like(n), n - 1], axis=1)
     parts, _ = nnls(columns, np.array(seconds))
@@ -518,7 +528,10 @@ def fit_scaling(ranks: list[int], seconds: list[float]) -> tuple[float, float, f
 check("fit_scaling")
 
 # %% [markdown]
-# Your measurements, and your fit of the strong scaling. Below the curves: the three parts, stacked.
+# Your measurements, and your fit of the strong scaling. Below the curves: the three parts, stacked. Beside them: the
+# *[speed-up](GLOSSARY.md#speed-up)* of strong scaling, how many times faster N ranks are than one, and the
+# *[efficiency](GLOSSARY.md#efficiency)* of weak scaling, one rank's time for a step over that of N ranks. 1 is the
+# ideal. If your real points jump about, that is your machine, which does other things too: read the second row.
 
 # %% folded=true
 # Draws times, speed-up and efficiency, and the parts that the fit finds.
@@ -531,17 +544,19 @@ with needs("images_per_second", "fit_scaling"):
         named = zip(("T_par", "T_seq", "T_comm"), fits[where], strict=True)
         parts = ", ".join(f"{name} {1000 * part:.1f} ms" for name, part in named)
         print(f"{where}: {parts}")
+    for where in fits:
         times = {kind: taken(f"{where}, {kind}") for kind in ("strong", "weak")}
         display(scaling_picture(where, [*sizes], times, fits[where], cores))
 
 # %% [markdown]
-# On the simulated network we know what is true: a step takes 8 ms to get going, an image 2 ms, and the ring
-# $2 (N - 1)$ messages of 4 ms each. The gradients go round in $2 (N - 1) / N$ times 12 ms, and
-# $\frac{N - 1}{N} = 1 - \frac{1}{N}$. So 24 ms of *communication* are found in $T_{seq}$, and are missing in
-# $T_{par}$: strong scaling alone cannot tell bandwidth from work that nobody shares. Compare your fit with
-# $T_{par} = 192 - 24$, $T_{seq} = 8 + 24$, $T_{comm} = 8$ ms. Only other sizes of the model can tell them apart.
+# On the simulated network we know what is true: a step takes 8 ms to get going, an image 2 ms, and the ring $2 (N - 1)$
+# messages of 4 ms each. The gradients go round in $2 (N - 1) / N$ times 12 ms, and $\frac{N - 1}{N} = 1 - \frac{1}{N}$.
+# So 24 ms of *communication* are found in $T_{seq}$, and are missing in $T_{par}$: strong scaling alone cannot tell
+# [bandwidth](GLOSSARY.md#bandwidth) from work that nobody shares. Compare your fit with $T_{par} = 192 - 24$, $T_{seq}
+# = 8 + 24$, $T_{comm} = 8$ ms. Only other sizes of the model can tell them apart.
 #
-# One step on the simulated devices, with 1, 2 and 4 ranks:
+# One step on the simulated devices, with 1, 2 and 4 ranks. (A single rank waits for nobody: the ms that it seems to
+# wait are what starting an all-reduce costs on your machine.)
 
 # %%
 with needs("images_per_second", "fit_scaling"):
@@ -553,6 +568,7 @@ with needs("images_per_second", "fit_scaling"):
 # ## 5. Bytes against arithmetic
 #
 # What a step sends is decided by the model: its gradients. What it computes is decided by the model *and* the batch.
+# (In the next cells, arithmetic is that of the forward and the backward pass, and a multiply-add counts as two.)
 
 # %% todo="gradient_bytes"
 import torch
@@ -576,7 +592,8 @@ check("gradient_bytes")
 
 # %% [markdown]
 # Three networks that everybody has measured: Inception V3, ResNet-101 and VGG-16. They have up to 138 million weights;
-# on `torch.device("meta")` they cost no memory, and their arithmetic can be counted all the same, layer by layer.
+# on `torch.device("meta")`, where a tensor has a shape but no numbers, they cost no memory, and their arithmetic can be
+# counted all the same, layer by layer.
 
 # %% folded=true
 # Counts and draws the arithmetic and the bytes of three large CNNs, layer by layer.
@@ -584,13 +601,14 @@ from course.figures.scaling.cnn_layers import cnn_layers_picture
 from course.models.layer_costs import layer_costs
 from course.models.published_cnns import CNNS
 
-costs = {}
+costs, sent = {}, {}
 with needs("gradient_bytes"):
     for name, build in CNNS.items():
         with torch.device("meta"):
             model, size = build()
+        sent[name] = count = gradient_bytes(model)
         costs[name] = layer_costs(model, size)
-        flops, count = sum(layer.flops for layer in costs[name]), gradient_bytes(model)
+        flops = sum(layer.flops for layer in costs[name])
         print(
             f"{name:13} {count / 1e6:6.1f} MB, {flops / 1e9:5.1f} Gflop an image,",
             f"{flops / count:4.0f} flop for each byte",
@@ -599,19 +617,20 @@ with needs("gradient_bytes"):
 
 # %% [markdown]
 # Convolutions compute, and dense layers communicate: the same few weights of a convolution work at every place of the
-# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. In 2018, the authors of
-# [Horovod](GLOSSARY.md#horovod) reported 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 %
-# for VGG-16 (Sergeev and Del Balso, arXiv:1802.05799). What do your bytes predict?
+# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. The authors of
+# [Horovod](GLOSSARY.md#horovod) report 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 %
+# for VGG-16 ([benchmarks](https://horovod.readthedocs.io/en/stable/benchmarks_include.html): 128 servers with 4 GPUs
+# each, and a network of 25 Gbit/s). What do your bytes predict?
 
 # %% folded=true
 # Predicts the efficiency of three CNNs on 1 to 512 GPUs, beside what was reported.
 from course.figures.scaling.predicted_efficiency import predicted_efficiency_picture
 
 with needs("gradient_bytes"):
+    gradient_bytes(torch.nn.Linear(1, 1))  # is it there?
     given = {}
     for name, layers in costs.items():
-        flops = sum(layer.flops for layer in layers)
-        given[name] = (flops, 4 * sum(layer.weights for layer in layers))
+        given[name] = (sum(layer.flops for layer in layers), sent[name])
     picture = predicted_efficiency_picture(
         given,
         flops_per_second=5e12,
@@ -622,7 +641,9 @@ with needs("gradient_bytes"):
 
 # %% [markdown]
 # The prediction is a simple one: a GPU that makes 5 Tflop a second, 64 images on each, a network of 25 Gbit/s, and
-# nothing of the communication hidden behind the computation. It gets the order right, and it says why.
+# nothing of the communication hidden behind the computation. It gets the order right, and it says why. (ResNet-101 does
+# better than predicted, as part of its communication is hidden; VGG-16 does worse: no program gets the whole 25 Gbit/s
+# out of a network.)
 #
 # ## What you saw
 #
@@ -667,9 +688,10 @@ with needs("gradient_bytes"):
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
 # **1. The best number of ranks.** By the formula, a step gets slower beyond $\sqrt{T_{par} / T_{comm}}$ ranks. On the
-# simulated network, for which batch size (images of all ranks together) is that 3? Work it out from your fit. Only
-# $T_{par}$ depends on the batch: each image takes 2 ms, and the bytes take their 24 ms from it, as above. Then
-# measure `seconds_per_step(batch, True)` on 2, 3 and 4 ranks, in a new cell. Are 3 ranks the fastest?
+# simulated network, for which batch size (images of all ranks together) does this formula give 3 ranks? Take 8 ms for
+# $T_{comm}$, the network's own: on a busy machine the fit may be some ms off. Only $T_{par}$ depends on the batch: each
+# image takes 2 ms, and the bytes take their 24 ms from it, as above. Then measure `seconds_per_step(batch, True)` on 2,
+# 3 and 4 ranks, in a new cell. Are 3 ranks the fastest?
 
 # %% answer="batch_for_three_ranks"
 check.answer("batch_for_three_ranks", None)

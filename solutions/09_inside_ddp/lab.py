@@ -18,7 +18,7 @@
 # - write it yourself: a [broadcast](GLOSSARY.md#broadcast), hooks, [buckets](GLOSSARY.md#bucket), and handles that are
 #   waited for late,
 # - see on a timeline which part of the communication is hidden behind the backward pass, and which is not,
-# - choose a bucket size, and say what it has to do with the network's latency,
+# - choose a bucket size, and say what it has to do with the network's [latency](GLOSSARY.md#latency),
 # - explain why all [ranks](GLOSSARY.md#rank), processes with a number, have to send the same buckets in the same order,
 #   and what happens where they do not.
 #
@@ -49,6 +49,7 @@
 
 # %% folded=true
 # Imports for the given cells: nothing to learn here.
+import textwrap
 import time
 
 import torch
@@ -78,7 +79,8 @@ check = Checker("checks", world)
 # - *trained* parameters are those of `module.parameters()` that require a gradient, each once, in that order;
 # - averages are taken over all ranks: the sum of what they have, divided by their number;
 # - what lies in `.grad` before a backward pass counts: `backward` adds to it, as it always does;
-# - models may be on a GPU: tensors that you make yourself belong on the device of those that they stand for;
+# - models may be on a GPU, and of any type: create your own tensors with the device and the dtype of those that they
+#   replace (`torch.zeros_like`);
 # - call functions as `dist.all_reduce(...)`, with the module's name: later, this lab puts a slow network behind it.
 #
 # And DistributedDataParallel is not used inside: you are writing it.
@@ -118,8 +120,9 @@ check("broadcast_state")
 # %% [markdown]
 # Once is enough for parameters: from then on all ranks make the same steps. Buffers are another matter. BatchNorm's
 # running mean follows the samples that a *rank* sees, and nobody averages it. Here are the running means of four ranks
-# that begin alike and see other samples. With your function before each step, as DistributedDataParallel does it unless
-# you say `broadcast_buffers=False`, all of them follow rank 0's samples.
+# that begin alike and see other samples. With your function before each step, all of them follow rank 0's samples.
+# (DistributedDataParallel does this for the *buffers* only, before each forward pass in training, unless you say
+# `broadcast_buffers=False`. It sends the parameters once, when the model is wrapped.)
 
 
 # %%
@@ -198,8 +201,9 @@ check("average_gradients")
 
 # %% [markdown]
 # How long does a step take? To see that on a laptop, here is a model of 16 layers that *sleep*: each takes 2.5 ms
-# forward and 12 ms backward, and has 96 KiB of gradients. And a simulated network on which an all-reduce goes round a
-# ring, at 1.5 ms for a message and 25 MB/s, one all-reduce after the other. The numbers are real; the time is made.
+# forward and 12 ms backward, and has 98 kB of gradients. And a simulated network on which an all-reduce goes round a
+# ring, at 1.5 ms for a message and 25 MB/s, one all-reduce after the other. What is added up is real; only the waiting
+# is made up.
 #
 # `step_times`, in the folded cell, makes steps on it. What it is to do about gradients comes as a function
 # `attach(model)`. That is called once, before the first step, and gives a function that is called after each backward
@@ -286,7 +290,8 @@ for way, run in ways.items():
 #
 # - `parameter.register_post_accumulate_grad_hook(f)` has `f(parameter)` called in each backward pass, as soon as
 #   `parameter.grad` is complete: once, also where the parameter is used twice. It is called with the *parameter*, and
-#   has to return None. A frozen parameter takes no such hook, and where the parameter is not used, `f` is not called.
+#   has to return None. On a frozen parameter the method raises an error, and where the parameter is not used, `f` is
+#   not called.
 # - `dist.all_reduce(tensor, async_op=True)` starts the all-reduce and returns a handle. `handle.wait()` returns when
 #   the sum is there. Before that, nobody knows what is in `tensor`: neither read nor change it.
 # - a function inside your function remembers what it needs between the hooks and the end of the step.
@@ -379,7 +384,7 @@ check("assign_buckets")
 
 # %% [markdown]
 # The buckets of the sleeping model, by limit. (DistributedDataParallel's rule is a little different: it closes a bucket
-# once the limit is reached. And if you do not choose a limit, 25 MiB, its first one has 1 MiB, so that something leaves
+# once the limit is reached. By default the limit is 25 MiB, and the first bucket's 1 MiB, so that something leaves
 # early.)
 
 # %%
@@ -388,20 +393,20 @@ with needs("assign_buckets"):
         limit = layers * LAYER_BYTES
         buckets = assign_buckets([LAYER_BYTES] * LAYERS, limit)
         count, first = len(buckets), buckets[0]
-        print(f"{limit / 1e3:6.0f} kB: {count:2} buckets, the first is {first}")
+        print(f"{layers:2} layers, {limit / 1e3:5.0f} kB: {count:2} buckets, the first {first}")
 
 # %% [markdown]
 # ## 5. The reducer
 #
 # What is left is the heart of DistributedDataParallel, its *reducer*. When the last gradient of a bucket is ready, the
-# bucket goes. But there is a rule, and it is the one that everybody forgets who tries (Li et al. 2020,
-# arXiv:2006.15704, section 3.2.3). All-reduces are matched by their *order*: the first of this rank with the first of
-# the others. And the order in which gradients become ready may differ by rank. So **a bucket goes when it is complete
-# and all buckets before it are gone**. A bucket that is complete too early waits for its turn.
+# bucket goes. But there is a rule, and whoever writes a reducer forgets it at first ([Li et al.
+# 2020](https://arxiv.org/abs/2006.15704), section 3.2.3). All-reduces are matched by their *order*: the first of this
+# rank with the first of the others. And the order in which gradients become ready may differ by rank. So **a bucket
+# goes when it is complete and all buckets before it are gone**. A bucket that is complete too early waits for its turn.
 #
 # Two ranks, and what they would send without the rule and with it. Rank 1 uses two layers in the other order:
 #
-# | | buckets get complete | sent as they get complete | sent by the rule |
+# | | buckets become complete | sent as they become complete | sent by the rule |
 # |---|---|---|---|
 # | rank 0 | 0, 1, 2 | 0, 1, 2 | 0, 1, 2 |
 # | rank 1 | 0, 2, 1 | 0, **2, 1** | 0, then 1 and 2 |
@@ -411,7 +416,8 @@ with needs("assign_buckets"):
 #
 # And with [gradient accumulation](GLOSSARY.md#gradient-accumulation) over several
 # [micro-batches](GLOSSARY.md#micro-batch), only the last backward pass of a step is to send anything. So there is a
-# `no_sync()`, as in DistributedDataParallel.
+# `no_sync()`, as in DistributedDataParallel. (Yours looks at the backward pass only. DistributedDataParallel decides in
+# the *forward* pass: with it, that has to be in the block, too, or else all gradients are sent.)
 
 # %% todo="Reducer"
 from collections.abc import Iterator
@@ -426,7 +432,7 @@ class Reducer:
 
     buckets: lists of indices of trained parameters, as `assign_buckets` makes them: the
     bucket that is sent first comes first. There is one reducer for a module, and all
-    gradients are of one type.
+    gradients are of one type. See also the rules at the top of the notebook.
 
     In a backward pass outside of `no_sync`, a bucket is complete when each of its
     gradients has been accumulated in this pass. It is sent as soon as it is complete
@@ -543,7 +549,8 @@ for way, values in sums.items():
 # ## 6. How much is hidden?
 #
 # The sleeping layers again: one step in five ways. `DistributedDataParallel` gets the same buckets, of two layers each,
-# and the simulated network, too.
+# and the simulated network, too. (Printed is the fastest of four steps; the picture below shows the last one, which may
+# be slower.)
 
 
 # %%
@@ -674,12 +681,16 @@ def unused() -> str:
     return "nothing"
 
 
-print(world.run(unused, init="torch")[0])
+for line in world.run(unused, init="torch")[0].splitlines():
+    print(textwrap.fill(line, 100))
 
 # %% [markdown]
 # Your reducer sends zeros in their place. It pays with the time until `finish()`: the bucket of an unused parameter
-# never gets complete, and all that follow wait behind it. DistributedDataParallel pays in another way, and only if you
-# ask for it: it walks through the graph after each forward pass, and marks as ready what is not in it.
+# never becomes complete, and all that follow wait behind it. And afterwards `.grad` holds zeros, also of a parameter
+# that *no* rank used. DistributedDataParallel leaves that one's `.grad` as it was, None: so an optimizer with
+# [momentum](GLOSSARY.md#momentum) or weight decay moves it after your reducer, and leaves it alone after
+# DistributedDataParallel. DistributedDataParallel pays in another way, and only if you ask for it: it walks through the
+# graph after each forward pass, and marks as ready what is not in it.
 #
 # ## What you saw
 #
@@ -724,7 +735,9 @@ print(world.run(unused, init="torch")[0])
 #
 # **1. A slower start.** Double the latency of the simulated network, on four ranks. Guess first: of the five bucket
 # sizes, which is the best one now? Then call `times_by_size(2 * LATENCY)` in a new cell. By what factor has the best
-# bucket size grown?
+# bucket size grown? (If two sizes are within 15 ms of each other, your machine decides which one is lower. Run it again
+# when nothing else runs, or work it out: a bucket's all-reduce, latency and bytes, has to fit into the backward pass of
+# its layers. Which is the smallest size for which it does?)
 
 # %% answer="times_larger"
 check.answer("times_larger", None)

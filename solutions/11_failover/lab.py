@@ -14,7 +14,7 @@
 # After this lab you can
 #
 # - write a [checkpoint](GLOSSARY.md#checkpoint) in the middle of an [epoch](GLOSSARY.md#epoch), with all that a
-#   training needs to go on: place, [momentum](GLOSSARY.md#momentum), and the random numbers of every
+#   training needs to go on: position, [momentum](GLOSSARY.md#momentum), and the random numbers of every
 #   [rank](GLOSSARY.md#rank), one of several processes that train together,
 # - resume a killed training so that it is the undisturbed one, bit for bit, by other processes, and go on with fewer,
 # - let all ranks leave together when a cluster says that time is up,
@@ -81,15 +81,17 @@ check = Checker("checks", world)
 # The weights and the optimizer's momentum: lab 10 has saved those, after each epoch. In the
 # middle of one, a training depends on more:
 #
-# - on its *place*: the epoch, and how many of its samples are done;
+# - on its *position*: the epoch, and how many of its samples are done;
 # - on the *random numbers* that come next, in dropout for instance. PyTorch draws them on each rank from a generator
 #   of its own: `torch.get_rng_state()` is its state, a tensor of bytes, and `torch.set_rng_state(state)` puts it back.
 #   A GPU has another one: `torch.cuda.get_rng_state(device)`.
 #
-# Ranks are not stable. After a restart, rank 2 is another process, perhaps on another node, and a
-# file on the old node's disk is out of its reach. So what belongs to rank 2 goes into the *one* file that all ranks
-# see, under its number. As in lab 10, rank 0 alone writes; the file is whole at any moment, because a new one is
-# written beside the old one and then takes its place in one step (`os.replace`); and nobody returns before it is there.
+# Ranks are not stable. After a restart, rank 2 is another process, perhaps on another node, and a file on the old
+# node's disk is out of its reach. So what belongs to rank 2 goes into the *one* file that all ranks see, under its
+# number. As in lab 10, rank 0 alone writes; the file is whole at any moment, because a new one is written beside the
+# old one and then takes its place in one step (`os.replace`); and no rank returns before it is there. (That protects
+# from a killed *process*. Where a node may lose power, the new file has to be on the disk before it is renamed:
+# `os.fsync`, which is not asked for here.)
 
 # %% todo="save_checkpoint"
 import os
@@ -111,9 +113,10 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
     its model is on a GPU, also the state of that GPU's generator.
 
     Rank 0 of the default process group writes, and no other rank. At any moment there
-    is at `path` the old file or the new one, whole; other names in the same folder may
-    be used, and nothing is left of them. Each call uses the same ones, so that it takes
-    the place of what a killed call has left. All ranks return after the new file is
+    is at `path` the old file or the new one, whole. You may write to another name in
+    the same folder first; use the same name in every call (no process id, no random
+    part), so that the next call overwrites the half-written file of a call that was
+    killed. After the call no such file is left. All ranks return after the new file is
     there. The generators stay as they are.
     """
     ### BEGIN SOLUTION
@@ -162,7 +165,8 @@ def load_checkpoint(path: str, model, optimizer) -> tuple[int, int]:
     If there is no file `path`, change nothing and return (0, 0).
     A file that cannot be read, lacks one of the five entries, or whose weights do not
     have exactly this model's names, is an error on every rank: any exception whose
-    message contains the file's name. By then the model may have been changed.
+    message contains the file's name. Python's and torch's own messages often do not say
+    which file it was; yours does. By then the model may have been changed.
     """
     ### BEGIN SOLUTION
     if not os.path.exists(path):
@@ -220,8 +224,8 @@ class ResumableSampler(Sampler):
     which follows from `seed` and epoch and from nothing else, in any process. Its first
     `consumed` entries are done, whatever number of ranks did them. Of the rest, rank r
     takes every size-th entry, from the r-th on. Where ranks would have one entry less
-    than others, dealing goes on from the permutation's first entry, as if it began
-    again behind its last one: all have equally many, and none where nothing is left.
+    than others, dealing goes on from the first entry of the whole epoch's permutation
+    (not of the rest): all have equally many, and none where nothing is left.
 
     A second pass is the same as the first, and a pass that is under way goes on as it
     began, whatever is called meanwhile: a DataLoader with workers draws ahead. The
@@ -235,7 +239,7 @@ class ResumableSampler(Sampler):
         ### END SOLUTION
 
     def set_position(self, epoch: int, consumed: int) -> None:
-        """Choose where the passes begin that `iter` starts from now on; else at (0, 0).
+        """Passes begun by `iter` from now on start here; before any call, at (0, 0).
 
         consumed: 0 or more, any number; from `dataset_size` on nothing is left.
         """
@@ -278,11 +282,14 @@ with needs("ResumableSampler"):
 # ## 4. When the cluster says: time is up
 #
 # Not every end is a surprise. Before [Slurm](GLOSSARY.md#slurm) ends a job it can send a *signal*, and clouds do so
-# before they take a machine back. A process says by `signal.signal(number, handler)` which function is to be called
-# then, at any moment, between any two instructions. So the handler does as little as possible: it makes a note.
+# before they take a machine back. That is called *[preemption](GLOSSARY.md#preemption)*: the cluster takes the nodes
+# back before the job is done. A process says by `signal.signal(number, handler)` which function is to be called then:
+# at any moment, between two instructions of the Python program. (Not while it waits inside an
+# [all-reduce](GLOSSARY.md#all-reduce): then it is called right after that.) So the handler does as little as possible:
+# it makes a note.
 #
 # Then the ranks have to agree. Signals do not reach all of them, nor all in the same step; a rank that leaves by itself
-# leaves the others waiting in their next [all-reduce](GLOSSARY.md#all-reduce). So after each step, they ask each other.
+# leaves the others waiting in their next all-reduce. So after each step, they ask each other.
 
 # %% todo="Preemption"
 import signal
@@ -293,6 +300,8 @@ import torch.distributed as dist
 
 class Preemption:
     """Notes the signals that ask this process to end; all ranks agree on it.
+
+    Each object is used for one block.
 
     with Preemption([signal.SIGTERM, signal.SIGUSR2]) as preemption:
         ...                       # a signal of these that comes here is noted
@@ -306,7 +315,7 @@ class Preemption:
         ### END SOLUTION
 
     def __enter__(self) -> "Preemption":
-        """Begin to take the signals; gives itself.
+        """Start catching the signals. Returns the object itself.
 
         From here on each of them is noted, and nothing else happens: no exception, no
         output, no communication.
@@ -357,6 +366,18 @@ check("Preemption")
 # to begin, and then after each step counts, asks and perhaps saves. One thing is prepared for you: iterating over a
 # `DataLoader` draws a number from torch's global generator, unless it has a `generator` of its own; the lab's loaders
 # have one.
+#
+# When is which position saved? Two epochs of 5 steps, each of 8 samples on all ranks together, and `every` = 3:
+#
+# | what happens | checkpoint at (epoch, consumed) |
+# |---|---|
+# | nothing, in 10 steps | after step 3 at (0, 24), step 6 at (1, 8), step 9 at (1, 32), and at the end at (2, 0) |
+# | a signal, on which the ranks agree after step 4 | after step 3, and after step 4 at (0, 32); then `train` returns |
+# | the next call | after *its* third step, the seventh in all, at (1, 16); and so on |
+# | a signal in the last step, 10 | at (1, 40) or (2, 0), both are right |
+# | a call that finds (2, 0) | no step is made; it may save once more |
+#
+# Where a step has just been saved and is to be saved again, a second save does no harm.
 
 # %% todo="train"
 import torch
@@ -382,21 +403,24 @@ def train(
     wrapper, one backward pass, one step of the optimizer with the gradients of this
     batch alone.
 
+    every: steps between two checkpoints. checkpoint: the path of the file. preemption:
+    a `Preemption` whose block has begun.
+
     Goes on from the file `checkpoint` by `load_checkpoint(path, model, optimizer)`; of
     an epoch that was begun, only the samples that are left. Tells the sampler by
     `set_position(epoch, consumed)` before each epoch.
     Calls `save_checkpoint(path, model, optimizer, epoch, consumed)` when it has made
     `every` steps since its last checkpoint (or since this call began); the end of an
-    epoch does not begin a new count. And at the end, with the place (epochs, 0), from
-    which a further call makes no step.
+    epoch does not begin a new count. And at the end, with the position (epochs, 0),
+    from which a further call makes no step.
     Asks `preemption.agreed()` after each step, once. Where it says True, `train`
     returns, and a checkpoint of just this step is there.
     `consumed` counts the samples that all ranks together have trained on in this epoch,
-    padding included; what is saved after an epoch's last step may also have the place
-    (epoch + 1, 0).
+    padding included; what is saved after an epoch's last step may also have the
+    position (epoch + 1, 0).
 
-    Returns a list of floats: this rank's losses, each before its step, of the steps
-    made in this call.
+    Returns a list of floats: this rank's losses in the steps made in this call, each
+    the one that the step's gradient is computed from.
     You may call the functions above: the check has right ones.
     """
     ### BEGIN SOLUTION
@@ -434,7 +458,8 @@ check("train")
 # A small network for digits, with dropout. Each step also sleeps for 50 ms, as long as a larger model might compute.
 # Two epochs of 12 steps, a checkpoint after every 5th step. First undisturbed; then the same training again, in which
 # rank 2 kills itself in step 19 (`kill -9`: no handler is called). The others wait for it in vain, the
-# [world](GLOSSARY.md#world) replaces all of them, and the same call goes on, by the new ranks in another order.
+# [world](GLOSSARY.md#world) replaces all of them, and the same call goes on, on new processes, whose numbers are dealt
+# out backwards: rank 0 is a process that never was rank 0.
 #
 # The folded cell has what is needed for it: `build` makes the model, the optimizer and the loader of a rank; `training`
 # calls your `train` with them, on a rank; `killed_and_resumed` has all ranks train, and once more after the kill.
@@ -585,8 +610,8 @@ with needs(*ALL):
     losses = world.run(training, folder, "first", 5, 0, 7, init="torch", deadline=60)
     kept = torch.load(f"{folder}/checkpoint.pt", map_location="cpu", weights_only=True)
     steps = [len(each) for each in losses]
-    place = f"epoch {kept['epoch']}, consumed {kept['consumed']}"
-    print(f"after the signal: {steps} steps, {place}")
+    position = f"epoch {kept['epoch']}, consumed {kept['consumed']}"
+    print(f"after the signal: {steps} steps, {position}")
     if world.size >= 3:
         given = (folder, "second", 5)
         losses = world.run(training, *given, size=3, init="torch", deadline=60)
@@ -613,6 +638,8 @@ def restarted(folder: str) -> dict:
 
 
 with needs(*ALL):
+    if not attempts:  # no training has run above: ask before torchrun starts two
+        raise NotImplementedError()
     folder = f"{folder_of_all}/torchrun"
     os.makedirs(folder)
     launch = by_torchrun(restarted, folder, ranks=2, restarts=2)
@@ -625,12 +652,13 @@ with needs(*ALL):
 # ### On Slurm
 #
 # [Slurm](GLOSSARY.md#slurm) ends a job at its time limit. So the job has to save before that, and to ask for another
-# turn. The script for it is `requeue.sh`, in the notebook's folder. Beside lines that you know from `run.sh`, it has
+# turn. The script for it is `requeue.sh`, in the notebook's folder. Beside the lines of `run.sh`, by which any lab's
+# notebook runs as a job, it has
 #
 # | line in `requeue.sh` | what it is for |
 # |---|---|
 # | `#SBATCH --time=00:02:00` | the time limit of one attempt |
-# | `#SBATCH --signal=USR2@60` | SIGUSR2 to all ranks about 60 seconds before it |
+# | `#SBATCH --signal=USR2@60` | SIGUSR2 to all ranks 60 seconds before it, or up to a minute earlier |
 # | `#SBATCH --requeue` | the job may be queued again |
 # | `#SBATCH --open-mode=append` | each attempt goes on in the same log |
 #
@@ -682,17 +710,18 @@ def requeued_training(folder: str, epochs: int, seconds: float) -> tuple[bool, l
 # attempt 6: 13 steps, done
 # ```
 #
-# Add up the steps: none is made twice, and none is left out. (In attempt 4, starting Python and loading have taken
-# nearly all of the time.) `EPOCHS=40 sbatch --ntasks 8 requeue.sh` goes on for 20 epochs more, on eight ranks. If you
-# want a training that begins anew, remove `failover.pt`.
+# Add up the steps: they are 240, which is 20 times 12, so none is made twice, and none is left out. (Slurm may send the
+# signal up to a minute early. Then starting Python and loading take nearly all of what is left, as in attempt 4.)
+# `EPOCHS=40 sbatch --ntasks 8 requeue.sh` goes on for 20 epochs more, on eight ranks. If you want a training that
+# begins anew, remove `failover.pt`.
 
 # %% [markdown]
 # ## 9. How often should you save?
 #
 # Each checkpoint costs the time of saving, $s$. Each failure costs the steps since the last one: with a checkpoint
-# after every $k$-th step of $t$ seconds, half of $k t$ on average. Nodes fail independently, so with $n$ of them, of
-# which each fails after $m$ seconds on average, some node does after $M = m / n$. The share of the time that is lost is
-# then, to first order,
+# after every $k$-th step of $t$ seconds, half of $k t$ on average. Nodes fail independently. With $n$ of them, and a
+# *mean time between failures* ([MTBF](GLOSSARY.md#mtbf)) of $m$ seconds for each, some node fails every $M = m / n$
+# seconds. The share of the time that is lost is then, to first order,
 #
 # $$\frac{s}{k\,t} + \frac{k\,t}{2 M}$$
 #
@@ -774,7 +803,9 @@ with needs(*ALL):
 
 # %% [markdown]
 # Young's curve for your step and your save, with your `best_every` marked. The points are what the three killed runs
-# lost by saving and by making steps twice: single kills, so do not expect them on the curve.
+# lost by saving and by making steps twice. The curve is a mean over many kills, and each point is a single one: a kill
+# just before a save loses nearly $k$ steps and lies above the curve, one just after it loses none and lies below.
+# Neither counts the time that new processes take to start.
 
 # %% folded=true
 # Draws the share of the time that is lost, by the number of steps between checkpoints.
@@ -816,7 +847,7 @@ with needs("best_every"):
 #
 # <details><summary>What has to be in a checkpoint beside weights and momentum?</summary>
 #
-# The place in the epoch, counted in samples of all ranks, and every rank's random numbers. The order of the samples
+# The position in the epoch, counted in samples of all ranks, and every rank's random numbers. The order of the samples
 # need not be: it follows from seed and epoch.
 #
 # </details>

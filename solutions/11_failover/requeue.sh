@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains on Slurm until it is done, however often the time limit ends it: `sbatch requeue.sh` in this lab's folder.
-# Half a minute or so before the limit the ranks save and leave, and the job asks to be queued again, five times at most.
+# About a minute before the limit, or earlier, the ranks save and leave, and the job asks to be queued again, five times at most.
 
 # The job's name, in squeue's list.
 #SBATCH --job-name=11_failover
@@ -16,7 +16,7 @@
 #SBATCH --cpus-per-task=1
 # Time limit of an attempt, hours:minutes:seconds.
 #SBATCH --time=00:02:00
-# SIGUSR2 to all ranks (no B: the script itself gets none) about 60 seconds before the time limit.
+# SIGUSR2 to all ranks (no B: the script itself gets none) 60 seconds before the time limit; Slurm may be a minute early.
 #SBATCH --signal=USR2@60
 
 # Admins set what else the cluster needs (account, partition, modules) once, in Lockstep's slurm/site.sh.

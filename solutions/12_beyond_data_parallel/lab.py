@@ -22,9 +22,10 @@
 # The idea in one sentence: **what is split forward has to be put together again, and what is copied forward has to be
 # summed backward.**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the reduce-scatter and
-# all-gather of lab 04. From PyTorch: modules, and what `backward` leaves in `.grad`. Functions with a backward pass of
-# your own are explained where you need them.
+# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
+# [reduce-scatter](GLOSSARY.md#reduce-scatter) and [all-gather](GLOSSARY.md#all-gather) of lab 04. From PyTorch:
+# modules, and what `backward` leaves in `.grad`. Functions with a backward pass of your own are explained where you
+# need them.
 #
 # **Lecture.** [9 When the model does not fit](../../course/lectures/9_model_parallel.ipynb) shows these cuts at work,
 # as films and on ranks.
@@ -87,7 +88,10 @@ def own_device() -> torch.device:
 #
 # Forward, the ranks have to sum $h_r(x)$. And backward? The gradient of y is the same for each of the parts, so all of
 # them can begin at once, with no communication. But x went into all parts, and its gradient is the *sum* of what comes
-# back from each of them. Two functions do this, which Megatron-LM calls f and g:
+# back from each of them. (All ranks now have the same y, and compute the same loss from it: it is *one* loss, of which
+# each has a copy. `torch.distributed.nn.functional.all_reduce` sums going back as well, since there the losses of the
+# ranks are added up. With that here, gradients would be `size` times too large.) Two functions do this, which
+# Megatron-LM, NVIDIA's library for large language models, calls f and g:
 #
 # | | forward | backward |
 # |---|---|---|
@@ -124,7 +128,8 @@ x.grad
 #
 # [gloo](GLOSSARY.md#gloo), the [backend](GLOSSARY.md#backend) on CPUs, adds up numbers as they lie in memory: if a
 # tensor is transposed on one rank only, entries get mixed up, and there is no error. `clone()` keeps the layout;
-# `clone(memory_format=torch.contiguous_format)` puts the entries in, row after row.
+# `clone(memory_format=torch.contiguous_format)` writes the entries row after row, as `contiguous()` would, but always
+# into new memory. (`contiguous()` returns the *same* tensor where it is contiguous already.)
 #
 # The cell below has two functions to write. The next TODO uses them both.
 
@@ -211,7 +216,8 @@ with needs("copy_to_ranks"):
 # A block of a transformer is mostly this: a matrix that makes many hidden units of a few inputs, an activation for each
 # unit by itself, and a matrix back. A hidden unit is a row of the first weight, which `nn.Linear` keeps as `[out, in]`,
 # and a column of the second. (Megatron-LM writes x from the left, so its columns are your rows.) So give each rank some
-# of the hidden units. Nobody needs another rank's, and outputs are sums over all units: g sums the parts, f is for x.
+# of the hidden units. No rank needs another rank's hidden units. The output is a sum over all of them: so each rank
+# computes its part of the sum, and g adds the parts up. x goes into all parts, so it passes through f first.
 #
 # The ranks' shares are cut as `torch.tensor_split` does: 9 hidden units on 4 ranks are 3, 2, 2 and 2.
 
@@ -237,8 +243,8 @@ class ParallelMLP(nn.Module):
         Of the h hidden units, in order, the ranks of `group` have those that
         `tensor_split` gives. Parameters: `w1` [h_r, d], `b1` [h_r], `w2` [o, h_r],
         copies of what is this rank's, and `b2` [o], all of it, on all ranks. There are
-        no others, and the module holds no more memory than these need, not behind a
-        view either.
+        no others, and the module holds no more memory than these need. (A slice such as
+        `weight[:3]` keeps the whole weight alive.)
         """
         ### BEGIN SOLUTION
         super().__init__()
@@ -347,8 +353,9 @@ check("pipeline_schedule")
 
 # %% [markdown]
 # Your plan for 4 stages and 8 micro-batches, as a film: bubbles are grey, and below each stage you see of how many
-# micro-batches it keeps activations, from the forward pass until the backward pass. Below it is another plan, 1F1B:
-# one forward, one backward. It takes as many ticks. What is better about it?
+# micro-batches it keeps activations, from the forward pass until the backward pass. Below it is another plan: 1F1B (one
+# forward, one backward), or, if that is yours, GPipe's (all forward passes first; Huang and others 2019). Both take
+# equally many ticks. Which of the two is better, and why?
 
 # %%
 with needs("pipeline_schedule"):
@@ -360,12 +367,13 @@ with needs("pipeline_schedule"):
 #
 # ## 4. Forward through the pipeline
 #
-# Now with messages, in GPipe's order. Each rank is a stage. It gets its input from the rank before, and sends its
-# output to the next one. Autograd ends where a message begins: so the input that came is a new leaf, whose gradient you
-# will need, and the output is sent without its graph.
+# Now with messages, in GPipe's order: all forward passes first. Each rank is a stage. It gets its input from the rank
+# before, and sends its output to the next one. Autograd ends where a message begins. So the input that came is a new
+# *leaf*, a tensor that no operation of autograd has made; you will need its gradient, and ask for it by
+# `requires_grad_()`. And the output is sent without its graph, the record of operations by which autograd goes back.
 #
 # What arrives is written into the memory of the tensor that you give to `dist.recv`, and nobody compares shapes or
-# dtypes. gloo sends and receives contiguous tensors only, and a send waits until it is received.
+# dtypes. gloo sends and receives contiguous tensors only, and a send waits until its message is received.
 
 # %% todo="forward_passes"
 import torch
@@ -423,7 +431,7 @@ def backward_passes(passes: list[tuple], losses: list[torch.Tensor] | None) -> N
     Default process group; rank r is stage r.
     passes: for each micro-batch (input, output), as `forward_passes` returns them.
     losses: on the last rank a scalar for each micro-batch, computed from its output.
-    They add up to the mean loss of the batch as they are. None on the other ranks.
+    Their sum is the mean loss of the batch: do not scale them. None on the other ranks.
     For each micro-batch in order: the gradient of the output comes from rank + 1, the
     gradient of the input goes to rank - 1, in one message of the same shape, sent
     before the next backward pass begins. No other communication, on one rank none.
@@ -554,16 +562,17 @@ with needs("forward_passes", "backward_passes"):
 # %% [markdown]
 # ## 6. What only the optimizer keeps
 #
-# Adam keeps two numbers for each weight; SGD with [momentum](GLOSSARY.md#momentum) one. In data parallel training all
-# ranks keep all of them, and all of them compute the same update. That is waste: let each rank update a share of the
-# parameters, and keep the optimizer's numbers for that share alone. This is what ZeRO begins with.
+# Adam and AdamW, the usual optimizers of transformers, keep two numbers for each weight; SGD with
+# [momentum](GLOSSARY.md#momentum) one. In data parallel training all ranks keep all of them, and all of them compute
+# the same update. That is waste: let each rank update a share of the parameters, and keep the optimizer's numbers for
+# that share alone. This is what ZeRO (Rajbhandari and others 2020) begins with.
 #
-# The ranks need the mean gradient of *their own share* only: a reduce-scatter, where there was an all-reduce. After
-# the update they need each other's parameters: an all-gather. And an all-reduce is these two, one after the other: as
+# The ranks need the mean gradient of *their own share* only: a reduce-scatter, where there was an all-reduce. After the
+# update they need each other's parameters: an all-gather. And a ring's all-reduce is these two, one after the other: as
 # you saw in lab 04, nothing more is sent.
 #
 # Shares have to be equally long. So write all parameters in one row, one after the other, and fill it up with zeros. An
-# optimizer steps on any tensor that no operation of autograd has made, by what is in its `.grad`.
+# optimizer steps on any leaf, by what is in its `.grad`; the leaf need not require a gradient.
 
 # %% todo="ShardedOptimizer"
 import torch
@@ -603,9 +612,10 @@ class ShardedOptimizer:
         """All parameters as after one process' step with the ranks' mean gradient.
 
         Afterwards they have the same bits on all ranks, in the memory where they were.
-        Gradients are in `.grad` of the parameters, and stay as they are; None counts as
-        zeros, in one process, too. One reduce-scatter and one all-gather, of
-        torch.distributed, and no other communication.
+        Gradients are in `.grad` of the parameters, and stay as they are. A `.grad` that
+        is None counts as zeros. (Torch's optimizers would skip that parameter; the one
+        process that you are compared with gets zeros, too.) One reduce-scatter and one
+        all-gather, of torch.distributed, and no other communication.
         """
         ### BEGIN SOLUTION
         gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in self.parameters]
@@ -703,7 +713,7 @@ for way, todos in WAYS.items():
     with needs(*todos):
         used[way] = world.run(measured_step, *given, size=ranks, init="torch")
 for way, by_rank in used.items():
-    sizes = [f"{name} {size // 1024} KiB " for name, size in by_rank[0].items()]
+    sizes = [f"{name} {size / 1e3:.0f} kB " for name, size in by_rank[0].items()]
     print(f"{way:18}", *sizes)
 
 # %% [markdown]
@@ -719,7 +729,8 @@ memory_bars(used)
 # %% [markdown]
 # Data parallelism saves activations only, as each rank has fewer samples. The sharded optimizer saves what the
 # optimizer keeps. Tensor parallelism cuts the weights and all that comes with them, and the hidden activations; but
-# inputs and outputs of a block are on all ranks. The pipeline has the blocks, and their activations, once.
+# inputs and outputs of a block are kept whole on every rank. In the pipeline each block, with its activations, is on
+# one rank only.
 #
 # And what does it cost? Here are the bytes that a rank hands over in one step, for some batch sizes. Mind both
 # directions: which line depends on the batch, and which does not?
@@ -739,9 +750,9 @@ bytes_of_a_step_picture(sent)
 # %% [markdown]
 # Data parallelism sends gradients, as many as there are weights, whatever the batch is. Tensor parallelism sends
 # activations: two all-reduces for each block and step (one for the first block, whose input needs no gradient), of the
-# size of the batch, and the next layer waits for each of them. That is why it stays within a
-# [node](GLOSSARY.md#node), where the connections are fast; pipelines go between nodes, and data parallelism around all
-# of it.
+# size of the batch, and the next layer waits for each of them. That is why it stays within a [node](GLOSSARY.md#node),
+# where the connections are fast; pipelines go between nodes, and data parallelism is outermost: copies of the whole
+# arrangement, each with other samples.
 #
 # ## What you saw
 #
@@ -760,7 +771,7 @@ bytes_of_a_step_picture(sent)
 #
 # </details>
 #
-# <details><summary>GPipe and 1F1B take as many ticks. Why does everybody use 1F1B?</summary>
+# <details><summary>GPipe and 1F1B take equally many ticks. Why does everybody use 1F1B?</summary>
 #
 # It keeps the activations of at most as many micro-batches as there are stages. GPipe keeps all of them.
 #
@@ -768,7 +779,7 @@ bytes_of_a_step_picture(sent)
 #
 # <details><summary>What does the sharded optimizer send more than data parallelism?</summary>
 #
-# Nothing: an all-reduce is a reduce-scatter and an all-gather.
+# Nothing: a ring's all-reduce is a reduce-scatter and an all-gather.
 #
 # </details>
 #
@@ -788,7 +799,8 @@ bytes_of_a_step_picture(sent)
 #
 # **1. Less than a fifth.** With 4 stages, from how many micro-batches on is each rank idle for less than a fifth of the
 # time, by your plan? Count the bubbles of `pipeline_schedule(4, M)`. Then measure with as many, in a new cell:
-# `idle_shares(world.run(timed_step, M, init="torch"))`. What does the clock say, and where does the rest go?
+# `idle_shares(world.run(timed_step, M, init="torch"))`, with your number for `M`. What does the clock say, and where
+# does the rest go?
 
 # %% answer="micro_batches"
 check.answer("micro_batches", None)

@@ -43,7 +43,21 @@ def test_a_cell_has_the_colours_of_the_ranks_whose_numbers_are_in_it() -> None:
     assert sorted(fills) == sorted([*own, *gathered, *own, *COLOURS[:3]])
     assert "all-gather: every rank has 0's and 1's and 2's" in figure.alt
     assert "reduce: rank 0 has the sum of 0+1+2, the others have nothing" in figure.alt
-    assert ranks_in(10) == [1, 3]
+    assert ranks_in(10, 4) == [1, 3]
+
+
+def test_of_pieces_one_sees_which_one_goes_where() -> None:
+    """An all-to-all leaves piece k of all on rank k: that is no all-gather."""
+    pieces = [[2 ** (rank + 3 * piece) for piece in range(3)] for rank in range(3)]
+    dealt = [[pieces[rank][piece] for rank in range(3)] for piece in range(3)]
+    summed = [[sum(own)] for own in dealt]
+    runs = [{"a": (pieces[rank], dealt[rank]), "r": (pieces[rank], summed[rank])} for rank in range(3)]
+    figure = collectives_picture(runs)
+    assert "rank 1 has 0's piece 1 and 1's piece 1 and 2's piece 1" in figure.alt
+    assert "rank 2 has the sum of 0+1+2, piece 2" in figure.alt
+    seen = [text.get_text() for text in figure.axes[0].texts]
+    assert [seen.count(str(piece)) for piece in range(3)] == [3 + 3 + 3 + 1] * 3
+    assert [seen.count(f"rank {rank}") for rank in range(3)] == [1] * 3 and seen.count("after") == 2
 
 
 def test_a_plan_takes_its_rounds_and_a_line_that_is_shared_takes_as_long_as_one_by_one() -> None:

@@ -62,7 +62,7 @@ def test_calls_on_other_ranks_are_not_mixed_with_them():
 def test_a_rank_that_computes_meanwhile_waits_from_when_it_begins_to_wait():
     started = event(op="Iallreduce", start=0.1, waited=0.4, end=0.6)
     late = event(op="Iallreduce", start=0.5, waited=0.55, end=0.6)
-    assert "rank 0 waits 100 ms in comm.Iallreduce" in said([[started], [late]])
+    assert "rank 0 waits 100 ms to complete comm.Iallreduce" in said([[started], [late]])
     unwaited = {**started, "waited": None, "end": None, "state": "under way"}
     assert said([[unwaited], [late]]) == "No rank waits for another."
 

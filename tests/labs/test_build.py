@@ -170,6 +170,14 @@ def test_folded_cells_and_no_others_are_hidden_and_their_code_is_there(course):
     assert "check = Checker(" in hidden["start-2"].source and not hidden["start-2"].metadata.editable
 
 
+def test_a_given_cell_that_is_to_be_changed_can_be_typed_into_and_no_other_can(course):
+    opened = LAB_PY.replace("# %% folded=true", "# %% editable=true")
+    given = [cell for cell in read_student(make_course(course, opened)).cells if cell.cell_type == "code"]
+    free = [cell.id for cell in given if cell.metadata.get("editable", True)]
+    assert free == ["start-2", "double", "total"]
+    assert "nbgrader" not in next(cell.metadata for cell in given if cell.id == "start-2")
+
+
 @each_lab
 def test_a_folded_cell_stands_below_words_that_say_what_it_shows(lab):
     notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
@@ -182,7 +190,9 @@ def test_a_folded_cell_stands_below_words_that_say_what_it_shows(lab):
 def test_of_what_is_given_little_is_in_sight_that_nobody_learns_from(lab):
     """The rest is folded: imports for the given cells, and what makes data and pictures."""
     notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
-    given = [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.metadata.nbgrader.solution]
+    given = [
+        cell for cell in notebook.cells if cell.cell_type == "code" and not is_todo(cell.metadata.get("nbgrader", {}))
+    ]
     seen = {cell.id: cell.source for cell in given if not cell.metadata.get("jupyter", {}).get("source_hidden")}
     lines = {name: [line for line in source.splitlines() if line.strip()] for name, source in seen.items()}
     assert {name: len(of_cell) for name, of_cell in lines.items() if len(of_cell) > LINES} == {}

@@ -45,6 +45,8 @@ def lockstep(course: Path, *args: str) -> Result:
         ('# %% check="double"', '# %% check="double" folded=true', "cell 4: `folded=true` is for code cells"),
         ('# %% [markdown] tags=["aside"]', "# %% [markdown] folded=true", "cell 5: `folded=true` is for code cells"),
         ("# %% folded=true", "# %% folded=1", "cell 2: `folded=true` is for code cells"),
+        (TODO, f"{TODO} editable=true", "cell 3: `editable=true` is for given code cells"),
+        ("# %% folded=true", "# %% folded=true editable=true", "cell 2: `editable=true` is for given code cells"),
         ("# Starts the ranks.\n", "", "cell 2: a folded cell begins with a comment"),
         (
             "# %% folded=true",

@@ -13,6 +13,7 @@ from autograde.contract.labs import Lab, find_lab, load_variants
 from autograde.contract.questions import is_number, is_text, read_questions
 
 ROWS = ("Time", "Students need", "Lecture", "Say first", "Say second", "Say third", "Usual mistakes")
+LECTURES = sorted((COURSE / "course" / "lectures").glob("[0-9]*.md"))
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 
 
@@ -41,6 +42,16 @@ def test_the_usual_mistakes_are_findings_that_the_labs_known_mistakes_get(lab):
     named = re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", table(lab)["Usual mistakes"])
     assert len(named) >= 5
     assert [key for key in named if key not in known] == []
+
+
+@each_of_ours
+def test_the_lectures_are_those_that_the_notebook_links_and_they_are_there(lab):
+    opening = re.search(r"\*\*Lecture\.\*\*.*?\n#\n", lab.source.read_text(), re.DOTALL)[0].replace("\n# ", " ")
+    linked = set(re.findall(r"\[(\d) ([^\]]+)\]\([^)]*/course/lectures/", opening))
+    named = set(re.findall(r"(\d), \*([^*]+)\*", table(lab)["Lecture"]))
+    headings = [re.search(r"^# (\d) (.+)$", path.read_text(), re.MULTILINE) for path in LECTURES]
+    there = {heading.groups() for heading in headings if heading}
+    assert linked and linked <= named <= there
 
 
 @each_of_ours

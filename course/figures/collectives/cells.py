@@ -1,4 +1,8 @@
-"""What collectives do: what each rank has before and after, as cells in the colours of ranks."""
+"""What collectives do: what each rank has before and after, as cells in the colours of ranks.
+
+Numbers tell where they come from: piece k of rank r is 2**(r + ranks k), so a sum of several ranks' pieces k has their
+bits.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,19 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 
 ACROSS = 4  # collectives in a row
 BETWEEN, APART = 1.4, 1.3  # cells of space, between before and after, and between collectives
+MARGIN = 2.2  # cells, for the ranks' names
 Cells = Sequence[int]  # what a rank has: numbers, whose bits are the ranks that they come from
 
 
-def ranks_in(value: int) -> list[int]:
-    """The ranks whose 2**rank is in a sum."""
-    return [rank for rank in range(int(value).bit_length()) if int(value) >> rank & 1]
+def piece_in(value: int, ranks: int) -> int:
+    """The number k of the piece."""
+    return (int(value).bit_length() - 1) // ranks if value else 0
+
+
+def ranks_in(value: int, ranks: int) -> list[int]:
+    """The ranks whose piece is in a sum."""
+    own = int(value) >> ranks * piece_in(value, ranks)
+    return [rank for rank in range(ranks) if own >> rank & 1]
 
 
 def draw_cell(axes: Axes, left: float, top: float, side: float, ranks: Sequence[int], ground: Ground) -> None:
@@ -32,36 +43,45 @@ def draw_cell(axes: Axes, left: float, top: float, side: float, ranks: Sequence[
 def collectives_picture(results: Sequence[Mapping[str, tuple[Cells, Cells]]], *, ground: Ground) -> Picture:
     """Each collective in a panel, before and after; a row of cells for each rank.
 
-    results: by rank, what it has before and after each collective: numbers in which bit r is rank r's. A cell with
-    several stripes is a sum.
+    results: by rank, what it has before and after each collective: numbers as above. A cell with several stripes is a
+    sum. Where there are several pieces, each cell has its piece's number.
     """
     ranks, names = len(results), [*results[0]]
-    told = [f"{name}: {in_words([own[name][1] for own in results])}" for name in names]
+    cut = {name for name in names if any(piece_in(v, ranks) for own in results for part in own[name] for v in part)}
+    told = [f"{name}: {in_words([own[name][1] for own in results], ranks, name in cut)}" for name in names]
     alt = f"What {len(names)} collectives leave on {ranks} ranks. {'. '.join(told)}."
     widths = [[max(1, *(len(own[name][when]) for own in results)) for when in (0, 1)] for name in names]
     columns = [max(map(sum, widths[column::ACROSS])) + BETWEEN for column in range(min(ACROSS, len(names)))]
     lefts = [sum(columns[:column]) + APART * column for column in range(len(columns))]
-    rows, high = -(-len(names) // ACROSS), ranks + 2.0
+    rows, high = -(-len(names) // ACROSS), ranks + 2.9
     wide = lefts[-1] + columns[-1]
-    figure, axes = new_figure(8.6, 0.2 + 8.4 * rows * high / wide, alt=alt, ground=ground)
+    figure, axes = new_figure(8.6, 0.2 + 8.4 * rows * high / (wide + MARGIN), alt=alt, ground=ground)
     for number, (name, (before, _)) in enumerate(zip(names, widths, strict=True)):
         left, top = lefts[number % ACROSS], number // ACROSS * high
-        axes.text(left, top - 0.3, name, fontweight="bold", fontsize=10)
+        axes.text(left, top - 0.95, name, fontweight="bold", fontsize=10)
+        for begin, when in ((left, "before"), (left + before + BETWEEN, "after")):
+            axes.text(begin, top - 0.15, when, fontsize=8, color=ground.ink)
         for rank, own in enumerate(results):
+            if number % ACROSS == 0:
+                axes.text(-0.3, top + rank + 0.5, f"rank {rank}", fontsize=8, color=ground.ink, ha="right", va="center")
             for begin, cells in zip((left, left + before + BETWEEN), own[name], strict=True):
                 for place, value in enumerate(cells or [0]):
-                    draw_cell(axes, begin + place, top + rank + 0.08, 0.84, ranks_in(value), ground)
+                    draw_cell(axes, begin + place, top + rank + 0.08, 0.84, ranks_in(value, ranks), ground)
+                    if value and name in cut:
+                        at = begin + place + 0.42, top + rank + 0.5
+                        label = axes.text(*at, str(piece_in(value, ranks)), fontsize=8, ha="center", va="center")
+                        label.set(color="black", bbox={"boxstyle": "circle,pad=0.1", "fc": "white", "lw": 0})
         arrow = {"arrowstyle": "->", "color": ground.faint}
         middle, end = top + ranks / 2, left + before + BETWEEN
         axes.annotate("", (end - 0.3, middle), (end - BETWEEN + 0.2, middle), arrowprops=arrow)
-    axes.set(xlim=(-0.2, wide), ylim=(rows * high - 1.4, -1.1), aspect="equal")
+    axes.set(xlim=(-MARGIN, wide), ylim=(rows * high - 2.5, -1.8), aspect="equal")
     axes.set_axis_off()
     return figure
 
 
-def in_words(after: Sequence[Cells]) -> str:
-    """What ranks have afterwards."""
-    words = [" and ".join(map(name_cell, cells)) or "nothing" for cells in after]
+def in_words(after: Sequence[Cells], ranks: int, cut: bool) -> str:
+    """What ranks have afterwards. cut: whether there are several pieces."""
+    words = [" and ".join(name_cell(value, ranks, cut) for value in cells) or "nothing" for cells in after]
     if len({*words}) == 1:
         return f"every rank has {words[0]}"
     if len({*words[1:]}) == 1:
@@ -69,7 +89,7 @@ def in_words(after: Sequence[Cells]) -> str:
     return ", ".join(f"rank {rank} has {own}" for rank, own in enumerate(words))
 
 
-def name_cell(value: int) -> str:
+def name_cell(value: int, ranks: int, cut: bool) -> str:
     """A cell in words."""
-    ranks = ranks_in(value)
-    return f"{ranks[0]}'s" if len(ranks) == 1 else f"the sum of {'+'.join(map(str, ranks))}"
+    own, piece = ranks_in(value, ranks), f" piece {piece_in(value, ranks)}" * cut
+    return f"{own[0]}'s{piece}" if len(own) == 1 else f"the sum of {'+'.join(map(str, own))}{piece and f',{piece}'}"

@@ -56,6 +56,7 @@ def time_picture(
         )
     axes.set(xscale="log", yscale="log", xlabel="bytes of the array", ylabel="milliseconds")
     axes.set_xticks(sizes[::2], [in_units(each) for each in sizes[::2]])
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.set_title(title)
     axes.legend(loc="lower right")

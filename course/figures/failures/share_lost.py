@@ -64,7 +64,7 @@ def share_lost_picture(
         of, shares = zip(*measured, strict=True)
         heights = [100 * share for share in shares]
         axes.plot(of, heights, "D", color=COLOURS[0], markeredgecolor=ground.ink, label="runs with kills", zorder=6)
-    highest = max(100 * lost * 8, *(115 * share for _, share in measured), 0)
+    highest = max(100 * lost * 4, *(115 * share for _, share in measured), 0)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set(xlim=(low / 1.2, high * 1.05), ylim=(0, min(highest, 105) if 100 * lost < 60 else highest))

@@ -20,7 +20,7 @@ BUCKETS, PASSES, LINE = 0.0, 1.5, 2.5  # where the rows are
 def bucket_movie(
     run: dict, buckets: Sequence[Sequence[int]], latency: float, bandwidth: float, *, ground: Ground
 ) -> Movie:
-    """Above: the buckets and the gradients in them. Below, on a clock: the layers' backward passes, and the line.
+    """Above: the buckets and the gradients in them. Below, on a clock: the layers' backward passes, and the network.
 
     run: with `ranks` and `events`, see `step_spans`. buckets: layers by bucket. latency (s), bandwidth (bytes/s): of
     the simulated network.
@@ -42,7 +42,7 @@ def bucket_movie(
     length = 1000 * (end - begin)
     axes.set(xlim=(-0.005 * length, 1.005 * length), ylim=(LINE + 0.6, BUCKETS - 0.5))
     axes.set_xlabel("time since the backward pass began [ms]")
-    axes.set_yticks([BUCKETS, PASSES, LINE], ["gradients\nin buckets", "backward\npass", "line"])
+    axes.set_yticks([BUCKETS, PASSES, LINE], ["gradients\nin buckets", "backward\npass", "network"])
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     unit = length / max(1, sum(map(len, buckets)))
@@ -75,7 +75,7 @@ def bucket_movie(
             sent, there = step.transfers[number] if number < len(step.transfers) else (end + 1, end + 1)
             ready = sum(layer in spans and spans[layer][1] <= now for layer in bucket)
             waiting = f"{ready} of {len(bucket)}" if ready else ""
-            word.set_text("there" if now >= there else "on line" if now >= sent else waiting)
+            word.set_text("arrived" if now >= there else "on its way" if now >= sent else waiting)
             for layer in bucket:
                 part = done(spans[layer], now) if layer in spans else 0.0
                 gone = sent <= now < there
@@ -90,8 +90,8 @@ def bucket_movie(
 
     caption = (
         "One backward pass on rank 0, as measured. A gradient takes its bucket's colour while it is computed; its "
-        "place is empty while the bucket is on the line; then the sum is there. The line carries one bucket after the "
-        "other, each from when the last rank has sent it. What it carries after the backward pass is not hidden."
+        "place is empty while the bucket is on its way; then the sum has arrived. The network carries one bucket after "
+        "the other, each from when the last rank has sent it. What it carries after the backward pass is not hidden."
     )
     return Movie(filmed(figure, moving, move, FRAMES), [90] * (FRAMES - 1) + [3000], alt, caption)
 

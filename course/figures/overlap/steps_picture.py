@@ -42,7 +42,7 @@ def steps_picture(ways: Mapping[str, dict], latency: float, bandwidth: float, *,
         axes.text(0, top - 0.1, name, fontweight="bold", va="bottom")
         middle = top + (size - 1) * ROW / 2
         axes.text(1000 * step.total + 0.01 * longest, middle, f"{1000 * step.total:.0f} ms", va="center")
-        ticks |= {middle: f"ranks 0 to {size - 1}" if size > 1 else "rank 0", top + size * ROW + 0.04: "line"}
+        ticks |= {middle: f"ranks 0 to {size - 1}" if size > 1 else "rank 0", top + size * ROW + 0.04: "network"}
     axes.set_yticks([*ticks], [*ticks.values()])
     axes.tick_params(axis="y", length=0)
     axes.set(
@@ -50,7 +50,7 @@ def steps_picture(ways: Mapping[str, dict], latency: float, bandwidth: float, *,
     )
     axes.spines["left"].set_visible(False)
     quiet_grid(axes, "x")
-    labels = {"forward": FORWARD, "backward, layer by layer": BACKWARD, "all-reduce on the line": ON_THE_LINE}
+    labels = {"forward": FORWARD, "backward, layer by layer": BACKWARD, "all-reduce on the network": ON_THE_LINE}
     labels["waiting: not hidden"] = WAITING
     handles = [Patch(color=colour) for colour in labels.values()]
     figure.legend(handles, [*labels], loc="outside lower center", ncols=4)

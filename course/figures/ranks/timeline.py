@@ -203,8 +203,10 @@ def legend(run: Run, ink: str) -> Iterator[Artist]:
         yield Patch(**shades, label=textwrap.fill(group_name(group), WIDTH))
     if len(run.groups.first) > NAMED:
         yield Patch(alpha=0, label="…")
-    if any(call["waited"] != call["start"] for call in calls):
-        yield Line2D([], [], color=ink, linewidth=1.4, label="under way")
+    under_way = {colour(call["kind"]) for call in calls if call["waited"] != call["start"]}
+    if under_way:
+        drawn = under_way.pop() if len(under_way) == 1 else ink
+        yield Line2D([], [], color=drawn, linewidth=1.4, label="under way")
     if any(call["waited"] is None and call["end"] is None for call in calls):
         yield Line2D([], [], **open_end(ink), label="never waited for")
     if any(call["waited"] is not None and call["end"] is None for call in calls):

@@ -136,12 +136,16 @@ def hang_in_words(hangs: Sequence[Wait]) -> str:
 
 
 def place(wait: Wait) -> str:
-    """``in comm.allreduce (line 8) for rank 3, which comes last``."""
+    """``in comm.allreduce (line 8) for rank 3, which comes last``.
+
+    The wait for an operation that goes on after its call is in a later call, of which no line is known.
+    """
     event = wait.event
     line = "" if event["line"] is None else f" (line {event['line']})"
+    within = "to complete" if event["waited"] is not None and event["waited"] > event["start"] else "in"
     others = f" for {name_ranks(list(wait.others))}" if wait.others else ""
     how = f", which {wait.last}" if wait.others and wait.last else ""
-    return f"in {PREFIX[event['library']]}.{event['op']}{line}{others}{how}"
+    return f"{within} {PREFIX[event['library']]}.{event['op']}{line}{others}{how}"
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 
 RANKS = [2**power for power in range(10)]
-# Sergeev and Del Balso 2018, arXiv:1802.05799: Horovod's efficiency on 512 GPUs.
+# Horovod's efficiency on 512 GPUs, https://horovod.readthedocs.io/en/stable/benchmarks_include.html
 PUBLISHED = {"Inception V3": 0.90, "ResNet-101": 0.90, "VGG-16": 0.68}
 
 

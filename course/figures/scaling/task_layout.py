@@ -14,7 +14,9 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, ground: Ground) -> Picture:
     """Nodes with their ranks, once for each layout. layouts: by name, the variables of each task, by rank."""
     told = {
-        name: "; ".join(f"node {node} has ranks {' '.join(ranks)}" for node, ranks in nodes_of(tasks).items())
+        name: "; ".join(
+            f"{name_of(node, tasks)} has ranks {' '.join(ranks)}" for node, ranks in nodes_of(tasks).items()
+        )
         for name, tasks in layouts.items()
     }
     alt = ". ".join(f"Placed {name}: {words}" for name, words in told.items()) + "."
@@ -24,7 +26,7 @@ def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, g
         most = max(map(len, nodes.values()))
         for number, (node, ranks) in enumerate(nodes.items()):
             frame(axes, (number + 0.05, -0.05, 0.9, most + 0.1), ground.paper, ground.faint)
-            axes.text(number + 0.5, -0.14, f"node {node}", ha="center", va="top")
+            axes.text(number + 0.5, -0.14, name_of(node, tasks), ha="center", va="top")
             for local, rank in enumerate(ranks):
                 fill = COLOURS[int(rank) % len(COLOURS)]
                 frame(axes, (number + 0.13, most - local - 0.94, 0.74, 0.88), fill, "none")
@@ -41,6 +43,12 @@ def nodes_of(tasks: Sequence[Mapping[str, str]]) -> dict[int, list[str]]:
     """The ranks of each node, in the order of their local ranks."""
     places = sorted((int(task["SLURM_NODEID"]), int(task["SLURM_LOCALID"]), task["SLURM_PROCID"]) for task in tasks)
     return {node: [rank for other, _, rank in places if other == node] for node, _, _ in places}
+
+
+def name_of(node: int, tasks: Sequence[Mapping[str, str]]) -> str:
+    """The name of a node, where its tasks know it; else its number."""
+    names = [task.get("SLURMD_NODENAME") for task in tasks if int(task["SLURM_NODEID"]) == node]
+    return names[0] or f"node {node}"
 
 
 def frame(axes: object, place: tuple[float, float, float, float], fill: str, edge: str) -> None:

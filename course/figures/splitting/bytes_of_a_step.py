@@ -35,7 +35,7 @@ def bytes_of_a_step_picture(sent: Mapping[str, Mapping[int, int]], *, ground: Gr
     )
     first, second, *_ = [*lines.items(), ("", {}), ("", {})]
     meet = crossing(first[1], second[1])
-    there = f" {first[0]} and {second[0]} send as much with a batch of about {meet:.0f}." if meet else ""
+    there = f" {first[0]} and {second[0]} send equally much at a batch of about {meet:.0f}." if meet else ""
     alt = f"Bytes that the busiest rank hands over in a step. {told}.{there}"
     figure, axes = new_figure(7.6, 4.2, alt=alt, ground=ground)
     for number, (name, own) in enumerate(lines.items()):
@@ -44,7 +44,7 @@ def bytes_of_a_step_picture(sent: Mapping[str, Mapping[int, int]], *, ground: Gr
     if meet:
         axes.axvline(meet, color=ground.faint, linestyle=":")
         place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "right", "va": "top"}
-        axes.annotate(f"as much with a\nbatch of {meet:.0f}", (meet, 0.98), (-6, 0), **place)
+        axes.annotate(f"equal at a\nbatch of {meet:.0f}", (meet, 0.98), (-6, 0), **place)
     batches = sorted({batch for own in lines.values() for batch in own})
     axes.set(xscale="log", yscale="log", xlabel="samples in the batch", ylabel="bytes handed over in a step")
     axes.set_xticks(batches, [str(batch) for batch in batches])
@@ -53,7 +53,7 @@ def bytes_of_a_step_picture(sent: Mapping[str, Mapping[int, int]], *, ground: Gr
     axes.set_ylim(low, high)
     marks = marks_between(low, high)
     axes.set_yticks(marks, [in_units(each) for each in marks])
-    axes.set_title("The busiest rank in a step. Dots: your own runs")
+    axes.set_title("What the busiest rank sends in a step (dots: your own runs)")
     figure.legend(loc="outside lower center", ncols=min(3, len(lines)))
     quiet_grid(axes)
     return figure

@@ -59,7 +59,7 @@ def clock_picture(passes: Sequence[Sequence[Timed]], events: Sequence[Sequence[E
     handles = [Patch(color=FILLS[kind], label=name) for kind, name in (("F", "forward"), ("B", "backward"))]
     handles += [Patch(color=ground.pale, label="idle")]
     handles += [Line2D([], [], color=ground.ink, linewidth=1, marker=">", markersize=4, label="message")] * bool(sent)
-    formula = f"(p - 1) / (m + p - 1) = {due:.0%}"
+    formula = f"(p - 1) / (M + p - 1) = {due:.0%}"
     handles += [Line2D([], [], color=ground.ink, linewidth=1.4, linestyle=(0, (4, 3)), label=formula)]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure

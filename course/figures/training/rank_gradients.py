@@ -75,7 +75,12 @@ def steps_movie(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: 
     chains = torch.cat([torch.zeros(len(points), 1, 2, dtype=x.dtype), parts.cumsum(1)], 1)  # [steps + 1, ranks + 1, 2]
     chains = chains / chains.abs().amax((1, 2), keepdim=True)
     right.set(
-        xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xlabel="by slope m", ylabel="by intercept n", xticks=[0], yticks=[0]
+        xlim=(-1.15, 1.15),
+        ylim=(-1.15, 1.15),
+        xlabel="change of slope m",
+        ylabel="change of intercept n",
+        xticks=[0],
+        yticks=[0],
     )
     quiet_grid(right)
     left.set_title("The path of all ranks")
