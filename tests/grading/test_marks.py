@@ -178,10 +178,13 @@ def test_a_list_that_cannot_be_used_is_one_clear_line(room, tmp_path, text, why)
     assert result.exit_code == 1 and why in result.output and result.output.count("\n") == 1
 
 
-def test_two_people_with_one_id_are_named(room, tmp_path):
+def test_two_people_with_one_id_are_named_and_get_no_mark(room, tmp_path):
     listed = tmp_path / "list.csv"
-    listed.write_text("id,email\nada,x@uni.example\nli,x@uni.example\n")
-    assert "Email address x@uni.example is that of both ada and li" in written(room, "moodle", "--students", listed)[1]
+    listed.write_text("id,email\nada,x@uni.example\nli,X@uni.example\nnoor,y@uni.example\n")
+    (_, *rows), said = written(room, "moodle", "--students", listed)
+    assert [row[2] for row in rows] == ["y@uni.example"]
+    assert "Email address X@uni.example is that of both ada and li" in said
+    assert "not in the file, as somebody else has the same id: ada; li" in said
 
 
 def test_the_formgrader_has_the_same_names_and_finds_each_student(room):

@@ -11,7 +11,7 @@ from small_course import LAB, make_course
 
 from autograde.classroom.nbgrader_course import StepFailed
 from autograde.term.roster import read_roster
-from autograde.term.student_list import from_gradebook, from_list
+from autograde.term.student_list import Known, from_gradebook, from_list
 
 ADA, NOOR = "ada@uni.example", "noor@uni.example"
 MOODLE = (
@@ -41,7 +41,7 @@ def test_a_class_is_enrolled_before_the_first_build_beside_what_nbgrader_importe
     for new in (1, 0):
         result = room.lockstep("enrol", "bob", "--students", str(listed))
         said = f"2 on the list, {new} of them new; their ids are from the column id\n"
-        assert (result.exit_code, result.output) == (0, said)
+        assert (result.exit_code, result.output) == (0, said + "new: noor\n" * new)
     with room.gradebook() as gradebook:
         assert [one.name for one in gradebook.assignments] == [LAB]
         students = {one.id: (one.first_name, one.last_name, one.email, one.lms_user_id) for one in gradebook.students}
@@ -62,12 +62,12 @@ def test_a_class_is_enrolled_before_the_first_build_beside_what_nbgrader_importe
 )
 def test_an_export_is_taken_as_it_is(listed, export, heading, ids, lms_ids):
     listed.write_text(export, encoding="utf-8")
-    entries, column, without = read_roster(listed)
-    assert column == heading
-    assert [entry.student for entry in entries] == ids
-    assert [(entry.first, entry.last) for entry in entries] == [("Ada", "Lovelace"), ("Noor", "Al Ali")]
-    assert [entry.lms_id for entry in entries] == lms_ids
-    assert without == (["Test Student"] if export == CANVAS else [])
+    roster = read_roster(listed, Known([]))
+    assert (roster.heading, roster.without, roster.doubtful) == (heading, [], [])
+    assert [entry.student for entry in roster.entries] == ids
+    assert [(entry.first, entry.last) for entry in roster.entries] == [("Ada", "Lovelace"), ("Noor", "Al Ali")]
+    assert [entry.lms_id for entry in roster.entries] == lms_ids
+    assert roster.nobody == (["Test Student"] if export == CANVAS else [])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_export_is_taken_as_it_is(listed, export, heading, ids, lms_ids):
 def test_marks_find_a_student_by_each_of_the_columns_and_name_it(listed, line, heading):
     listed.write_text(f"{','.join(line)}\n{','.join(line.values())}\n")
     known = from_gradebook(Student(id="ada", first_name="Ada", last_name="Lovelace", email=ADA, lms_user_id="104"))
-    (found,) = from_list(listed, [known])
+    (found,), _ = from_list(listed, [known])
     assert (found.student, [*found.compared]) == ("ada", [heading])
 
 
@@ -93,10 +93,10 @@ def test_marks_find_a_student_by_each_of_the_columns_and_name_it(listed, line, h
     [
         ("id\nada\nada\n", "more than one line for ada"),
         ("id\na/b\n", "'a/b' in column id cannot be an id; ids name folders, so put others into a column called id"),
-        ("first,second\n1,2\n", "has no column of ids"),
+        ("first,second\n1,2\n", r"has no column of ids; its headings are read as: first \| second; call one"),
     ],
 )
 def test_a_list_that_cannot_be_enrolled_is_one_line(listed, text, why):
     listed.write_text(text)
     with pytest.raises(StepFailed, match=why):
-        read_roster(listed)
+        read_roster(listed, Known([]))
