@@ -171,7 +171,7 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: b
     from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course
     from autograde.contract.labs import LabError, find_labs, labs_left_out
-    from autograde.term.roster import enrol_list, spelled_twice, take_back
+    from autograde.term.roster import enrol_list, not_told_apart, take_back
 
     with errors_in_one_line():
         course = Course(root)
@@ -185,7 +185,7 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: b
             click.echo(line)
         course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
         with course.gradebook() as gradebook:
-            for line in spelled_twice(gradebook):
+            for line in not_told_apart(gradebook):
                 click.echo(line)
         course.forget([lab.name for lab in labs_left_out(root)])
         failed = []

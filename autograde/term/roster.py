@@ -143,12 +143,22 @@ def refuse_strangers(path: Path, roster: Roster, enrolled: list[str]) -> None:
     )
 
 
-def spelled_twice(gradebook: Gradebook) -> list[str]:
-    """One line per student who may be in the gradebook twice."""
-    return [
+def not_told_apart(gradebook: Gradebook) -> list[str]:
+    """One line per student who may be in the gradebook twice, and per address or LMS id that several have."""
+    said = [
         f"{' and '.join(map(printable, group))} are in the gradebook; if that is one student, take one of them back: "
         "`lockstep enrol --remove ID`"
         for group in one_spelled_twice([student.id for student in gradebook.students])
+    ]
+    owners: dict[tuple[str, str], list[str]] = {}
+    for student in gradebook.students:
+        for heading, text in ((EMAIL, student.email), (NUMBER, student.lms_user_id)):
+            if text and text.strip():
+                owners.setdefault((heading, text.strip().casefold()), []).append(student.id)
+    return said + [
+        f"{heading} {printable(text)} is that of {' and '.join(map(printable, sorted(several)))}, so it finds nobody"
+        for (heading, text), several in owners.items()
+        if len(several) > 1
     ]
 
 

@@ -187,6 +187,66 @@ def test_two_people_with_one_id_are_named_and_get_no_mark(room, tmp_path):
     assert "not in the file, as somebody else has the same id: ada; li" in said
 
 
+def test_an_address_that_two_have_finds_nobody_and_both_are_named(room, tmp_path):
+    """ada's and li's; the list has addresses only, then usernames as well."""
+    listed, path = tmp_path / "list.csv", room.root / "class" / LAB / "marks_moodle.csv"
+    listed.write_text("First name,Last name,Email address\nAda,Lovelace,0@example.org\nÞóra,Ægisdóttir,4@example.org\n")
+    alone = "First name,Last name,Email address\nAda,Lovelace,0@example.org\n"
+    shared = "Lovelace, Ada is not found: Email address 0@example.org is that of both ada and li"
+    with room.gradebook() as gradebook:
+        gradebook.update_or_create_student("li", email="0@Example.org")
+    try:
+        (_, *rows), said = written(room, "moodle", "--students", listed)
+        assert [row[2:4] for row in rows] == [["0@example.org", ""], ["4@example.org", "4.5"]]
+        assert f"{shared}; mark left empty" in said
+        path.unlink()
+        listed.write_text(alone)
+        refused = room.lockstep("grades", LAB, "--format", "moodle", "--students", str(listed))
+        assert refused.exit_code == 1 and shared in refused.output and not path.exists()
+        listed.write_text(alone.replace("Email", "Username,Email").replace("0@", "li,0@"))
+        (_, *rows), said = written(room, "moodle", "--students", listed)
+        assert [row[2:4] for row in rows] == [["0@example.org", "5"]] and "found by Username: 1" in said
+        assert "not in the file, as somebody else has the same id: ada; li" in written(room, "moodle")[1]
+    finally:
+        with room.gradebook() as gradebook:
+            gradebook.update_or_create_student("li", email="1@example.org")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ada,4@example.org,100", "Username ada is that of ada, ID number 100 is that of ada, Email address"),
+        (",4@example.org,100", "ID number 100 is that of ada, Email address 4@example.org is that of thora"),
+    ],
+)
+def test_cells_that_find_different_students_find_none_of_them(room, tmp_path, line, why):
+    listed = tmp_path / "list.csv"
+    listed.write_text(f"Username,Email address,ID number\n{line}\nnoor,,\n")
+    (heading, *rows), said = written(room, "csv", "--students", listed)
+    (row,) = [dict(zip(heading, row, strict=True)) for row in rows if "4@example.org" in row]
+    assert (row["points"], row["status"]) == ("", "not clear who it is")
+    assert any(f"is not found: {why}" in each for each in said), said
+
+
+def test_capitals_make_no_other_student_and_lost_zeros_are_named(room, tmp_path):
+    listed = tmp_path / "list.csv"
+    with room.gradebook() as gradebook:
+        gradebook.update_or_create_student("thora", lms_user_id="00104")
+    try:
+        listed.write_text("ID number,Last name\nADA,Lovelace\n104,Ægisdóttir\n105,Who\n")
+        _, said = written(room, "csv", "--students", listed)
+        assert "Ægisdóttir (104) is not found, but nearly thora: are zeros lost, or is it another spelling?" in str(
+            said
+        )
+        assert "found by ID number: 2" in said
+        listed.write_text("ID number\nADA\nada\n")
+        refused = room.lockstep("grades", LAB, "--students", str(listed))
+        assert refused.exit_code == 1 and "more than one line for ada (ADA, ada)" in refused.output
+    finally:
+        with room.gradebook() as gradebook:
+            gradebook.update_or_create_student("thora", lms_user_id="104")
+
+
 def test_the_formgrader_has_the_same_names_and_finds_each_student(room):
     course = Course(room.root)
     api = NbGraderAPI(coursedir=course.directory, config=course.config)
