@@ -139,15 +139,23 @@ def test_a_list_of_which_nobody_can_get_a_mark_is_an_error_and_makes_no_file(roo
     assert why in result.output and "nothing is written" in result.output and result.output.count("\n") == 1
 
 
-def test_a_class_without_ids_of_canvas_gets_no_file_of_headings(tmp_path):
-    room = filled(tmp_path / "course")
+def test_a_class_without_ids_of_canvas_gets_no_file_of_headings(room):
+    path = room.root / "class" / LAB / "marks_canvas.csv"
+    path.unlink(missing_ok=True)
     with room.gradebook() as gradebook:
+        before = {student.id: student.lms_user_id for student in gradebook.students}
         for student in gradebook.students:
             student.lms_user_id = None
         gradebook.db.commit()
-    result = room.lockstep("grades", LAB, "--format", "canvas", "--zero")
-    assert result.exit_code == 1 and "nobody has an id there (Canvas knows people by ID" in result.output
-    assert not (room.root / "class" / LAB / "marks_canvas.csv").exists()
+    try:
+        result = room.lockstep("grades", LAB, "--format", "canvas", "--zero")
+        assert result.exit_code == 1 and "nobody has an id there (Canvas knows people by ID" in result.output
+        assert not path.exists()
+    finally:
+        with room.gradebook() as gradebook:
+            for student in gradebook.students:
+                student.lms_user_id = before[student.id]
+            gradebook.db.commit()
 
 
 def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_moodle_needs(room, tmp_path):
