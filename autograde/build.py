@@ -308,7 +308,5 @@ def foreign(builts: list[Built], root: Path) -> list[str]:
         for inside in sorted(path.rglob("*")) if path.name in folders else []:
             name = inside.relative_to(path)
             if inside.is_file() and not ignored(name) and name.as_posix() not in folders[path.name]:
-                lines.append(
-                    f"labs/{path.name}/{name} is not made by `lockstep build`, but would be released with the lab"
-                )
+                lines.append(f"labs/{path.name}/{name} is not made by `lockstep build`, and is not released")
     return lines

@@ -156,26 +156,37 @@ def extend(root: Path, lab: str, student: str, until: str | None) -> None:
     metavar="FILE",
     help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
 )
+@click.option("--new", "all_new", is_flag=True, help="Nobody on the FILE is enrolled yet, though others are.")
+@click.option("--remove", is_flag=True, help="Take these students, and those on the FILE, out of the gradebook again.")
 @click.pass_obj
-def enrol(root: Path, students: tuple[str, ...], listed: Path | None) -> None:
+def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: bool, remove: bool) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
     The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
-    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE.
+    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE; a FILE
+    of which nobody is known is refused without --new. --remove takes back what was enrolled; who has handed in
+    something stays.
     """
     from autograde.build import build as build_of
     from autograde.build import write_instructor
     from autograde.classroom.nbgrader_course import Course
     from autograde.contract.labs import LabError, find_labs, labs_left_out
-    from autograde.term.roster import enrol_list
+    from autograde.term.roster import enrol_list, not_told_apart, take_back
 
     with errors_in_one_line():
         course = Course(root)
         for line in course.in_one_form():
             click.echo(line)
-        course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
-        for line in enrol_list(course, listed) if listed else []:
+        if remove:
+            for line in take_back(course, students, listed):
+                click.echo(line)
+            return
+        for line in enrol_list(course, listed, all_new) if listed else []:
             click.echo(line)
+        course.enrol({student: name for student, _, name in (argument.partition("=") for argument in students)})
+        with course.gradebook() as gradebook:
+            for line in not_told_apart(gradebook):
+                click.echo(line)
         course.forget([lab.name for lab in labs_left_out(root)])
         failed = []
         for lab in find_labs(root):

@@ -23,7 +23,7 @@ CHAINS = {
         "contract cell_marks build classroom",
         "contract course_map build",
         "build bundle cli",
-        "contract lectures cli",
+        "build lectures cli",
         "contract new cli",
         "sandbox mutants rewritings cli",
         "slurm notebook",

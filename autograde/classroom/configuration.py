@@ -15,8 +15,8 @@ from traitlets.config import Config
 from autograde.classroom.collecting import PlainCollect
 from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
+from autograde.classroom.releasing import ReleaseFromSource
 from autograde.contract.places import CLASS, LABS, SOURCE
-from course.exchange.deadlines import PrivateRelease
 from course.exchange.feedback import PlainReleaseFeedback
 from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
@@ -41,7 +41,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
     c.ExchangeFactory.collect = PlainCollect
-    c.ExchangeFactory.release_assignment = PrivateRelease
+    c.ExchangeFactory.release_assignment = ReleaseFromSource
     c.ExchangeFactory.release_feedback = PlainReleaseFeedback
     with contextlib.suppress(OSError):  # people without write access may look at a course
         make_class_folder(root)

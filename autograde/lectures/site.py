@@ -19,6 +19,9 @@ import nbformat
 from nbformat import NotebookNode
 from PIL import Image
 
+from autograde.build import build, write_file
+from autograde.contract.labs import find_labs
+from autograde.contract.places import LABS
 from autograde.lectures.notebooks import FOLDER, Lecture, read
 
 SOURCE, HTML = Path("build") / "book" / "source", Path("build") / "book" / "html"
@@ -51,9 +54,15 @@ def stage(root: Path, lectures: list[Lecture], ran: dict[str, NotebookNode]) -> 
     static = folder / "static"
     shutil.copytree(root / FOLDER / "static", static, dirs_exist_ok=True)
     shutil.copy(mathjax(), static / "tex-svg.js")
-    shutil.rmtree(source / "labs", ignore_errors=True)
-    for path in sorted(found for pattern in SHOWN for found in (root / "labs").rglob(pattern)):
-        if not any(part.startswith(".") for part in path.relative_to(root).parts):
+    shutil.rmtree(source / LABS, ignore_errors=True)
+    labs = find_labs(root)
+    for lab in labs:  # not as they are in labs/, where somebody may have solved one
+        for name, file in build(lab).student.items():
+            if any(Path(name).match(pattern) for pattern in SHOWN):
+                write_file(source / LABS / lab.name / name, file)
+    for path in sorted(found for pattern in SHOWN for found in (root / LABS).rglob(pattern)):
+        parts = path.relative_to(root / LABS).parts
+        if (len(parts) == 1 or not labs) and not any(part.startswith(".") for part in parts):
             target = source / path.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)

@@ -30,19 +30,9 @@ from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING,
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.contract.check import Check
 from autograde.contract.labs import find_lab, load_checks
-from autograde.term.student_list import (
-    CANVAS_ID,
-    EMAIL,
-    NUMBER,
-    POINTS_POSSIBLE,
-    SECTION,
-    SIS_LOGIN,
-    SIS_USER,
-    USERNAME,
-    Person,
-    from_gradebook,
-    from_list,
-)
+from autograde.term.headings import CANVAS_ID, EMAIL, NUMBER, SECTION, SIS_LOGIN, SIS_USER, USERNAME
+from autograde.term.list_file import POINTS_POSSIBLE
+from autograde.term.student_list import Person, from_gradebook, from_list, one_spelled_twice
 from course.exchange.due import duration
 
 CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
@@ -51,6 +41,7 @@ FILES = {"moodle": "marks_moodle.csv", "canvas": "marks_canvas.csv", "csv": "mar
 DAYS_LATE = "days late"
 OPEN = "has time left"  # status over all labs of who may still hand one in
 UNKNOWN = "not in the gradebook"  # status of who is on a list, and is no student of this course
+UNCLEAR = "not clear who it is"  # status of who is on a list with what two students have
 DAY = 24 * 3600  # seconds
 
 
@@ -101,44 +92,54 @@ def write_file(
     """Write marks to the file at `path`; else as `write_marks`."""
     with course.gradebook() as gradebook:
         known = [from_gradebook(student) for student in gradebook.students]
-    people = known if students is None else from_list(students, known)
+    people, nobody = (known, []) if students is None else from_list(students, known)
     by_student = {row.student: row for row in marked.rows}
     lines = []
     for person in people:
         if person.student is None:  # that nobody was found says nothing of what was handed in
-            lines.append(Line(person, Row("", UNKNOWN), None))
+            lines.append(Line(person, Row("", UNCLEAR if person.why else UNKNOWN), None))
             continue
         row = by_student.pop(person.student, None) or Row("", NOTHING)
         lines.append(Line(person, row, mark_of(row, zero)))
-    strangers = [line for line in lines if line.row.status == UNKNOWN]
+    strangers = [line for line in lines if line.person.student is None]
     if lines and len(strangers) == len(lines):
-        raise StepFailed(
-            f"{students}: nobody on it is in the gradebook; {compared_with(strangers)}; nothing is written"
-        )
+        why = "; ".join([compared_with(strangers), *doubts(strangers)])
+        raise StepFailed(f"{students}: nobody on it is in the gradebook; {why}; nothing is written")
     # Others are in the folder only, or not on the list.
     unknown = [row.student for row in by_student.values() if students is None or row.status != NOTHING]
     unlisted = "not in the gradebook" if students is None else f"not on the list {students}"
     notes = matched_by(people) + listed(f"{unlisted}, so not in the file", unknown)
-    if strangers:
-        notes += listed(
-            f"{UNKNOWN}, mark left empty ({compared_with(strangers)})", [called(line) for line in strangers]
-        )
+    notes += listed("no people, so not in the file", nobody)
+    if new := [line for line in strangers if not line.person.why]:
+        notes += listed(f"{UNKNOWN}, mark left empty ({compared_with(new)})", [called(line) for line in new])
+    notes += [f"{said}; mark left empty" for said in doubts(strangers)]
+    notes += [
+        f"{' and '.join(map(printable, group))} are two in the gradebook; is it one student?"
+        for group in one_spelled_twice([person.student for person in known])
+    ]
+    twins: list[Line] = []
     if system == "moodle":
         key = max(MOODLE, key=lambda heading: sum(heading in line.person.ids for line in lines))
         lines, without = with_ids(lines, (key,))
+        notes += shared_ids(lines)
+        lines, twins = one_each(lines, (key,))
         table, hint = moodle(marked, lines, key), f"Moodle knows people by one column, here {key}"
     elif system == "canvas":
         lines, without = with_ids(lines, CANVAS)
+        notes += shared_ids(lines)
+        lines, twins = one_each(lines, CANVAS)
         table, hint = canvas(marked, lines), "Canvas knows people by ID, SIS User ID or SIS Login ID"
     else:
+        notes += shared_ids(lines)
         table, without, hint = plain(marked, lines), [], ""
     if not lines:  # a file of headings would be taken for the marks
         why = f"nobody has an id there ({hint}; --students FILE gives ids)" if without else "there is nobody to mark"
+        why = "; ".join(shared_ids(twins)) or why
         raise StepFailed(f"{students or marked.name}: {why}; nothing is written")
     notes += listed(
         f"without an id, so not in the file ({hint}; --students FILE gives ids)", [called(line) for line in without]
     )
-    notes += shared_ids(lines)
+    notes += listed("not in the file, as somebody else has the same id", [called(line) for line in twins])
     nothing = [line for line in lines if line.row.status == NOTHING]
     notes += listed("handed in nothing, 0 points", [called(line) for line in nothing if line.mark is not None])
     notes += listed("handed in nothing, mark left empty", [called(line) for line in nothing if line.mark is None])
@@ -165,6 +166,18 @@ def with_ids(lines: list[Line], headings: tuple[str, ...]) -> tuple[list[Line], 
     """The lines of people who have an id under one of the headings, and the others."""
     has = [line for line in lines if any(heading in line.person.ids for heading in headings)]
     return has, [line for line in lines if line not in has]
+
+
+def one_each(lines: list[Line], headings: tuple[str, ...]) -> tuple[list[Line], list[Line]]:
+    """The lines of people who alone have their first id under the headings, and the others: one's mark would be the
+    other's."""
+    keys = [
+        next((heading, text.casefold()) for heading in headings if (text := line.person.ids.get(heading)))
+        for line in lines
+    ]
+    counts = Counter(keys)
+    alone = [line for line, key in zip(lines, keys, strict=True) if counts[key] == 1]
+    return alone, [line for line, key in zip(lines, keys, strict=True) if counts[key] > 1]
 
 
 def moodle(marked: Marked, lines: list[Line], key: str) -> list[list[object]]:
@@ -243,6 +256,20 @@ def compared_with(strangers: list[Line]) -> str:
     return f"compared: {', '.join(headings)}" if headings else "no id on their lines"
 
 
+def doubts(strangers: list[Line]) -> list[str]:
+    """One line per person on a list whom something finds, but not surely."""
+    said = []
+    for line in strangers:
+        who = printable(called(line))
+        if line.person.why:
+            said.append(f"{who} is not found: {line.person.why}")
+        elif line.person.near:
+            texts = ", ".join(map(printable, line.person.compared.values()))
+            near = ", ".join(map(printable, line.person.near))
+            said.append(f"{who} ({texts}) is not found, but nearly {near}: are zeros lost, or is it another spelling?")
+    return said
+
+
 def shared_ids(lines: list[Line]) -> list[str]:
     """One line per id that two people have: an import would give one of them the other's mark."""
     seen: dict[tuple[str, str], str] = {}
@@ -250,7 +277,7 @@ def shared_ids(lines: list[Line]) -> list[str]:
     for line in lines:
         for heading in (*MOODLE, *CANVAS):
             if text := line.person.ids.get(heading):
-                other = seen.setdefault((heading, text), called(line))
+                other = seen.setdefault((heading, text.casefold()), called(line))
                 if other != called(line):
                     found.append(
                         f"{heading} {printable(text)} is that of both {printable(other)} and {printable(called(line))}"

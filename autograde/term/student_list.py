@@ -6,9 +6,8 @@ The list is a CSV file. Moodle's exports of grades and participants, Canvas's ex
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from unicodedata import normalize
@@ -16,27 +15,38 @@ from unicodedata import normalize
 from nbgrader.api import Student
 
 from autograde.classroom.nbgrader_course import StepFailed, printable
+from autograde.term.headings import (
+    CANVAS_ID,
+    EMAIL,
+    ID,
+    IDS,
+    NUMBER,
+    SECTION,
+    SIS_LOGIN,
+    SIS_USER,
+    STUDENT,
+    USERNAME,
+)
+from autograde.term.list_file import names_in, read_list
 
-EMAIL, NUMBER, USERNAME = "Email address", "ID number", "Username"  # Moodle's headings
-CANVAS_ID, SIS_USER, SIS_LOGIN = "ID", "SIS User ID", "SIS Login ID"  # Canvas's
-SECTION = "Section"
-HEADINGS = {
-    **{name: name for name in (EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN, SECTION)},
-    **{"email": EMAIL, "lms_user_id": NUMBER, "first_name": "First name", "last_name": "Last name"},
-    **{"First name": "First name", "Last name": "Last name", "Surname": "Last name"},
-    **{"Student": "Student", "id": "id", "name": "name"},
+# What of the gradebook each column of a list is compared with: ids in this course, e-mail addresses, LMS ids.
+COMPARED = {
+    ID: ("id",),
+    SIS_LOGIN: ("id", "email"),
+    USERNAME: ("id", "email"),
+    NUMBER: ("id", "lms"),
+    SIS_USER: ("id", "lms"),
+    EMAIL: ("email", "id"),
+    CANVAS_ID: ("lms",),
 }
-BY_ID = ("id", SIS_LOGIN, USERNAME, NUMBER, SIS_USER)  # columns that may hold the student's id in this course
-BY_EMAIL = (EMAIL, SIS_LOGIN, USERNAME)  # columns that may hold the e-mail address
-BY_LMS_ID = (NUMBER, CANVAS_ID, SIS_USER)  # columns that may hold the LMS id that the gradebook has
-POINTS_POSSIBLE = "Points Possible"  # begins the second line of Canvas's export, which is nobody
 
 
 @dataclass(frozen=True)
 class Person:
     """A student in the university's system. student: the id in this course; None if it is not known.
 
-    ids: by heading. compared: by heading, what found the student; if nothing did, all that was tried.
+    ids: by heading. compared: by heading, what found the student; if nothing did, all that was tried. why: why nobody
+    was found although something matches. near: students of the gradebook whom only the spelling tells from this one.
     """
 
     student: str | None
@@ -44,11 +54,13 @@ class Person:
     last: str = ""
     ids: dict[str, str] = field(default_factory=dict)
     compared: dict[str, str] = field(default_factory=dict)
+    why: str = ""
+    near: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """As Canvas sorts people: last name, comma, first name."""
-        return self.ids.get("Student") or ", ".join(filter(None, (self.last, self.first)))
+        return self.ids.get(STUDENT) or ", ".join(filter(None, (self.last, self.first)))
 
 
 def from_gradebook(student: Student) -> Person:
@@ -59,75 +71,102 @@ def from_gradebook(student: Student) -> Person:
     return Person(student.id, student.first_name or "", student.last_name or "", {k: v for k, v in ids.items() if v})
 
 
-def from_list(path: Path, known: list[Person]) -> list[Person]:
-    """The people on a list, in its order. Raises StepFailed if it cannot be read, or names somebody twice.
+class Known:
+    """The gradebook's students, to be found by what a line of a list has. Capitals make no difference."""
 
-    known: the gradebook's. A line is a student's if one of `BY_ID` is the student's id in this course, or else if one
-    of `BY_EMAIL` is the e-mail address that the gradebook has, or else if one of `BY_LMS_ID` is its LMS id.
+    def __init__(self, people: list[Person]) -> None:
+        self.people = {normalize("NFC", person.student): person for person in people if person.student}
+        self._by: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self._near: dict[str, set[str]] = defaultdict(set)
+        for student, person in self.people.items():
+            email, lms = person.ids.get(EMAIL, ""), person.ids.get(NUMBER, "")
+            for kind, text in (("id", student), ("email", email), ("lms", lms)):
+                if text:
+                    self._by[kind, normalize("NFC", text).casefold()].add(student)
+                    for spelling in spellings(text):
+                        self._near[spelling].add(student)
+
+    def having(self, heading: str, text: str) -> set[str]:
+        """The students who have this text as what the column `heading` is compared with."""
+        kinds = {kind: self._by.get((kind, text.casefold()), set()) for kind in COMPARED[heading]}
+        if "id" in kinds and text in self.people:  # as it is written, before another spelling
+            kinds["id"] = {text}
+        return set().union(*kinds.values())
+
+    def find(self, line: dict[str, str]) -> tuple[str | None, dict[str, str], str]:
+        """The student of a line, the cells that found the student, and if there is none why not, if anything matches.
+
+        What two students have finds neither, and cells that find different students find none of them.
+        """
+        cells = {heading: line[heading] for heading in COMPARED if line.get(heading)}
+        having = {heading: students for heading, text in cells.items() if (students := self.having(heading, text))}
+        single = {heading: next(iter(students)) for heading, students in having.items() if len(students) == 1}
+        if len({*single.values()}) > 1:
+            each = (f"{heading} {printable(cells[heading])} is that of {one}" for heading, one in single.items())
+            return None, cells, ", ".join(each)
+        shared = {heading: students for heading, students in having.items() if len(students) > 1}
+        for heading, one in single.items():
+            if all(one in students for students in shared.values()):
+                return one, {heading: cells[heading]}, ""
+        for heading, students in shared.items():
+            both = " and ".join(map(printable, sorted(students)))
+            return None, cells, f"{heading} {printable(cells[heading])} is that of both {both}"
+        return None, cells, ""
+
+    def near(self, line: dict[str, str]) -> tuple[str, ...]:
+        """Students who have what a line has but for leading zeros, or what stands before the @ of its address."""
+        texts = [line[heading] for heading in COMPARED if line.get(heading)]
+        return tuple(sorted({one for text in texts for each in spellings(text) for one in self._near.get(each, ())}))
+
+
+def spellings(text: str) -> set[str]:
+    """What a spreadsheet or a person may make of an id or an address: without leading zeros, without the domain."""
+    text = normalize("NFKC", text).casefold().lstrip("'").strip()
+    return {plain_number(text), plain_number(text.partition("@")[0])}
+
+
+def plain_number(text: str) -> str:
+    """An id without the zeros in front, and without the `.0` that makes a number of it."""
+    return re.sub(r"[.,]0+$", "", text).lstrip("0") or text
+
+
+def one_spelled_twice(students: list[str]) -> list[list[str]]:
+    """Groups of ids that only capitals or leading zeros tell apart."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for student in students:
+        groups[plain_number(normalize("NFKC", student).casefold())].append(student)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
+def from_list(path: Path, known: list[Person]) -> tuple[list[Person], list[str]]:
+    """The people on a list, in its order, and what stands on lines that are nobody's.
+
+    known: the gradebook's. A line finds the student who alone has one of its ids, see `COMPARED`. Raises StepFailed if
+    the list cannot be read, or has somebody twice.
     """
-    by_id = {normalize("NFC", person.student): person for person in known}
-    by_email = {person.ids[EMAIL].casefold(): person for person in known if EMAIL in person.ids}
-    by_lms_id = {person.ids[NUMBER]: person for person in known if NUMBER in person.ids}
+    listed, gradebook = read_list(path), Known(known)
     people: list[Person] = []
-    for line in people_lines(path):
-        compared = {key: line[key] for key in dict.fromkeys((*BY_ID, *BY_EMAIL, *BY_LMS_ID)) if line.get(key)}
-        tried = [(key, by_id.get(line.get(key))) for key in BY_ID]
-        tried += [(key, by_email.get(line.get(key, "").casefold())) for key in BY_EMAIL]
-        tried += [(key, by_lms_id.get(line.get(key))) for key in BY_LMS_ID]
-        found = Person(None, line.get("id", ""))
-        for key, person in tried:
-            if person is not None:
-                found, compared = person, {key: compared[key]}
-                break
-        line.pop("id", None)
+    for line in listed.lines:
+        student, compared, why = gradebook.find(line)
+        found = gradebook.people[student] if student is not None else Person(None, line.get(ID, ""))
+        near = () if student is not None or why else gradebook.near(line)
+        first, last = names_in({key: text for key, text in line.items() if key != STUDENT})
+        ids = {heading: line[heading] for heading in (*IDS, SECTION, STUDENT) if line.get(heading) and heading != ID}
         if number := line.get(NUMBER):
-            line.setdefault(CANVAS_ID if number.isdecimal() else SIS_USER, number)
-        first, last = names_in({key: text for key, text in line.items() if key != "Student"})
-        for key in ("First name", "Last name", "name"):
-            line.pop(key, None)
-        first, last = first or found.first, last or found.last
-        ids = found.ids | {key: text for key, text in line.items() if text}
-        people.append(Person(found.student, first, last, ids, compared))
-    refuse_twice(path, [person.student for person in people if person.student])
-    return people
+            ids.setdefault(CANVAS_ID if number.isdecimal() else SIS_USER, number)
+        people.append(Person(student, first or found.first, last or found.last, found.ids | ids, compared, why, near))
+    refuse_twice(path, [(person.student, next(iter(person.compared.values()))) for person in people if person.student])
+    return people, listed.nobody
 
 
-def refuse_twice(path: Path, students: list[str]) -> None:
-    """Raise StepFailed if a student is more than once among those of the list at `path`."""
-    if twice := sorted(student for student, count in Counter(students).items() if count > 1):
-        raise StepFailed(f"{path}: more than one line for {', '.join(map(printable, twice))}")
-
-
-def people_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a list that are people. Raises StepFailed."""
-    return [
-        line
-        for line in read_lines(path)
-        if any(line.values()) and (POINTS_POSSIBLE not in line.get("Student", "") or line.get(CANVAS_ID))
-    ]
-
-
-def names_in(line: dict[str, str]) -> tuple[str, str]:
-    """First and last name on a line of a list, where both may be in one column."""
-    last, _, first = line.get("Student", "").partition(",")
-    whole = line.get("name", "").rpartition(" ")
-    return line.get("First name") or first.strip() or whole[0], line.get("Last name") or last.strip() or whole[2]
-
-
-def read_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV file, by the headings that are known here. Raises StepFailed."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StepFailed(f"{path} is not read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from error
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    try:
-        lines = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=separator))
-    except csv.Error as error:
-        raise StepFailed(f"{path} is no CSV file: {error}") from error
-    headings = [heading for heading in (lines[0] if lines else {}) if heading]
-    known = {heading: HEADINGS[heading.strip()] for heading in headings if heading.strip() in HEADINGS}
-    if not {*known.values()} & {"id", EMAIL, NUMBER, USERNAME, CANVAS_ID, SIS_USER, SIS_LOGIN}:
-        raise StepFailed(f"{path} has no column of ids; name one in its first line, such as id, email or {SIS_LOGIN}")
-    return [{known[key]: normalize("NFC", (line[key] or "").strip()) for key in known} for line in lines]
+def refuse_twice(path: Path, found: list[tuple[str, str]]) -> None:
+    """Raise StepFailed if a student is more than once among those of the list at `path`. found: with what is there."""
+    by_student: dict[str, list[str]] = defaultdict(list)
+    for student, text in found:
+        by_student[student].append(text)
+    if twice := {student: texts for student, texts in by_student.items() if len(texts) > 1}:
+        each = (
+            printable(student) + (f" ({', '.join(map(printable, texts))})" if {*texts} != {student} else "")
+            for student, texts in sorted(twice.items())
+        )
+        raise StepFailed(f"{path}: more than one line for {'; '.join(each)}")

@@ -139,15 +139,23 @@ def test_a_list_of_which_nobody_can_get_a_mark_is_an_error_and_makes_no_file(roo
     assert why in result.output and "nothing is written" in result.output and result.output.count("\n") == 1
 
 
-def test_a_class_without_ids_of_canvas_gets_no_file_of_headings(tmp_path):
-    room = filled(tmp_path / "course")
+def test_a_class_without_ids_of_canvas_gets_no_file_of_headings(room):
+    path = room.root / "class" / LAB / "marks_canvas.csv"
+    path.unlink(missing_ok=True)
     with room.gradebook() as gradebook:
+        before = {student.id: student.lms_user_id for student in gradebook.students}
         for student in gradebook.students:
             student.lms_user_id = None
         gradebook.db.commit()
-    result = room.lockstep("grades", LAB, "--format", "canvas", "--zero")
-    assert result.exit_code == 1 and "nobody has an id there (Canvas knows people by ID" in result.output
-    assert not (room.root / "class" / LAB / "marks_canvas.csv").exists()
+    try:
+        result = room.lockstep("grades", LAB, "--format", "canvas", "--zero")
+        assert result.exit_code == 1 and "nobody has an id there (Canvas knows people by ID" in result.output
+        assert not path.exists()
+    finally:
+        with room.gradebook() as gradebook:
+            for student in gradebook.students:
+                student.lms_user_id = before[student.id]
+            gradebook.db.commit()
 
 
 def test_a_list_as_nbgrader_imports_it_works_and_who_has_no_id_is_left_out_as_moodle_needs(room, tmp_path):
@@ -178,10 +186,73 @@ def test_a_list_that_cannot_be_used_is_one_clear_line(room, tmp_path, text, why)
     assert result.exit_code == 1 and why in result.output and result.output.count("\n") == 1
 
 
-def test_two_people_with_one_id_are_named(room, tmp_path):
+def test_two_people_with_one_id_are_named_and_get_no_mark(room, tmp_path):
     listed = tmp_path / "list.csv"
-    listed.write_text("id,email\nada,x@uni.example\nli,x@uni.example\n")
-    assert "Email address x@uni.example is that of both ada and li" in written(room, "moodle", "--students", listed)[1]
+    listed.write_text("id,email\nada,x@uni.example\nli,X@uni.example\nnoor,y@uni.example\n")
+    (_, *rows), said = written(room, "moodle", "--students", listed)
+    assert [row[2] for row in rows] == ["y@uni.example"]
+    assert "Email address X@uni.example is that of both ada and li" in said
+    assert "not in the file, as somebody else has the same id: ada; li" in said
+
+
+def test_an_address_that_two_have_finds_nobody_and_both_are_named(room, tmp_path):
+    """ada's and li's; the list has addresses only, then usernames as well."""
+    listed, path = tmp_path / "list.csv", room.root / "class" / LAB / "marks_moodle.csv"
+    listed.write_text("First name,Last name,Email address\nAda,Lovelace,0@example.org\nÞóra,Ægisdóttir,4@example.org\n")
+    alone = "First name,Last name,Email address\nAda,Lovelace,0@example.org\n"
+    shared = "Lovelace, Ada is not found: Email address 0@example.org is that of both ada and li"
+    with room.gradebook() as gradebook:
+        gradebook.update_or_create_student("li", email="0@Example.org")
+    try:
+        (_, *rows), said = written(room, "moodle", "--students", listed)
+        assert [row[2:4] for row in rows] == [["0@example.org", ""], ["4@example.org", "4.5"]]
+        assert f"{shared}; mark left empty" in said
+        path.unlink()
+        listed.write_text(alone)
+        refused = room.lockstep("grades", LAB, "--format", "moodle", "--students", str(listed))
+        assert refused.exit_code == 1 and shared in refused.output and not path.exists()
+        listed.write_text(alone.replace("Email", "Username,Email").replace("0@", "li,0@"))
+        (_, *rows), said = written(room, "moodle", "--students", listed)
+        assert [row[2:4] for row in rows] == [["0@example.org", "5"]] and "found by Username: 1" in said
+        assert "not in the file, as somebody else has the same id: ada; li" in written(room, "moodle")[1]
+    finally:
+        with room.gradebook() as gradebook:
+            gradebook.update_or_create_student("li", email="1@example.org")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ada,4@example.org,100", "Username ada is that of ada, ID number 100 is that of ada, Email address"),
+        (",4@example.org,100", "ID number 100 is that of ada, Email address 4@example.org is that of thora"),
+    ],
+)
+def test_cells_that_find_different_students_find_none_of_them(room, tmp_path, line, why):
+    listed = tmp_path / "list.csv"
+    listed.write_text(f"Username,Email address,ID number\n{line}\nnoor,,\n")
+    (heading, *rows), said = written(room, "csv", "--students", listed)
+    (row,) = [dict(zip(heading, row, strict=True)) for row in rows if "4@example.org" in row]
+    assert (row["points"], row["status"]) == ("", "not clear who it is")
+    assert any(f"is not found: {why}" in each for each in said), said
+
+
+def test_capitals_make_no_other_student_and_lost_zeros_are_named(room, tmp_path):
+    listed = tmp_path / "list.csv"
+    with room.gradebook() as gradebook:
+        gradebook.update_or_create_student("thora", lms_user_id="00104")
+    try:
+        listed.write_text("ID number,Last name\nADA,Lovelace\n104,Ægisdóttir\n105,Who\n")
+        _, said = written(room, "csv", "--students", listed)
+        assert "Ægisdóttir (104) is not found, but nearly thora: are zeros lost, or is it another spelling?" in str(
+            said
+        )
+        assert "found by ID number: 2" in said
+        listed.write_text("ID number\nADA\nada\n")
+        refused = room.lockstep("grades", LAB, "--students", str(listed))
+        assert refused.exit_code == 1 and "more than one line for ada (ADA, ada)" in refused.output
+    finally:
+        with room.gradebook() as gradebook:
+            gradebook.update_or_create_student("thora", lms_user_id="104")
 
 
 def test_the_formgrader_has_the_same_names_and_finds_each_student(room):

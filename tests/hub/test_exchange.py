@@ -323,6 +323,8 @@ def test_the_formgraders_buttons_are_ours(hpc):
     )
     said = hpc.must(hpc.grader, "buttons")
     assert (
-        "cheating attempt?" in said and "Destination already exists, add --force" in said and "PrivateRelease" in said
+        "cheating attempt?" in said
+        and "Destination already exists, add --force" in said
+        and "ReleaseFromSource" in said
     )
     assert hpc.collected(hpc.ada).is_dir()
