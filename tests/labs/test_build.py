@@ -23,7 +23,7 @@ from traitlets.config import Config
 from autograde.build import Built, build, write
 from autograde.classroom.configuration import configure
 from autograde.contract.cell_code import python_source
-from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
+from autograde.contract.labs import Lab, find_lab, has_probes, load_checks, load_variants, read_package, solution_cells
 from autograde.contract.questions import is_text, is_todo
 from autograde.hints import load_hints
 
@@ -112,7 +112,8 @@ def test_hidden_cases_stay_here(lab, tmp_path):
     region = re.compile(r"### BEGIN HIDDEN CASES\n(.*?)\s*### END HIDDEN CASES", re.DOTALL)
     hidden = [(name, each) for name, text in here.items() for each in region.findall(text)]
     student = read_package(given)
-    assert hidden and [each for name, each in hidden if each in student[name]] == []
+    assert bool(hidden) != has_probes(lab.checks), "a rubric draws all its kinds of cases in the notebook, too"
+    assert [each for name, each in hidden if each in student[name]] == []
     assert {check.todo for check in load_checks(given)} == {check.todo for check in load_checks(lab.checks)}
 
 

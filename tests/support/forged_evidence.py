@@ -92,19 +92,18 @@ def right(todo: str, case: dict, evidence: dict, honest: dict) -> bool:
         sum(4 / (1 + ((i + 0.5) / n) ** 2) for i in range(n)) / n for n in (call["intervals"] for call in case["calls"])
     ]
     return all(
-        near([call["shown"]["value"]["value"] for call in each], [value] * len(each))
+        near([call["seen"]["value"]["value"] for call in each], [value] * len(each))
         for each, value in zip(calls, due, strict=True)
     )
 
 
-def split_up(case: dict, shares: list[dict]) -> Iterator[tuple[list, list, list, list]]:
+def split_up(case: dict, result: dict) -> Iterator[tuple[list, list, list, list]]:
     """Of each split: all points, sorted, those that are due, the value of each share, and the one that is due."""
-    rest, (a, b, c) = iter(shares), case["coefficients"]
-    for intervals, size in case["splits"]:
-        own = [next(rest) for _ in range(size)]
+    for call, made in zip(case["calls"], result["calls"], strict=True):
+        (a, b, c), intervals, own = call["coefficients"], call["intervals"], made["seen"]["shares"]
         points = sorted(x for share in own for x in share["points"])
         sums = [math.fsum(a + x * (b + x * c) for x in share["points"]) / intervals for share in own]
-        yield points, [(i + 0.5) / intervals for i in range(intervals)], [each["result"]["value"] for each in own], sums
+        yield points, [(i + 0.5) / intervals for i in range(intervals)], [each["value"]["value"] for each in own], sums
 
 
 def near(seen: Any, due: Any) -> bool:
