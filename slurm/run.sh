@@ -52,4 +52,4 @@ export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 
 # exec, so that Slurm's signal reaches it. Unquoted, because it may be a container's command with options.
 # shellcheck disable=SC2086
-exec $python -m $module @LAB@.ipynb
+exec $python -P -m $module @LAB@.ipynb

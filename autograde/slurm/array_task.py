@@ -72,8 +72,18 @@ def examine_one(folder: ArrayFolder, lab: Lab, name: str, sandboxes: Sandboxes) 
 def jobs_here(limits: Limits) -> int:
     """How many submissions to examine at once on the job's processors and in its memory."""
     cpus = min(cores(), int(os.environ.get("SLURM_CPUS_ON_NODE", cores())))
-    memory = int(os.environ.get("SLURM_MEM_PER_NODE", 0)) or cpus * int(os.environ.get("SLURM_MEM_PER_CPU", 0))
-    return default_jobs(limits, memory * MIB or None, cpus)
+    return default_jobs(limits, memory_here(cpus) * MIB or None, cpus)
+
+
+def memory_here(cpus: int) -> int:
+    """MiB that the job has on this node; 0 if it has no limit.
+
+    A job that was submitted in another one has the other's variable as well, if that asked for memory another way. Then
+    the smaller of the two counts, which no limit is below.
+    """
+    by_node = int(os.environ.get("SLURM_MEM_PER_NODE", 0))
+    by_core = cpus * int(os.environ.get("SLURM_MEM_PER_CPU", 0))
+    return min(filter(None, (by_node, by_core)), default=0)
 
 
 if __name__ == "__main__":

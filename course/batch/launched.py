@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -28,10 +27,12 @@ import cloudpickle
 from course.batch.srun_tasks import tasks_of
 from course.ports import free_port
 from course.processes.slurm_command import SlurmError, address_of
+from course.processes.surroundings.environment import JOB, MACHINE, taken
+from course.processes.surroundings.folder import SAFE_PATH, folder_last
+from course.processes.surroundings.job import Job, standing
 
 PATIENCE = 120.0  # seconds that all ranks may take, their start included
-FOR_RANKS = ("OMPI_", "OPAL_", "PMI", "PRTE_", "TORCHELASTIC_", "SLURM_")  # whose variables are of another run
-SCRIPT = [sys.executable, "-m", "course.batch.launched"]
+SCRIPT = [sys.executable, "-P", "-m", "course.batch.launched"]
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -63,19 +64,34 @@ def by_torchrun(function: Callable, *args: Any, ranks: int, restarts: int = 0) -
             rendezvous += [f"--rdzv-id={os.getpid()}", f"--max-restarts={restarts}"]
             variables = {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
         torchrun = ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}", *rendezvous]
-        command = [sys.executable, *torchrun, "-m", *SCRIPT[2:], *handed_over(folder, None, function, args)]
-        return ended("torchrun", [start(command, variables, folder)], folder, ranks)
+        command = [sys.executable, "-P", *torchrun, "-m", SCRIPT[-1], *handed_over(folder, None, function, args)]
+        return ended("torchrun", [start(command, on_this_machine(variables), folder)], folder, ranks)
 
 
 def by_srun(function: Callable, *args: Any, process_group: Callable, ranks: int) -> Launch:
     """``function(*args)`` on so many ranks of srun, or of processes that have its variables."""
     with tempfile.TemporaryDirectory(prefix=".launched-", dir=".") as folder:
         command = [*SCRIPT, *handed_over(folder, process_group, function, args)]
-        if "SLURM_JOB_ID" in os.environ and shutil.which("srun"):
-            srun = ["srun", "--mpi=none", "--overlap", "--kill-on-bad-exit=1", f"--ntasks={ranks}"]
-            return ended("srun", [start([*srun, *command], None, folder)], folder, ranks)
+        if (job := own_job()) is not None:
+            srun = ["srun", f"--jobid={job.number}", "--mpi=none", "--overlap", "--kill-on-bad-exit=1"]
+            environment = taken(os.environ, JOB, job.step(ranks))
+            step = start([*srun, f"--ntasks={ranks}", *command], environment, folder)
+            return ended("srun", [step], folder, ranks)
         tasks = tasks_of("localhost", [ranks], job=os.getpid())
-        return ended("processes with srun's variables", [start(command, task, folder) for task in tasks], folder, ranks)
+        processes = [start(command, on_this_machine(task), folder) for task in tasks]
+        return ended("processes with srun's variables", processes, folder, ranks)
+
+
+def own_job() -> Job | None:
+    """The job that this process is part of, if Slurm has it and can start ranks in it."""
+    with suppress(SlurmError):
+        return standing().job
+    return None
+
+
+def on_this_machine(variables: dict[str, str]) -> dict[str, str]:
+    """The environment of ranks here, with these variables in place of those of other launchers."""
+    return taken(os.environ, MACHINE) | variables
 
 
 def handed_over(folder: str, process_group: Callable | None, function: Callable, args: Sequence[Any]) -> list[str]:
@@ -85,12 +101,10 @@ def handed_over(folder: str, process_group: Callable | None, function: Callable,
     return [str(path)]
 
 
-def start(command: Sequence[str], variables: dict[str, str] | None, folder: str) -> subprocess.Popen:
-    """Start a process in a session of its own. variables: in place of those of other launchers; None: as they are.
-    folder: where what it says goes."""
-    kept = {name: value for name, value in os.environ.items() if variables is None or not name.startswith(FOR_RANKS)}
-    path = os.pathsep.join(filter(None, [str(REPOSITORY), kept.get("PYTHONPATH")]))
-    environ = {"OMP_NUM_THREADS": "1", **kept, "PYTHONPATH": path, **(variables or {})}
+def start(command: Sequence[str], environment: dict[str, str], folder: str) -> subprocess.Popen:
+    """Start a process in a session of its own. folder: where what it says goes."""
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), environment.get("PYTHONPATH")]))
+    environ = {"OMP_NUM_THREADS": "1", **environment, "PYTHONPATH": path, SAFE_PATH: "1"}
     quiet = dict.fromkeys(("stdin", "stdout"), subprocess.DEVNULL)
     with (Path(folder) / "said").open("a") as said:
         return subprocess.Popen(command, env=environ, start_new_session=True, stderr=said, **quiet)
@@ -130,6 +144,7 @@ def last_words(folder: Path, ranks: int) -> str:
 
 def main(folder: Path) -> None:
     """One rank: joins the process group, and calls the function."""
+    folder_last()
     rank = os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))
     answer: dict[str, Any] = {"result": None, "error": "", "when": 0.0}
     try:

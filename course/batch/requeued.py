@@ -1,4 +1,4 @@
-"""One rank of lab 11's job, started by srun:  python -m course.batch.requeued NOTEBOOK EPOCHS SECONDS
+"""One rank of lab 11's job, started by srun:  python -P -m course.batch.requeued NOTEBOOK EPOCHS SECONDS
 
 The notebook must define, in any of its cells,
 
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from course.processes.slurm_command import address_of
+from course.processes.surroundings.folder import folder_last
 
 ENTRY = "requeued_training"
 SIGNALS = (signal.SIGTERM, signal.SIGUSR2)  # which end an attempt
@@ -42,6 +43,7 @@ def start_group(environ: dict[str, str]) -> None:
 
 def main(notebook: Path, epochs: int, seconds: float) -> int:
     """Train on this rank, and let rank 0 have the job queued again if it is not done. Returns the exit status."""
+    folder_last()
     early: list[int] = []
     for number in SIGNALS:  # before torch is imported, which takes seconds: by default they end the process
         signal.signal(number, lambda number, frame: early.append(number))

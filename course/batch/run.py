@@ -1,4 +1,4 @@
-"""Runs a notebook in batch, as each lab's `run.sh` does:  python -m course.batch.run NOTEBOOK
+"""Runs a notebook in batch, as each lab's `run.sh` does:  python -P -m course.batch.run NOTEBOOK
 
 A cell that raises does not end the run. The notebook itself stays unchanged. Next to it, the run writes
 
@@ -46,6 +46,7 @@ from course.batch.record import (
 from course.files import write_whole
 from course.processes.kernels import over_files
 from course.processes.slurm_command import SlurmError, output
+from course.processes.surroundings.job import standing
 from course.world import RANKS
 
 PACKAGES = ("torch", "horovod", "mpi4py", "numpy", "ipyparallel")
@@ -72,11 +73,14 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def current_job() -> Job | None:
-    """The Slurm job that this process runs in, if any. Raises BatchError if Slurm does not list its nodes."""
+    """The Slurm job that this process runs in, if any. Raises BatchError if it has ended, or Slurm does not list its
+    nodes."""
     job = os.environ.get("SLURM_JOB_ID")
     if job is None:
         return None
     try:
+        if ended := standing().ended:
+            raise BatchError(f"{ended} Submit the notebook: `sbatch run.sh`.")
         nodes = output("scontrol", "show", "hostnames").split()
     except SlurmError as error:
         raise BatchError(f"Slurm does not tell this job's nodes: {error}") from error

@@ -18,10 +18,13 @@ from pathlib import Path
 from course.batch.record import Job, summary
 from course.batch.run import STOPPED, Batch, BatchError, Stopped, exit_status, say, size_of
 from course.ports import free_port
+from course.processes.surroundings.environment import JOB, taken
+from course.processes.surroundings.folder import SAFE_PATH
+from course.processes.surroundings.job import standing
 
 EPOCHS = 3
-# Variables meant for the job's ranks, which srun must not see when it starts one torchrun on each node.
-FOR_RANKS = ("SLURM_NTASKS_PER_NODE", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SRUN_CPUS_PER_TASK")
+# What a site sets for the job's ranks, which srun must not see when it starts one torchrun on each node.
+FOR_RANKS = ("SLURM_GPUS_PER_TASK", "SRUN_CPUS_PER_TASK")
 
 
 def command(job: Job, notebook: Path, folder: Path) -> list[str]:
@@ -45,17 +48,20 @@ def command(job: Job, notebook: Path, folder: Path) -> list[str]:
     # The batch script, and so this process, is on the first node. Not the c10d rendezvous: it would end with the first
     # node that is done, and the others would fail.
     rendezvous = ["--rdzv-backend=static", f"--master-addr={socket.gethostname()}", f"--master-port={free_port()}"]
-    torchrun = ["-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={ranks // nodes}", *rendezvous]
+    torchrun = ["-P", "-m", "torch.distributed.run", f"--nnodes={nodes}", f"--nproc-per-node={ranks // nodes}"]
     rank = ["-m", "course.batch.torchrun_rank", str(notebook), str(folder), str(EPOCHS)]
     numbered = ["bash", "-c", 'PET_NODE_RANK=$SLURM_NODEID exec "$@"', "torchrun"]
-    return [*srun, f"--cpus-per-task={cores}", *numbered, sys.executable, *torchrun, *rank]
+    return [*srun, f"--cpus-per-task={cores}", *numbered, sys.executable, *torchrun, *rendezvous, *rank]
 
 
 def run(batch: Batch, shared: Path) -> int:
     """Train on all ranks of the job, and write the record. Returns the exit status. shared: folder all nodes see."""
     batch.reports = shared / "reports.jsonl"
     say(f"{batch.lab}: job {batch.job['id']}, {size_of(batch.job)}, by torchrun")
-    environment = {name: value for name, value in os.environ.items() if name not in FOR_RANKS}
+    job = standing().job
+    kept = taken(os.environ, JOB, job.step(batch.job["ranks"]) if job else None)
+    environment = {name: value for name, value in kept.items() if name not in FOR_RANKS}
+    environment[SAFE_PATH] = "1"  # also for the ranks, which torchrun starts; see `folder_last`
     environment.setdefault("OMP_NUM_THREADS", os.environ.get("SLURM_CPUS_PER_TASK", "1"))
     ranks = subprocess.Popen(command(batch.job, batch.path.resolve(), shared), env=environment)
     signal.signal(signal.SIGTERM, batch.stop)

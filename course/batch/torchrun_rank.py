@@ -24,6 +24,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from course.batch.record import place, report_of
 from course.batch.run import read_notebook
+from course.processes.surroundings.folder import folder_last
 
 ENTRY = "batch_training"
 DEFINE = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
@@ -97,6 +98,7 @@ def start_horovod(stack: ExitStack) -> None:
 
 def main(notebook: Path, folder: Path, epochs: int) -> None:
     """Train; rank 0 writes the report into `folder`."""
+    folder_last()
     namespace = definitions(notebook)
     ranks = Ranks()
     with ExitStack() as stack:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from contextlib import suppress
 
 from course.processes import mpi, rank, rank_server, reaper
-
-MEMORY = "/dev/shm"
+from course.processes.mpi import WorldError
+from course.processes.surroundings import room
+from course.processes.surroundings.environment import MACHINE, left_out, taken
 
 
 class Local:
@@ -35,12 +35,29 @@ class Local:
         return f"{mpi.devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
 
     def make_folder(self) -> str:
-        """Make a folder through which ranks and their world communicate, in memory if possible."""
+        """Make a folder through which ranks and their world communicate, in memory if possible. Raises WorldError."""
         mpi.mpiexec()
-        return tempfile.mkdtemp(prefix="lockstep-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
+        try:
+            return room.make_folder(self.size)
+        except room.NoRoom as error:
+            raise WorldError(str(error)) from None
+
+    def launcher(self) -> str:
+        """What starts the ranks, in words."""
+        return mpi.described(mpi.mpiexec())
+
+    other_launcher = (
+        "Start JupyterLab where PATH and LD_LIBRARY_PATH name one MPI only (`module purge`, `unset LD_LIBRARY_PATH`), "
+        "or set Lockstep up for the MPI that is there: `./lockstep setup`."
+    )
+
+    def left_out(self) -> dict[str, str]:
+        """The variables of this process that ranks do not get, each with the reason."""
+        return left_out(os.environ, MACHINE)
 
     def environment(self, folder: str, generation: str) -> dict[str, str]:
-        """The environment of ranks, without their mark. generation: the folder of those that are started next."""
+        """What a world adds to the environment of ranks, without their mark. generation: the folder of those that are
+        started next."""
         return {
             **mpi.mpi_environment(self.size, folder),
             rank.FORK_SERVER: f"{folder}/fork-server",
@@ -50,6 +67,7 @@ class Local:
     def open(self, mark: str, folder: str, environment: dict[str, str], progress: bool) -> None:
         """Prepare to start ranks."""
         if self._server is None:
+            environment = taken(os.environ, MACHINE) | environment
             self._server = rank_server.RankServer(folder, environment, fork=self.warm)
 
     def close(self) -> None:

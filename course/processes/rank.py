@@ -43,6 +43,7 @@ IMPORTED = (
     "ipykernel.debugger",
     "ipykernel.ipkernel",
     "ipyparallel.engine.app",
+    "mpi4py",
     "numpy.random",
     "torch._dynamo",
     "torch.distributed",
@@ -70,6 +71,26 @@ class ForkRequest(TypedDict):
     argv: list[str]
     directory: str
     environment: dict[str, str]
+
+
+class Place(TypedDict):
+    """Where MPI says that a rank is. size: of COMM_WORLD. library: MPI's name for itself. files: that it was loaded
+    from."""
+
+    rank: int
+    size: int
+    library: str
+    files: list[str]
+
+
+def place_in_world() -> Place:
+    """Where this rank is, which has started MPI: that mpiexec has counted it does not mean that MPI has."""
+    from mpi4py import MPI
+
+    with open("/proc/self/maps") as maps:
+        files = {line.split(maxsplit=5)[5].strip() for line in maps if "/libmpi." in line}
+    library = MPI.Get_library_version().strip("\0 \n").partition("\n")[0]
+    return {"rank": world_rank(), "size": MPI.COMM_WORLD.size, "library": library, "files": sorted(files)}
 
 
 def world_rank() -> int:
@@ -102,7 +123,16 @@ def become_engine(folder: str, rank: int) -> None:
     import_libraries()  # before the rank counts as ready, so that no deadline pays for it
     from ipyparallel.engine.app import IPEngine, main
 
+    from course.processes.surroundings.folder import folder_last
+
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
+    begin = IPEngine.init_engine
+
+    def init_engine(self: IPEngine) -> None:
+        begin(self)  # puts the current folder first
+        folder_last()
+
+    IPEngine.init_engine = init_engine
     place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
     write_status(folder, rank, {**place, "state": "started"})
     main()

@@ -10,8 +10,8 @@ import sys
 import time
 import uuid
 import weakref
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,10 @@ from course.processes.mpi import WorldError
 from course.processes.progress import counted, ranks_bar
 from course.processes.px import before_cell, tell_outputs_apart
 from course.processes.slurm import Slurm
+from course.processes.surroundings import folder as current
+from course.processes.surroundings.environment import without
+from course.processes.surroundings.hindrances import not_started, reason, several_worlds
+from course.processes.surroundings.limits import raise_open_files
 
 START_LIMIT = 120.0  # seconds for controller and ranks to come up, on a slow machine
 PORTS = 18  # that a controller listens on
@@ -56,12 +60,12 @@ class RankProcesses:
         """Return when all ranks are up; start what is missing."""
         ready = ""
         if not self.running:
-            with ranks_bar("Starting", self.size, self.progress) as bar:
+            with ranks_bar("Starting", self.size, self.progress) as bar, self._explained():
                 self._start()
                 self._connect(bar)
             ready = counted(self.size)
         elif not self.engines or self.dead(range(self.size)) or (self.perhaps_busy and not self._answer()):
-            with ranks_bar("Replacing", self.size, self.progress) as bar:
+            with ranks_bar("Replacing", self.size, self.progress) as bar, self._explained():
                 if self.engines:
                     self.replace()
                 elif self._launcher_ended():
@@ -153,8 +157,7 @@ class RankProcesses:
 
     def _start(self) -> None:
         """Start reaper, controller and ranks."""
-        import ipyparallel
-
+        raise_open_files()
         self.mark = uuid.uuid4().hex
         self.folder = self.host.make_folder()
         told = [self.mark, *self.host.reaper_arguments(self.mark), self.folder]
@@ -172,24 +175,7 @@ class RankProcesses:
         closing = ExitStack()
         # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.
         ports = closing.enter_context(reserved_ports(PORTS))
-        self.cluster = ipyparallel.Cluster(
-            engines=mpi.RankLauncher,
-            n=self.size,
-            profile_dir=f"{self.folder}/profile",
-            load_profile=False,
-            cluster_file="",
-            controller_ip=self.host.controller_ip,
-            # An engine counts as registered with its first heartbeat, so the default period of 3 s is time lost at each
-            # start; a busy machine may well miss many.
-            controller_args=[
-                "--HeartMonitor.period=200",
-                "--HeartMonitor.max_heartmonitor_misses=300",
-                "--Hub.registration_timeout=60000",
-                f"--IPController.ports={','.join(map(str, ports))}",
-            ],
-            shutdown_atexit=False,
-            log=log,
-        )
+        self.cluster = mpi.new_cluster(self.size, self.folder, self.host.controller_ip, ports, log)
         self.client: Any = None
         closing.callback(self.host.close)
         closing.callback(watchdog.wait)
@@ -206,7 +192,7 @@ class RankProcesses:
             **self.host.environment(self.folder, generation),
             reaper.MARK: f"{self.mark}-{kind}",
             rank.FOLDER: generation,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "PYTHONPATH": os.pathsep.join(current.search_path()),
         }
 
     def _launch(self) -> None:
@@ -216,7 +202,7 @@ class RankProcesses:
         os.mkdir(f"{self.folder}/ranks-{self._generation}")
         config = self.cluster.config
         if self.cluster.controller is None:
-            config.LocalControllerLauncher.environment = self._environment("controller")
+            config.LocalControllerLauncher.environment = self._environment("controller") | {current.SAFE_PATH: "1"}
             self.cluster.start_controller_sync()
         self._former = self._registered()
         kind = f"ranks-{self._generation:06}"  # of one length: no mark begins with another
@@ -224,7 +210,7 @@ class RankProcesses:
         environment = self._environment(kind)
         program, arguments = self.host.command(self.mark)
         config.RankLauncher.environment = environment
-        config.RankLauncher.mpi_cmd = [program]
+        config.RankLauncher.mpi_cmd = without(self.host.left_out().keys() - environment.keys(), program)
         config.RankLauncher.mpi_args = arguments
         config.RankLauncher.engine_args = [
             "--IPEngine.enable_nanny=False",
@@ -258,16 +244,20 @@ class RankProcesses:
         What an engine prints is lost until its output channel is open, which can be later than the others; `%%px` would
         then wait for it for ever. So each engine is asked until an answer came with its (empty) output.
         """
-        ranks: dict[int, int] = {}
+        ranks: dict[int, rank.Place] = {}
         end = time.monotonic() + START_LIMIT
         while len(ranks) < len(engines):
             if time.monotonic() > end or self._failed():
                 raise self._not_started()
-            answers = {engine: self.client[engine].apply_async(rank.world_rank) for engine in engines - set(ranks)}
+            answers = {engine: self.client[engine].apply_async(rank.place_in_world) for engine in engines - set(ranks)}
             for engine, answer in answers.items():
                 if answer.wait_for_output(0.5):
                     ranks[engine] = answer.get()
-        return sorted(ranks, key=ranks.__getitem__)
+        if any(place["size"] != self.size for place in ranks.values()):
+            self.stop()
+            mend = self.host.other_launcher
+            raise WorldError(several_worlds(self.size, ranks[min(ranks)], self.host.launcher(), mend))
+        return sorted(ranks, key=lambda engine: ranks[engine]["rank"])
 
     def _launcher_ended(self) -> bool:
         """Whether mpiexec or srun has ended."""
@@ -286,7 +276,26 @@ class RankProcesses:
         """End everything; the error that says what was said."""
         output = self.cluster.engines[self._engine_set].get_output() + self.host.diagnosis
         self.stop()
-        return WorldError(f"The MPI ranks did not start. `./lockstep doctor` looks for the cause.\n{output[-2000:]}")
+        return WorldError(not_started(self.size, f"by {self.host.launcher()}", output[-2000:]))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Whatever else keeps the ranks from starting (no room for a file or a process, a controller that ended) is
+        told like that: with what is known to be in the way."""
+        try:
+            yield
+        except (WorldError, mpi.MissingMPI):
+            raise
+        except (OSError, RuntimeError, TimeoutError, ImportError) as error:
+            said = not_started(self.size, reason(error), self._controller_output())
+            self.stop()
+            raise WorldError(said) from error
+
+    def _controller_output(self) -> str:
+        """The end of what the controller printed, if there is one that wrote it anywhere."""
+        with suppress(OSError, AttributeError):
+            return self.cluster.controller.get_output()[-2000:]
+        return ""
 
     def _activate(self) -> None:
         """Point ``%px`` and ``%%px`` at the ranks, in rank order, where there is a notebook."""

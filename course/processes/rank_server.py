@@ -4,8 +4,8 @@ Importing torch takes a rank more than a second of CPU time, MPI_Init a fraction
 imports everything, and each rank is a fork of it: it shares the memory of what was imported, and is ready at once, also
 when ranks are replaced. The program that mpiexec started hands over its place: environment, arguments and open files.
 
-    python -m course.processes.rank_server SOCKET OWNER
-    srun ... python -m course.processes.rank_server --node SERVERS
+    python -P -m course.processes.rank_server SOCKET OWNER
+    srun ... python -P -m course.processes.rank_server --node SERVERS
 
 On a node, the fork server has a step of its own in the Slurm job, and outlives the steps of ranks that are replaced.
 Slurm would end what is in their step; so each rank has a keeper, a fork as well, which ends it with the connection to
@@ -171,8 +171,8 @@ def serve_node(servers: str) -> None:
 class RankServer:
     """The world's end of its fork server, which serves at ``folder/fork-server``.
 
-    environment: of the ranks. fork: make it a fork of this process, which has imported what ranks use and was started
-    `reaper.UNMARKED`; else it is a Python of its own, which imports them now.
+    environment: the whole one of the ranks. fork: make it a fork of this process, which has imported what ranks use and
+    was started `reaper.UNMARKED`; else it is a Python of its own, which imports them now.
     """
 
     def __init__(self, folder: str, environment: dict[str, str], fork: bool) -> None:
@@ -187,8 +187,8 @@ class RankServer:
         self._fork = None
         with open(self._log, "w") as output:
             self._started = subprocess.Popen(
-                [sys.executable, "-m", "course.processes.rank_server", path, str(os.getpid())],
-                env={**os.environ, **environment},
+                [sys.executable, "-P", "-m", "course.processes.rank_server", path, str(os.getpid())],
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,11 +22,13 @@ from tqdm import tqdm
 
 from course.processes import mpi, rank, reaper, slurm_command
 from course.processes.mpi import WorldError
+from course.processes.surroundings import job as jobs
+from course.processes.surroundings.environment import JOB, left_out, taken
 
 SHARED = "LOCKSTEP_SHARED"  # names a folder that all nodes see, where that is not the home
 SERVERS = "fork-server"
 # A fork server must not be held to a task's share of its node, as its forks are not: the step gets all of the job.
-PER_TASK = {"SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK", "SLURM_GPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SLURM_EXACT"}
+PER_TASK = {"SRUN_CPUS_PER_TASK", "SLURM_GPUS_PER_TASK"}
 POLL = 1.0  # seconds between two questions to Slurm while a job waits
 ENDING = 20.0  # seconds that Slurm may take to tell how a job ended, once its ranks are gone
 
@@ -48,41 +49,40 @@ ENDS = {
 }
 
 
-def own_job() -> str | None:
-    """Number of the job that this process is part of, if it is part of one that can start ranks."""
-    return os.environ.get("SLURM_JOB_ID") if shutil.which("srun") else None
-
-
-def ask(*command: str) -> str:
-    """What one of Slurm's commands prints. Raises WorldError with what it complains of."""
+def standing() -> jobs.Standing:
+    """The job that this process was started in, if it can start ranks. Raises WorldError if Slurm does not answer."""
     try:
-        return slurm_command.output(*command)
+        return jobs.standing()
+    except slurm_command.SlurmError as error:
+        here = 'World(4, launcher="mpiexec") starts ranks on this machine all the same.'
+        raise WorldError(f"{jobs.NAME} names job {os.environ[jobs.NAME]}, and {error}. {here}") from None
+
+
+def find(job: str) -> jobs.Job:
+    """A job. Raises WorldError, also for one that Slurm does not know."""
+    try:
+        return jobs.find(job)
     except slurm_command.SlurmError as error:
         raise WorldError(str(error)) from None
-
-
-def job_state(job: str) -> tuple[str, str]:
-    """State of a job in Slurm's words, e.g. PENDING, and the reason it gives. Raises WorldError for an unknown job."""
-    shown = ask("scontrol", "--oneliner", "show", "job", job)
-    found = dict(re.findall(r"\b(JobState|Reason)=(\S+)", shown))
-    return found.get("JobState", "UNKNOWN"), found.get("Reason", "None")
 
 
 class Slurm:
     """Where the ranks of a world live, if that is a Slurm job.
 
-    size: number of ranks. nodes: of a job to be asked for; None: Slurm decides. Without effect in a job.
+    size: number of ranks. own: the job that this process is part of; None: one is asked for. nodes: of that; None:
+    Slurm decides.
     """
 
     controller_ip = "*"  # ranks on other nodes connect to it
     ranks_end_with_launcher = True  # ranks end with their srun
     patience = 5.0  # seconds for a rank to write down where it stands
 
-    def __init__(self, size: int, nodes: int | None = None) -> None:
+    def __init__(self, size: int, own: jobs.Job | None, nodes: int | None = None) -> None:
         self.size = size
         self.nodes = nodes
-        self._own = own_job()
+        self._own = own.number if own else None
         self._job = self._own
+        self._known = own
         self._servers: subprocess.Popen | None = None
 
     @property
@@ -90,7 +90,7 @@ class Slurm:
         """What the ranks run on, in a few words."""
         if self._job is None:
             return "a Slurm job"
-        nodes = self._nodes()
+        nodes = self._facts().nodes
         return f"Slurm job {self._job}, {nodes} node{'s' if nodes != 1 else ''}"
 
     def make_folder(self) -> str:
@@ -106,9 +106,10 @@ class Slurm:
             ) from error
 
     def environment(self, folder: str, generation: str) -> dict[str, str]:
-        """The environment of ranks, beside their mark. generation: the folder of those that are started next."""
-        nodes = int(os.environ.get("SLURM_JOB_NUM_NODES") or 1) if self._own else self.nodes or 1
-        cpus = int(os.environ.get("SLURM_CPUS_ON_NODE") or mpi.cores()) if self._own else None
+        """What a world adds to the environment of ranks, beside their mark. generation: the folder of those that are
+        started next."""
+        nodes = self._facts().nodes if self._own else self.nodes or 1
+        cpus = max(1, self._facts().cpus // nodes) if self._own else None
         servers = {rank.NODE_SERVERS: f"{folder}/{SERVERS}"} if self._servers and self._servers.poll() is None else {}
         return {**mpi.mpi_environment(-(-self.size // nodes), cpus=cpus), **servers}
 
@@ -135,11 +136,11 @@ class Slurm:
         """Start a fork server on each node that gets ranks. environment: of the ranks."""
         for old in folder.glob(f"{SERVERS}-*"):  # of a job that has ended
             old.unlink()
-        own = {key: value for key, value in os.environ.items() if key not in PER_TASK}
+        own = {key: value for key, value in self._taken().items() if key not in PER_TASK}
         # Room for the marks of ranks, which are forks of it; see `reaper.mark_this_process`.
         its_mark = f"{mark}-servers".ljust(len(environment[reaper.MARK]), "-")
         options = ["--ntasks-per-node=1", f"--ntasks={self._used()}", "--cpu-bind=none", "--mpi=none"]
-        program = [*mpi.python(), "-m", "course.processes.rank_server", "--node", f"{folder}/{SERVERS}"]
+        program = [*mpi.python(), "-P", "-m", "course.processes.rank_server", "--node", f"{folder}/{SERVERS}"]
         with (folder / f"{SERVERS}.log").open("a") as output:
             return subprocess.Popen(
                 ["srun", *self._step(mark), *options, *program],
@@ -152,7 +153,7 @@ class Slurm:
 
     def _used(self) -> int:
         """On how many nodes there are ranks: on all nodes of the job that can have one each. Raises WorldError."""
-        return min(self._nodes(), self.size)
+        return min(self._facts().nodes, self.size)
 
     def _step(self, mark: str) -> list[str]:
         """What srun is told of each step. What our own step was given is no limit."""
@@ -162,6 +163,15 @@ class Slurm:
     def command(self, mark: str) -> tuple[str, list[str]]:
         """The program that starts `size` times another one, and its arguments beside ``-n``."""
         return "srun", [*self._step(mark), *([] if "SLURM_MPI_TYPE" in os.environ else ["--mpi=pmix"])]
+
+    def launcher(self) -> str:
+        """What starts the ranks, in words."""
+        return f"srun --mpi={os.environ.get('SLURM_MPI_TYPE', 'pmix')}"
+
+    other_launcher = (
+        "`srun --mpi=list` lists how srun can tell ranks of each other; SLURM_MPI_TYPE in slurm/site.sh chooses one "
+        "that your MPI knows."
+    )
 
     def reaper_arguments(self, mark: str) -> list[str]:
         """What a reaper is told beside mark and folders."""
@@ -206,9 +216,18 @@ class Slurm:
         """Why all ranks are gone."""
         return self._end() or "Slurm ended their step, as it does when a rank calls MPI_Abort"
 
-    def _nodes(self) -> int:
-        """How many the job has. Raises WorldError."""
-        return int(ask("squeue", "--noheader", f"--jobs={self._job}", "--format=%D"))
+    def _facts(self) -> jobs.Job:
+        """What Slurm has given the job. Raises WorldError."""
+        if self._known is None or self._known.number != self._job:
+            self._known = find(self._job)
+        return self._known
+
+    def left_out(self) -> dict[str, str]:
+        """The variables of this process that ranks do not get, each with the reason."""
+        return left_out(os.environ, JOB, self._facts().step(self.size))
+
+    def _taken(self) -> dict[str, str]:
+        return taken(os.environ, JOB, self._facts().step(self.size))
 
     def _end(self) -> str | None:
         """How the job ended; None: it runs, or there is none."""
@@ -216,7 +235,7 @@ class Slurm:
             return None
         end = time.monotonic() + ENDING
         try:
-            while (state := job_state(self._job)[0]) == "COMPLETING" and time.monotonic() < end:
+            while (state := find(self._job).state) == "COMPLETING" and time.monotonic() < end:
                 time.sleep(0.1)
         except WorldError as error:
             return f"Slurm job {self._job} is gone. {error}"
@@ -243,7 +262,8 @@ def allocate(size: int, nodes: int | None, job_name: str, folder: Path, told: Te
     log = folder / "salloc.log"
     try:
         with log.open("w") as output:
-            asking = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+            environment = taken(os.environ, JOB)  # not what another job has left there
+            asking = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment)
     except FileNotFoundError:
         raise WorldError("There is no salloc here: this machine knows of no Slurm cluster.") from None
     said = ""
@@ -253,7 +273,8 @@ def allocate(size: int, nodes: int | None, job_name: str, folder: Path, told: Te
                 asking.wait(POLL)
             except subprocess.TimeoutExpired:
                 job = number(log.read_text())
-                news = f"Slurm job {job}: {' '.join(job_state(job))}" if job else "Asking Slurm for a job ..."
+                found = find(job) if job else None
+                news = f"Slurm job {job}: {found.state} {found.reason}" if found else "Asking Slurm for a job ..."
                 if told and news != said:
                     tqdm.write(news, file=told)  # above the progress bar of a world
                     said = news

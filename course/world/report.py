@@ -266,6 +266,8 @@ def ending(code: int | None) -> str:
         return "unknown"
     if code >= 0:
         return f"its process exited with status {code}"
+    if code == -signal.SIGBUS:
+        return "killed by SIGBUS, as where shared memory is full (`df -h /dev/shm`)"
     try:
         return f"killed by {signal.Signals(-code).name}"
     except ValueError:

@@ -18,7 +18,6 @@ from typing import Any
 
 import cloudpickle
 
-from course.processes import slurm
 from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
@@ -26,6 +25,7 @@ from course.watch.events import DamagedLog, Event, read_log
 from course.watch.log import has_unseen, is_full
 from course.world import subworld
 from course.world.deadline import Deadline, Loss
+from course.world.hosts import host
 from course.world.interrupts import StopButton
 from course.world.report import Outcome, RankReport, judge_state
 from course.world.stuck import StallDetector
@@ -74,10 +74,10 @@ class World:
 
     size: number of ranks; a batch job's number of tasks overrides it. launcher: "mpiexec" starts them on this machine;
     "slurm" by srun, in the Slurm job that this process is part of, else in a new job, which is cancelled at the end;
-    None: "slurm" in a job, else "mpiexec". nodes: of a new job. stall: a run counts as deadlocked after so many seconds
-    without progress while all unfinished ranks wait in communication calls. progress: whether to show a progress bar.
-    warm: whether to fork the ranks from this very process, so that they are ready at once; it must have imported their
-    libraries, and have been started with room for their mark (see `course.processes.reaper`).
+    None: "slurm" in a job that has not ended, else "mpiexec". nodes: of a new job. stall: a run counts as deadlocked
+    after so many seconds without progress while all unfinished ranks wait in communication calls. progress: whether to
+    show a progress bar. warm: whether to fork the ranks from this very process, so that they are ready at once; it must
+    have imported their libraries, and have been started with room for their mark (see `course.processes.reaper`).
     Raises WorldError or course.processes.mpi.MissingMPI, which say what is missing, if the ranks cannot be started.
     """
 
@@ -94,17 +94,11 @@ class World:
         size = size if warm else int(os.environ.get(RANKS) or size)
         if size < 1:
             raise ValueError(f"A world has at least one rank, not {size}.")
-        if launcher not in (None, "mpiexec", "slurm"):
-            raise ValueError(f'launcher is None, "mpiexec" or "slurm", not {launcher!r}')
-        launcher = launcher or ("slurm" if slurm.own_job() and not warm else "mpiexec")
-        if nodes is not None and (launcher == "mpiexec" or not 1 <= nodes <= size):
-            raise ValueError(f"{size} ranks cannot be on {nodes} nodes, started by {launcher}.")
         self.size = size
         self.stall = stall
         self.outcome: Outcome | None = None
         self._runs = 0
-        host = slurm.Slurm(size, nodes) if launcher == "slurm" else Local(size, warm)
-        self._processes = RankProcesses(size, progress, host)
+        self._processes = RankProcesses(size, progress, host(size, launcher, nodes, warm, progress))
 
     def __enter__(self) -> World:
         return self

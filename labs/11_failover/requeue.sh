@@ -38,7 +38,9 @@ export LOCKSTEP_HOME=${LOCKSTEP_HOME:-$(cd ../.. && pwd)}
 [[ ! -e $LOCKSTEP_HOME/slurm/site.sh ]] || . "$LOCKSTEP_HOME/slurm/site.sh"
 python=${LOCKSTEP_PYTHON:-$LOCKSTEP_HOME/.venv/bin/python}
 export PYTHONPATH=$LOCKSTEP_HOME${PYTHONPATH:+:$PYTHONPATH} OMP_NUM_THREADS=1
+# Where JupyterLab is in a job, what that job asked of memory came along; srun refuses two ways of asking at once.
+unset "${!SLURM_MEM_PER_@}"
 
 # Each task is a rank. Unquoted, because it may be a container's command with options.
 # shellcheck disable=SC2086
-srun --mpi=none --kill-on-bad-exit=1 $python -m course.batch.requeued 11_failover.ipynb "${EPOCHS:-20}" "${SECONDS_A_STEP:-0.3}"
+srun --mpi=none --kill-on-bad-exit=1 $python -P -m course.batch.requeued 11_failover.ipynb "${EPOCHS:-20}" "${SECONDS_A_STEP:-0.3}"

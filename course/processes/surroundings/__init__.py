@@ -1,0 +1,1 @@
+"""What of its surroundings a world takes, and what of them can keep its ranks from starting."""
