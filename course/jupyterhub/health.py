@@ -22,6 +22,7 @@ from course.jupyterhub.courses import Course, CoursesError, everybody, read_cour
 from course.jupyterhub.place import FOLDER, Place
 from course.jupyterhub.readable import readable
 from course.processes.reaper import MARK
+from course.processes.surroundings.room import MEMORY
 
 GIB = 2**30
 PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see solutions/README.md, "What a class costs"
@@ -122,7 +123,7 @@ def people(place: Place, courses: list[Course]) -> Iterator[Line]:
 
 def disks(place: Place, courses: list[Course]) -> Iterator[Line]:
     """Whether there is space on each disk that the class writes to."""
-    folders = {"hub": place.root, "exchange": place.exchange, "courses": place.courses}
+    folders = {"hub": place.root, "exchange": place.exchange, "courses": place.courses, "ranks' files": Path(MEMORY)}
     if place.root.stat().st_uid:
         folders["homes"] = place.homes
     else:

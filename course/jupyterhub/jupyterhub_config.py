@@ -105,6 +105,8 @@ c.Spawner.environment = {
     # Whether the site below is there, of which a student's account sees nothing.
     "LOCKSTEP_LECTURES": lambda _: "built" * lectures_site.is_built(),
     "PATH": programs,
+    # What students have beside a notebook, a course.py say, must not be taken for the kit.
+    "PYTHONPATH": str(REPOSITORY),
 }
 # A server that died is noticed within so many seconds, and can be started again.
 c.Spawner.poll_interval = 10

@@ -15,6 +15,7 @@ from pathlib import Path
 import requests
 
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
+from course.processes.surroundings.proxies import spare_hub
 
 POLL = 2.0  # seconds between two looks at the file
 SETTLING = 30.0  # seconds in which who was taken out may be in again, by a login that the hub had begun before
@@ -90,6 +91,7 @@ def take_out(hub: Hub, courses: Iterable[Course]) -> bool:
 def main() -> None:
     """Follow the file that the argument names, as long as the hub runs."""
     logging.basicConfig(level=logging.INFO, format="roster: %(message)s")
+    spare_hub(os.environ)
     path = Path(sys.argv[1])
     hub = Hub(os.environ["JUPYTERHUB_API_URL"], os.environ["JUPYTERHUB_API_TOKEN"])
     done, settled = None, 0.0

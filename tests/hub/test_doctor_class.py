@@ -74,7 +74,8 @@ def test_it_counts_with_the_size_that_the_guide_names():
 def test_a_full_disk_is_named_with_what_lies_on_it(place, monkeypatch):
     assert {line.state for line in found(place, "disk")} == {health.OK}
     monkeypatch.setattr(health, "LEAST_SPACE", 2**60)
-    (line,) = found(place, "disk")
+    line, memory = found(place, "disk")
+    assert memory.state == health.WRONG and memory.seen.startswith("ranks' files: ") and "/dev/shm" in memory.mend
     assert line.state == health.WRONG and line.seen.startswith("hub, exchange, courses: ")
     done = subprocess.run(line.mend.partition("#")[0], shell=True, capture_output=True, text=True)
     assert str(place.exchange) in done.stdout, done.stderr

@@ -23,6 +23,8 @@ c.JupyterHub.ssl_key = KEY
 c.JupyterHub.ssl_cert = CERTIFICATE
 server = str(Path(sys.executable).parent / "jupyterhub-singleuser")
 c.Spawner.cmd = ["sh", "-c", 'umask 077; exec prlimit --nproc=321 "$0" "$@"', server]
+# Nobody listens there: whoever asks the hub through it gets no answer.
+c.Spawner.environment.update({"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"})
 """
 
 
@@ -48,5 +50,9 @@ def test_a_hub_is_encrypted_and_limits_what_its_people_run(tmp_path: Path, certi
         (pid,) = hub.running("jupyterhub-singleuser", uid=hub.home("ada").stat().st_uid)
         limits = Path(f"/proc/{pid}/limits").read_text()
         assert [line.split()[2] for line in limits.splitlines() if line.startswith("Max processes")] == ["321"]
+        page = ada.ask("GET", f"user/{ada.name}/labs")
+        assert page.status_code == 200
+        assert "The hub does not say now" not in page.text, "the site's proxy was asked for it"
+        assert hub.name("hpc") in page.text
         with pytest.raises(requests.RequestException):
             requests.get(hub.url.replace("https", "http"), timeout=10)

@@ -1,6 +1,11 @@
 """Configuration of the server of a course's formgrader."""
 
+import os
 from pathlib import Path
+
+from course.processes.surroundings.proxies import spare_hub
+
+spare_hub(os.environ)  # a proxy does not know the hub, which nbgrader asks
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {

@@ -1,6 +1,12 @@
 """Configuration of everybody's JupyterLab on the hub: it has what students need, and nothing for grading."""
 
+import os
 from pathlib import Path
+
+from course.processes.surroundings.proxies import spare_hub
+
+# Students may have a proxy, to install packages through it. It does not know the hub, which the pages below ask.
+spare_hub(os.environ)
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
