@@ -21,8 +21,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 import psutil
 
+from autograde.doctor_world import Probe, surroundings, world_command
 from autograde.sandbox import bubblewrap
 from course.processes.mpi import MissingMPI, mpi_environment, mpiexec
+from course.processes.surroundings.environment import MACHINE, taken
 
 SETUP = "./lockstep setup"
 ANEW = "rm -rf .venv && ./lockstep setup"
@@ -56,32 +58,20 @@ print(json.dumps({"version": torch.__version__, "cuda": torch.version.cuda, "gpu
 
 
 @dataclass(frozen=True)
-class Probe:
-    """The result of one probe.
-
-    works: `yes`, `partly` or `no`.
-    seen: what was seen, in a few words.
-    mend: the command that helps if it does not work.
-    needed: whether the labs need it.
-    """
-
-    name: str
-    works: str
-    seen: str
-    mend: str = ""
-    needed: bool = False
-
-
-@dataclass(frozen=True)
 class Answer:
-    """The output of a command. problem: why it failed, in one line; empty if it did not."""
+    """The output of a command. problem: why it failed, in one line; empty if it did not. errors: all that it printed
+    of them."""
 
     output: str = ""
     problem: str = ""
+    errors: str = ""
 
 
 def ask(command: list[str], deadline: float, environment: dict[str, str] | None = None) -> Answer:
-    """Run `command` for at most `deadline` seconds; after that, kill it and all that it has started."""
+    """Run `command` for at most `deadline` seconds; after that, kill it and all that it has started.
+
+    environment: all that it gets; None: this one.
+    """
     try:
         process = psutil.Popen(
             command,
@@ -90,7 +80,7 @@ def ask(command: list[str], deadline: float, environment: dict[str, str] | None 
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            env=os.environ | (environment or {}),
+            env=environment,
         )
     except OSError as error:
         return Answer(problem=f"{command[0]}: {error.strerror}")
@@ -104,7 +94,8 @@ def ask(command: list[str], deadline: float, environment: dict[str, str] | None 
         process.communicate()
         return Answer(problem=f"no answer in {deadline:g} s")
     if process.returncode:
-        return Answer(output, last_line(errors) or last_line(output) or f"ended with status {process.returncode}")
+        problem = last_line(errors) or last_line(output) or f"ended with status {process.returncode}"
+        return Answer(output, problem, errors)
     return Answer(output)
 
 
@@ -116,13 +107,14 @@ def last_line(text: str) -> str:
 
 def ask_python(code: str, deadline: float = 60) -> Answer:
     """What `code` prints under this Python."""
-    return ask([sys.executable, "-c", code], deadline)
+    return ask([sys.executable, "-P", "-c", code], deadline)
 
 
 def ask_ranks(code: str, deadline: float = 60) -> Answer:
     """What `code` prints on two MPI ranks. Raises MissingMPI."""
     with tempfile.TemporaryDirectory(prefix="lockstep-") as memory:  # killed ranks leave files there
-        return ask([mpiexec(), "-n", "2", sys.executable, "-c", code], deadline, mpi_environment(2, memory))
+        environment = taken(os.environ, MACHINE) | mpi_environment(2, memory)
+        return ask([mpiexec(), "-n", "2", sys.executable, "-P", "-c", code], deadline, environment)
 
 
 def probe_python() -> Probe:
@@ -138,8 +130,10 @@ def probe_mpi() -> Probe:
     except MissingMPI as error:
         return Probe("MPI", "no", str(error), SETUP, needed=True)
     answer = ask([path, "--version"], 20)
-    seen = answer.problem or answer.output.strip().partition("\n")[0]
-    return Probe("MPI", "no" if answer.problem else "yes", f"{seen}, {path}", ANEW, needed=True)
+    seen = f"{answer.problem or answer.output.strip().partition(chr(10))[0]}, {path}"
+    if (first := shutil.which("mpiexec")) and not os.path.samefile(first, path):
+        seen += f"; {first} is first on PATH, and is not used"
+    return Probe("MPI", "no" if answer.problem else "yes", seen, ANEW, needed=True)
 
 
 def probe_ranks() -> Probe:
@@ -155,6 +149,16 @@ def probe_ranks() -> Probe:
         seen = "each rank is alone: mpiexec and mpi4py belong to different MPI libraries"
         return Probe("ranks", "no", seen, ANEW, needed=True)
     return Probe("ranks", "no", answer.problem or f"wrong sum: {sorted(lines)}", ANEW, needed=True)
+
+
+def probe_world() -> Probe:
+    """Whether a world starts in this folder and environment. What it says if it does not is what a notebook says."""
+    answer = ask(world_command(), 240)
+    if not answer.problem:
+        return Probe("world", "yes", f"{last_line(answer.output)}", needed=True)
+    said = [line for line in answer.errors.splitlines() if line.strip() and not line.startswith("To look for")]
+    seen = " ".join(said)[:600] or answer.problem
+    return Probe("world", "no", seen, "mend what does not work above, and call the doctor again", needed=True)
 
 
 def probe_torch() -> list[Probe]:
@@ -257,9 +261,11 @@ def probes() -> Iterator[Probe]:
     """All probes, each as soon as it is done."""
     yield probe_python()
     yield probe_mpi()
+    yield from surroundings()
     yield probe_ranks()
     yield from probe_torch()
     yield probe_horovod()
+    yield probe_world()
     yield probe_library("ipyparallel", "ipyparallel", [], needed=True)
     yield probe_library("JupyterLab", "jupyterlab", [], needed=True)
     yield probe_library("nbgrader", "nbgrader", ["alembic"], needed=False)

@@ -29,7 +29,7 @@ CHAINS = {
         "slurm notebook",
         "hints notebook",
         "contract validating notebook",
-        "sandbox doctor cli",
+        "sandbox doctor_world doctor cli",
         "install",
     ),
     "course": (

@@ -10,9 +10,10 @@ import psutil
 import pytest
 from small_clone import ended, wait_for
 
-from autograde import doctor
+from autograde import doctor, doctor_world
 from autograde.doctor import Probe
-from course.processes.mpi import MissingMPI
+from course.processes.mpi import PYTHON, MissingMPI
+from course.processes.surroundings import room
 
 
 @pytest.fixture
@@ -173,3 +174,60 @@ def test_the_hub_needs_its_proxy_too_and_our_own_command_brings_it(programs, mon
 
 def test_it_says_which_python_runs_it():
     assert sys.executable in doctor.probe_python().seen
+
+
+def test_files_beside_the_notebook_that_hide_modules_are_found(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (clean,) = doctor_world.probe_folder()
+    assert clean.works == "yes"
+    for name in ("queue.py", "torch.py"):
+        (tmp_path / name).write_text("")
+    found = list(doctor_world.probe_folder())
+    assert [probe.works for probe in found] == ["partly", "partly"]
+    assert found[0].seen == f"{tmp_path}/queue.py hides Python's own module queue"
+    assert found[1].mend == "mv torch.py my_torch.py"
+
+
+def test_shared_memory_without_room_is_found(monkeypatch):
+    assert doctor_world.probe_memory().works == "yes"
+    monkeypatch.setattr(room, "MEMORY", "/proc")
+    short = doctor_world.probe_memory()
+    assert (short.works, short.needed) == ("partly", True)
+    assert short.seen == "/proc has 0 MiB free, and 4 ranks take 32; a disk is used instead"
+    monkeypatch.setattr(room, "ROOM", 2**62)
+    assert doctor_world.probe_memory().works == "no"
+
+
+def test_proxies_limits_and_variables_that_ranks_do_not_get_are_found(monkeypatch):
+    assert doctor_world.probe_limits().works == "yes"
+    monkeypatch.setattr(doctor_world.limits, "low_limits", lambda: {"n": "64 open files, and 256 are needed"})
+    assert doctor_world.probe_limits().seen == "ulimit -n allows 64 open files, and 256 are needed"
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://proxy.uni.example:3128")
+    assert doctor_world.probe_proxies().seen.startswith("http_proxy")
+    assert doctor_world.probe_proxies().works == "partly"
+    monkeypatch.setenv("no_proxy", "localhost,127.0.0.1")
+    assert doctor_world.probe_proxies().works == "yes"
+    monkeypatch.setenv("OMP_PROC_BIND", "close")
+    assert "OMP_PROC_BIND" in doctor_world.probe_environment().seen
+
+
+def test_another_mpiexec_first_on_path_is_named(tmp_path, monkeypatch):
+    other = add(tmp_path, "mpiexec", "echo HYDRA")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    probe = doctor.probe_mpi()
+    assert probe.works == "yes"
+    assert f"{other} is first on PATH, and is not used" in probe.seen
+
+
+@pytest.mark.thorough
+def test_what_a_notebook_says_of_ranks_that_do_not_start_the_doctor_says_too(tmp_path, patient, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "torch.py").write_text("")
+    monkeypatch.setenv(PYTHON, str(tmp_path / "no-python"))
+    probe = doctor.probe_world()
+    assert (probe.works, probe.needed) == ("no", True)
+    assert "The MPI ranks did not start, by" in probe.seen
+    assert "torch.py in this folder hides the library torch." in probe.seen
+    assert "no-python" in probe.seen
