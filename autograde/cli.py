@@ -149,6 +149,20 @@ def bundle(lab: str, target: Path) -> None:
 
 
 @main.command()
+@click.option("--json", "as_json", is_flag=True, help="As JSON, for other programs.")
+def waiting(as_json: bool) -> None:
+    """Tell, lab by lab, what waits for you: to grade, to read, and feedback to release."""
+    import json
+
+    from autograde.term.waiting import plain
+    from autograde.term.waiting import waiting as find_what_waits
+
+    with errors_in_one_line():
+        found = find_what_waits(course_root())
+    click.echo(json.dumps(plain(found)) if as_json else "\n".join(map(str, found)))
+
+
+@main.command()
 @click.argument("folder", required=False, envvar="LOCKSTEP_DATA", type=click.Path(file_okay=False, path_type=Path))
 def data(folder: Path | None) -> None:
     """Fetch MNIST and opus_books into FOLDER, by default the one that LOCKSTEP_DATA names."""

@@ -17,6 +17,7 @@ from autograde.install.collect import collect
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod
 from autograde.install.kit import Kit, wait_for_lock
+from autograde.install.others import check_others
 from autograde.install.proxy import install_proxy
 from autograde.install.wheels import set_up_from_wheels
 
@@ -79,10 +80,22 @@ def main() -> int:
     parser.add_argument("--stamp", help="what ./lockstep compares to see whether a set-up is due")
     parser.add_argument("--wheels", type=Path, help="the folder to install from, without network")
     parser.add_argument("--collect", type=Path, help="the folder to fetch wheels to, instead of a set-up")
+    parser.add_argument(
+        "--hub",
+        nargs=argparse.REMAINDER,
+        help="the arguments of `./lockstep hub`: check only that accounts will be able to use what is set up",
+    )
     arguments = parser.parse_args()
     for sent in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent, lambda number, _: sys.exit(128 + number))
     root = Path(__file__).resolve().parents[2]
+    if arguments.hub is not None:
+        try:
+            check_others(root, arguments.hub)
+        except SetupFailed as failure:
+            print(f"lockstep: {failure}", file=sys.stderr)
+            return 1
+        return 0
     state = root / ".lockstep"
     begin = time.monotonic()
     try:

@@ -48,12 +48,18 @@ def owner(account: str) -> tuple[int, int]:
         entry = pwd.getpwnam(account)
     except KeyError:
         raise FoldersError(f"There is no account {account}; make it: useradd --user-group {account}") from None
-    members = {user.pw_name for user in pwd.getpwall() if user.pw_gid == entry.pw_gid}
-    if others := sorted(members - {account}):
-        group = grp.getgrgid(entry.pw_gid).gr_name
+    try:
+        group = grp.getgrgid(entry.pw_gid)
+        name, added = group.gr_name, {*group.gr_mem} - {account}
+    except KeyError:  # a number without a name
+        name, added = str(entry.pw_gid), set()
+    members = {user.pw_name for user in pwd.getpwall() if user.pw_gid == entry.pw_gid} - {account}
+    if others := sorted(members | added):
+        own_group = f"groupadd {account}; usermod --gid {account} {account}"
+        mend = own_group if members else "; ".join(f"gpasswd --delete {one} {name}" for one in sorted(added))
         raise FoldersError(
-            f"{group}, the group of {account}, is also that of {', '.join(others[:3])}: they could read what is handed "
-            f"in. Give it one of its own: groupadd {account}; usermod --gid {account} {account}"
+            f"{name}, the group of {account}, is also that of {', '.join(others[:3])}: they could read what is handed "
+            f"in. Give it one of its own: {mend}"
         )
     return entry.pw_uid, entry.pw_gid
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import click
 
 from course.exchange.folders import FoldersError, prepare
-from course.jupyterhub import accounts
+from course.jupyterhub.accounts.homes import HomeError, make_home
+from course.jupyterhub.accounts.python import anybody, check_readable
+from course.jupyterhub.accounts.unix import AccountsError, create, missing
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place, close_clone
 from course.jupyterhub.proxy import end_left_over, left_over
@@ -63,11 +65,11 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
         for course in courses:
             click.echo(f"{course.name}: {len(course.students)} students; preparing labs and gradebook ...")
             prepare_course(place, course)
-    except (CoursesError, ChoiceError, accounts.AccountsError, FoldersError, OSError) as error:
+    except (CoursesError, ChoiceError, AccountsError, FoldersError, HomeError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except subprocess.CalledProcessError as error:
         raise click.ClickException(f"{' '.join(map(str, error.cmd))} failed:\n{error.stderr[-2000:]}") from error
-    greet(place, courses, port, root, first)
+    greet(place, courses, port, root, first, config)
     os.environ |= {FOLDER: str(place.root), PORT: str(port), CONFIG: str(config.resolve()) if config else ""}
     os.chdir(place.private)
     end_left_over(place.proxy_file)  # only now, because people go on working through it
@@ -119,22 +121,25 @@ def check_ports(port: int, courses: int, with_proxy: bool) -> None:
                 ) from error
 
 
-def see_to_accounts(courses: list[Course], place: Place, create: bool) -> None:
+def see_to_accounts(courses: list[Course], place: Place, create_missing: bool) -> None:
     """Check that everybody has an account and can run what the labs need; make accounts if asked to. Raises
-    AccountsError."""
+    AccountsError, HomeError."""
     people, graders = everybody(courses), [course.grader for course in courses]
-    missing = accounts.missing(people), accounts.missing(graders)
-    if any(missing) and not create:
-        raise accounts.AccountsError(
-            f"No account: {', '.join(missing[0] + missing[1])}. People are those in {place.courses_file}, and "
+    lacking = missing(people), missing(graders)
+    if any(lacking) and not create_missing:
+        raise AccountsError(
+            f"No account: {', '.join(lacking[0] + lacking[1])}. People are those in {place.courses_file}, and "
             "grader-COURSE owns a course's gradebook. `./lockstep hub --create-accounts` makes them."
         )
-    accounts.create(*missing, place.private / "passwords")
+    check_readable(anybody(people + graders))  # before accounts are made that could not use it
+    create(*lacking, place.private / "passwords")
     for name in [*people[:1], *graders[:1]]:
-        accounts.check_readable(name)
+        check_readable(name)
+    for name in graders:
+        make_home(name)
 
 
-def greet(place: Place, courses: list[Course], port: int, root: bool, first: bool) -> None:
+def greet(place: Place, courses: list[Course], port: int, root: bool, first: bool, config: Path | None) -> None:
     """Say where the hub is, who can log in, and how."""
     if first:
         click.echo(
@@ -146,7 +151,8 @@ def greet(place: Place, courses: list[Course], port: int, root: bool, first: boo
         password = (place.private / "password").read_text().strip()
         click.echo(f"For trying out: {', '.join(everybody(courses))} all log in with the password {password}")
         click.echo("All servers run as you, so nobody is kept apart from anybody. Start it as root for a class.")
-    click.echo(f"The hub is at http://127.0.0.1:{port}/ when it says that it is running. Ctrl-C stops it.")
+    where = f"http://127.0.0.1:{port}/" + (f" (or where bind_url in {config} says)" if config else "")
+    click.echo(f"The hub is at {where} when it says that it is running. Ctrl-C stops it.")
 
 
 if __name__ == "__main__":

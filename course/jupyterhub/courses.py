@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from course.jupyterhub.accounts.names import EXPECTED, account_name, possible
 from course.lab_choice import Choice, ChoiceError, parse_choice
 
 EXAMPLE = """\
 # Who takes part in which course. The hub reads this again when it changes.
-# Names are those of accounts. A student who is taken out keeps files and grades, and may not log in any more.
+# Names are those of accounts, as `getent passwd NAME` knows them. A student who is taken out keeps files and grades,
+# and may not log in any more.
 
 [hpc]
 instructors = ["iris"]
@@ -29,7 +31,6 @@ students = ["bob", "cleo"]
 ALL_LABS = Choice()
 KEYS = {"instructors", "students", "labs", "labs_folders"}
 COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # becomes part of an account's name, a folder's name and a URL
-PERSON = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")  # Linux's account names, which lack nbgrader's separator "+"
 
 
 class CoursesError(Exception):
@@ -81,8 +82,9 @@ def read_course(path: Path, name: str, table: Any) -> Course:
         if not isinstance(people[kind], list) or not all(isinstance(person, str) for person in people[kind]):
             raise CoursesError(f'{path}: [{name}]: {kind} is a list of account names, as ["ada", "bob"].')
         for person in people[kind]:
-            if not PERSON.fullmatch(person):
-                raise CoursesError(f"{path}: [{name}]: {person!r} among the {kind} can be no account.")
+            if not possible(person):
+                raise CoursesError(f"{path}: [{name}]: {person!r} among the {kind} can be no account: {EXPECTED}.")
+        people[kind] = list(dict.fromkeys(map(account_name, people[kind])))
     if both := sorted({*people["instructors"]} & {*people["students"]}):
         raise CoursesError(f"{path}: [{name}]: {', '.join(both)} cannot be instructor and student of one course.")
     try:

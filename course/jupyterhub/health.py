@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import requests
 
 from course.exchange.folders import EXCHANGE, OF_A_COURSE, name_of
-from course.jupyterhub import accounts
+from course.jupyterhub.accounts.health import accounts
+from course.jupyterhub.accounts.unix import known
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
+from course.jupyterhub.health_line import OK, START, SUDO, UNSEEN, WRONG, Line
 from course.jupyterhub.place import FOLDER, Place
 from course.jupyterhub.readable import readable
 from course.processes.reaper import MARK
@@ -28,26 +31,14 @@ GIB = 2**30
 PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see solutions/README.md, "What a class costs"
 LEAST_SPACE = GIB  # bytes free on each disk
 LEAST_FILES = 10_000  # that can still be made on it
-OK, WRONG, UNSEEN = "ok", "WRONG", "not seen"
 # By what their commands contain.
 SERVICES = {
     "proxy": "configurable-http-proxy",
     "culler": "jupyterhub_idle_culler",
     "roster": "course.jupyterhub.roster",
 }
+API = "JUPYTERHUB_API_URL"  # in the environment of a service
 SERVICE = "JUPYTERHUB_SERVICE_NAME"  # in the environment of a service; a formgrader's is its course
-SUDO = "sudo ./lockstep doctor --class"
-START = "./lockstep hub"
-
-
-@dataclass(frozen=True)
-class Line:
-    """One thing that was looked at: OK, WRONG or UNSEEN, what was seen, and the command that mends or shows it."""
-
-    name: str
-    state: str
-    seen: str
-    mend: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +67,7 @@ def examine(folder: Path) -> Iterator[Line]:
     processes = running()
     if courses is not None:
         yield memory(courses, processes)
-        yield from people(place, courses)
+        yield from accounts(courses) if place.root.stat().st_uid == 0 else ()
     yield from disks(place, courses or [])
     yield from services(place, courses or [], processes)
     yield worlds(place, processes)
@@ -110,17 +101,6 @@ def memory(courses: list[Course], processes: list[Process]) -> Line:
     return Line("memory", WRONG, seen, mend)
 
 
-def people(place: Place, courses: list[Course]) -> Iterator[Line]:
-    """Whether everybody has an account, if the hub runs as root."""
-    if place.root.stat().st_uid:
-        return
-    names = [*everybody(courses), *(course.grader for course in courses)]
-    if missing := accounts.missing(names):
-        yield Line("accounts", WRONG, f"none for {', '.join(missing)}", "sudo ./lockstep hub --create-accounts")
-    else:
-        yield Line("accounts", OK, f"all {len(names)} are there")
-
-
 def disks(place: Place, courses: list[Course]) -> Iterator[Line]:
     """Whether there is space on each disk that the class writes to."""
     folders = {"hub": place.root, "exchange": place.exchange, "courses": place.courses, "ranks' files": Path(MEMORY)}
@@ -128,7 +108,7 @@ def disks(place: Place, courses: list[Course]) -> Iterator[Line]:
         folders["homes"] = place.homes
     else:
         for name in everybody(courses):
-            with suppress(KeyError):  # reported by `people`
+            with suppress(KeyError):  # reported by `accounts`
                 folders[f"{name}'s home"] = Path(pwd.getpwnam(name).pw_dir)
     of_disk: dict[int, list[tuple[str, Path]]] = defaultdict(list)
     for name, folder in folders.items():
@@ -166,8 +146,8 @@ def services(place: Place, courses: list[Course], processes: list[Process]) -> I
     if not mine:
         yield Line("hub", WRONG, "it does not run, nor does its culler", START)
         return
-    yield Line("hub", OK, f"runs, process {mine[0].pid}")
     children = [each for each in processes if each.parent == mine[0].pid]
+    yield hub(mine[0], next((url for each in children if (url := each.environment.get(API))), ""))
     found_by_name = {name: [each for each in children if part in each.command] for name, part in SERVICES.items()}
     for course in courses:
         of_course = [each for each in children if each.environment.get(SERVICE) == course.name]
@@ -178,6 +158,20 @@ def services(place: Place, courses: list[Course], processes: list[Process]) -> I
         else:
             # Servers, and what runs in them, go on meanwhile.
             yield Line(name, WRONG, "does not run", f"kill -INT {mine[0].pid}; {START}    # as it was started")
+
+
+def hub(process: Process, api: str) -> Line:
+    """Whether the hub answers. api: its address, as it told its services, with the path that it is below."""
+    if not api:
+        return Line("hub", OK, f"runs, process {process.pid}")
+    try:
+        with requests.Session() as session:
+            session.trust_env = False  # it is on this machine, whatever proxy leads to others
+            session.get(api, timeout=30).raise_for_status()
+    except requests.RequestException as error:
+        seen = f"process {process.pid} does not answer at {api}: {error}"
+        return Line("hub", WRONG, seen, f"kill -INT {process.pid}; {START}    # as it was started")
+    return Line("hub", OK, f"runs, process {process.pid}, and answers at {api}")
 
 
 def worlds(place: Place, processes: list[Process]) -> Line:
@@ -229,7 +223,7 @@ def expected_folders(place: Place, courses: list[Course]) -> dict[Path, tuple[in
     for course in courses:
         grader, group = owner, None
         if owner == 0:
-            if not accounts.known(course.grader):  # reported by `people`
+            if not known(course.grader):  # reported by `accounts`
                 continue
             entry = pwd.getpwnam(course.grader)
             grader, group = entry.pw_uid, entry.pw_gid

@@ -11,17 +11,17 @@ a file.
 
 import os
 import sys
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from course.jupyterhub import lectures_site
-from course.jupyterhub.courses import Course, everybody, read_courses, roles
-from course.jupyterhub.links import FormgraderLink
+from course.jupyterhub.accounts.homes import make_home_first
+from course.jupyterhub.accounts.login import AccountAuthenticator, TrialAuthenticator
+from course.jupyterhub.courses import everybody, read_courses, roles
+from course.jupyterhub.hub_handlers import lectures_site
+from course.jupyterhub.hub_handlers.links import FormgraderLink
+from course.jupyterhub.hub_handlers.waiting import URL, WaitingOfCourse, own_name
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
 from course.jupyterhub.processes import AccountSpawner, TrialSpawner
 from course.jupyterhub.proxy import proxy_command
-from course.lab_choice import ChoiceError
 
 c = get_config()  # noqa: F821
 place = Place(Path(os.environ[FOLDER]))
@@ -36,14 +36,8 @@ programs = os.pathsep.join([str(own_programs), "/usr/local/bin", "/usr/bin", "/b
 def landing_page(handler: object) -> str:
     """Students go to their server, instructors to the page with links to their formgraders and their server."""
     user = handler.current_user
-    return "/hub/home" if user and any(group.name.startswith("formgrade-") for group in user.groups) else ""
-
-
-def labs_now(course: Course) -> list[str]:
-    """Names of the labs that a course has, also those that its instructors have made since the hub's start."""
-    with suppress(ChoiceError):  # a folder of theirs cannot be read any more
-        return [*place.labs(course)]
-    return []
+    teaches = user and any(group.name.startswith("formgrade-") for group in user.groups)
+    return f"{handler.hub.base_url}home" if teaches else ""
 
 
 # Listen on this machine only: traffic that leaves it must be encrypted, see README.md for TLS.
@@ -67,18 +61,21 @@ c.JupyterHub.cleanup_servers = False
 c.Authenticator.allowed_users = set(everybody(courses))
 if root:
     # The machine's accounts and passwords.
-    c.JupyterHub.authenticator_class = "pam"
-    # PAM's sessions are for logins at a terminal; without one, some of its modules fail.
+    c.JupyterHub.authenticator_class = AccountAuthenticator
+    # PAM's sessions are for logins at a terminal; without one, some of its modules fail. What pam_mkhomedir does in a
+    # session is done before a server starts.
     c.PAMAuthenticator.open_sessions = False
+    c.Spawner.pre_spawn_hook = make_home_first
 else:
     # One password for all, to try the hub out: everybody can log in as anybody.
-    c.JupyterHub.authenticator_class = "shared-password"
+    c.JupyterHub.authenticator_class = TrialAuthenticator
     c.SharedPasswordAuthenticator.user_password = (place.private / "password").read_text().strip()
 
 # The hub's own pages: an instructor's courses, and what to do, in words.
 c.JupyterHub.template_paths = [str(REPOSITORY / "course" / "jupyterhub" / "templates")]
 c.JupyterHub.template_vars = {
-    "labs_of_courses": {course.name: partial(labs_now, course) for course in courses},
+    "own_courses": [course.name for course in courses],
+    "own_name": lambda user: own_name(user.name) if user else "",  # JupyterHub calls it for each page
     # JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
     "yet cannot log in; ask your instructor."
@@ -156,7 +153,11 @@ c.JupyterHub.services = [
     ),
 ]
 # The formgrader's links to files lack the course's part of the URL.
-c.JupyterHub.extra_handlers = [(r"/(?:tree|notebooks|edit)/.*", FormgraderLink), lectures_site.HANDLER]
+c.JupyterHub.extra_handlers = [
+    (r"/(?:tree|notebooks|edit)/.*", FormgraderLink),
+    (URL, WaitingOfCourse, {"place": place, "courses": {course.name: course for course in courses}}),
+    lectures_site.HANDLER,
+]
 
 # The admin's own file, named by --config, has the last word.
 if own_config := os.environ.get(CONFIG):

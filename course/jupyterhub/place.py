@@ -9,8 +9,9 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from course.jupyterhub.accounts import identity
+from course.jupyterhub.accounts.unix import identity
 from course.jupyterhub.courses import EXAMPLE, Course
 from course.lab_choice import FILE, all_labs, chosen
 
@@ -131,15 +132,20 @@ def as_grader(course: Course, *command: str, folder: Path) -> None:
 
 def run_as_grader(course: Course, *command: str | Path, folder: Path) -> None:
     """Run a program in a course's folder; as root, as the course's grader. Raises CalledProcessError."""
+    subprocess.run(command, check=True, capture_output=True, text=True, **as_grader_runs(course, folder))
+
+
+def as_grader_runs(course: Course, folder: Path) -> dict[str, Any]:
+    """Arguments with which `subprocess` runs a program in a course's folder; as root, as the course's grader."""
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     environment |= {"LOCKSTEP_COURSE": str(folder)}
-    account: dict = {}
+    account: dict[str, Any] = {}
     if os.geteuid() == 0:
         account = identity(course.grader)
         environment |= {"HOME": pwd.getpwnam(course.grader).pw_dir, "USER": course.grader}
     else:
         environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True, **account)
+    return {"cwd": folder, "env": environment, **account}
 
 
 def full_name(account: str) -> str:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import quote
 
 import requests
 
@@ -59,7 +60,7 @@ def follow(hub: Hub, courses: Iterable[Course]) -> bool:
     courses = list(courses)
     wanted = set(everybody(courses))
     for new in sorted(wanted - hub.people()):
-        if refused := hub.refusal("POST", f"users/{new}"):
+        if refused := hub.refusal("POST", f"users/{quote(new, safe='')}"):
             logging.warning(
                 "%s is not let in: %s. If there is no account, make it and save the file again.", new, refused
             )
@@ -83,7 +84,7 @@ def take_out(hub: Hub, courses: Iterable[Course]) -> bool:
     """Remove who is in none of `courses`, and stop their servers. Returns whether there was somebody."""
     gone = sorted(hub.people() - set(everybody(courses)))
     for name in gone:
-        hub.ask("DELETE", f"users/{name}")
+        hub.ask("DELETE", f"users/{quote(name, safe='')}")
         logging.info("out: %s", name)
     return bool(gone)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from hub_pages import (
+    START,
     back_to_labs,
     cell_with,
     fetch,
@@ -31,6 +32,7 @@ from unix_accounts import with_accounts
 
 pytestmark = with_accounts
 LAB = "03_pi_allreduce"
+TITLE = "03 Pi on several ranks"
 RIGHT = """\
 import numpy as np
 
@@ -90,8 +92,15 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
     for page in (ada, bob):
         back_to_labs(page)
-        assert f"{LAB} is handed in" in hand_in(page, LAB)
+        assert f"{TITLE} is handed in" in hand_in(page, LAB)
     screenshot(ada, "05-handed-in")
+
+    # The instructor's first page says what waits.
+    iris.goto(f"{hub.url}/hub/home")
+    card = iris.get_by_role("region", name=course)
+    of_lab = card.get_by_role("listitem").filter(has_text=TITLE)
+    expect(of_lab.get_by_role("link", name="2 to grade")).to_be_visible(timeout=START)
+    screenshot(iris, "05-waiting")
 
     # The instructor collects, and grades in the sandbox.
     lab = formgrader(iris, hub.url, course, LAB)

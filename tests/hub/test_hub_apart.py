@@ -18,7 +18,7 @@ from running_hub import Hub
 from small_clone import wait_for
 from unix_accounts import REPOSITORY, with_accounts
 
-from course.jupyterhub import accounts
+from course.jupyterhub.accounts.unix import create
 
 pytestmark = [*with_accounts, pytest.mark.thorough]
 COUNT_RANKS = "import ipyparallel, sys; print(len(ipyparallel.Client(sys.argv[1], timeout=5)))"
@@ -235,7 +235,7 @@ def test_who_is_taken_out_is_out_soon_and_who_is_put_in_gets_in(day):
         assert day.people["noor"].ask("GET", formgrader).status_code == 200
         for said in (f"{dan.name} is not let in: ", f"new: {hub.name('new')}. A course gets"):
             assert said in hub.log.read_text()
-        accounts.create([dan.name], [], hub.folder / "private" / "passwords")
+        create([dan.name], [], hub.folder / "private" / "passwords")
         (hub.folder / "courses.toml").touch()
         wait_for(lambda: dan.log_in(hub.password("dan")).status_code == 200)
         dan.start_server()

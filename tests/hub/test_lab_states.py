@@ -17,7 +17,7 @@ from traitlets.config import Config
 from course.exchange.folders import OF_A_COURSE
 from course.exchange.submit import hand_in_privately
 from course.jupyterhub.pages.lab_states import CourseState, LabState, course_states, score, title
-from course.jupyterhub.pages.lectures import copy_lectures, lectures_in, open_copy
+from course.jupyterhub.pages.lectures import copy_lectures, open_copy, titles
 from course.jupyterhub.pages.rendering import render
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 
@@ -79,7 +79,7 @@ def write_page(exchange: StudentExchange, **more: object) -> str:
         "now": datetime(2026, 2, 1),
         "hub": "/hub",
     }
-    known |= {"base_url": "/", "xsrf": "", "open_page": str, "lectures": [], "site": None}
+    known |= {"base_url": "/", "xsrf": "", "open_page": str, "lectures": {}, "site": None}
     html = render("your_labs.html", **(known | more)).partition("<main>")[2].partition("<script>")[0]
     return " ".join(re.sub("<[^>]+>", " ", html).split())
 
@@ -240,13 +240,15 @@ def lecture(text: str) -> str:
 
 def test_lectures_are_shown_if_there_are_some_and_opened_as_a_copy(ada, tmp_path):
     folder = tmp_path / "course" / "lectures"
-    assert lectures_in(folder) == []
+    assert titles(folder) == {}
     assert "Lectures" not in write_page(ada)
     folder.mkdir(parents=True)
-    (folder / "1_ranks.ipynb").write_text(lecture("[03](../../labs/03/03.ipynb), [terms](../../labs/GLOSSARY.md)"))
-    page = write_page(ada, lectures=lectures_in(folder))
-    assert "Lectures 1_ranks Open" in page and "pages with all" not in page
-    assert "pages with all pictures" in write_page(ada, lectures=lectures_in(folder), site="built")
+    (folder / "1_ranks.ipynb").write_text(
+        lecture("# 1 Ranks\n[03](../../labs/03/03.ipynb), [terms](../../labs/GLOSSARY.md)")
+    )
+    page = write_page(ada, lectures=titles(folder))
+    assert "Lectures 1 Ranks Open" in page and "1_ranks" not in page and "pages with all" not in page
+    assert "pages with all pictures" in write_page(ada, lectures=titles(folder), site="built")
     path = open_copy(folder, "1_ranks", ada.root, COURSE)
     assert path == "course/lectures/1_ranks.ipynb"
     assert f"[03](../../{COURSE}/03/03.ipynb), [terms](GLOSSARY.md)" in (ada.root / path).read_text()

@@ -6,6 +6,7 @@ import json
 import time
 import uuid
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 import websocket
@@ -25,15 +26,15 @@ class Session:
 
     def log_in(self, password: str) -> requests.Response:
         """Fill in the login form, and make a token where that was right. Returns what comes last."""
-        login = f"{self.hub.url}/hub/login"
+        login, base = f"{self.hub.url}/hub/login", f"{urlsplit(self.hub.url).path}/hub/"
         self.web.get(login, timeout=60)
-        form = {"username": self.name, "password": password, "_xsrf": self.web.cookies.get("_xsrf", path="/hub/")}
+        form = {"username": self.name, "password": password, "_xsrf": self.web.cookies.get("_xsrf", path=base)}
         # Not to the own server, which the page that comes next would start.
-        page = self.web.post(f"{login}?next=/hub/home", data=form, timeout=60)
+        page = self.web.post(f"{login}?next={base}home", data=form, timeout=60)
         if page.ok:
             made = self.web.post(
                 f"{self.hub.url}/hub/api/users/{self.name}/tokens",
-                params={"_xsrf": self.web.cookies.get("_xsrf", path="/hub/")},
+                params={"_xsrf": self.web.cookies.get("_xsrf", path=base)},
                 json={},
                 timeout=60,
             )

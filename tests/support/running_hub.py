@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -27,7 +27,8 @@ from unix_accounts import REPOSITORY, Account, with_python
 class Hub:
     """A hub on this machine, its folder, and its people, whose names are made longer so that none exists already.
 
-    courses: instructors and students by course. options: of `./lockstep hub`. certificate: of a hub that has one.
+    courses: instructors and students by course. options: of `./lockstep hub`. certificate: of a hub that has one. path:
+    below which the hub is, as its options say.
     """
 
     def __init__(
@@ -36,11 +37,12 @@ class Hub:
         courses: Mapping[str, tuple[list[str], list[str]]],
         *options: str,
         certificate: Path | None = None,
+        path: str = "",
     ) -> None:
         self.folder, self.options, self.certificate = folder, options, certificate
         self.port = free_ports(len(courses))
         self.tag = f"-{self.port}"
-        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.port}{path}"
         self.courses = {self.name(course): people for course, people in courses.items()}
         self.log = folder.with_name(f"{folder.name}.log")
         self.process: subprocess.Popen | None = None
@@ -159,14 +161,22 @@ def kill_all_of(uids: set[int], spared: str | None = None) -> None:
 
 @contextmanager
 def running_hub(
-    courses: Mapping[str, tuple[list[str], list[str]]], *options: str, certificate: Path | None = None
+    courses: Mapping[str, tuple[list[str], list[str]]],
+    *options: str,
+    certificate: Path | None = None,
+    path: str = "",
+    prepare: Callable[[Hub], None] = lambda hub: None,
 ) -> Iterator[Hub]:
-    """A hub with these courses that runs, in a folder that all may enter. All is gone at the end."""
+    """A hub with these courses that runs, in a folder that all may enter. All is gone at the end.
+
+    prepare: is called before it is started.
+    """
     folder = Path(tempfile.mkdtemp(prefix="hub-"))
     folder.chmod(0o711)
     modes = {path: path.stat().st_mode for path in (REPOSITORY, *REPOSITORY.iterdir()) if not path.is_symlink()}
-    hub = Hub(folder / "hub", courses, *options, certificate=certificate)
+    hub = Hub(folder / "hub", courses, *options, certificate=certificate, path=path)
     try:
+        prepare(hub)
         hub.start()
         yield hub
     finally:

@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from course.jupyterhub.pages.lab_states import title
 from course.jupyterhub.pages.student_exchange import Unavailable
 
 COPIES = Path("course", "lectures")
@@ -23,6 +24,11 @@ COPY = "lockstep_copy"  # an entry in a copy's metadata: the course to which its
 def lectures_in(folder: Path) -> list[str]:
     """The names of the lectures in a folder, in order; none if there is no such folder."""
     return sorted(path.stem for path in folder.glob("[!.]*.ipynb"))
+
+
+def titles(folder: Path) -> dict[str, str]:
+    """The titles of the lectures in a folder, by name, in order: their first headings."""
+    return {name: title(folder / f"{name}.ipynb") or name for name in lectures_in(folder)}
 
 
 def copy_lectures(folder: Path, root: Path, course: str) -> None:

@@ -19,7 +19,7 @@ from tornado import web
 from tornado.escape import url_escape
 
 from course.jupyterhub.pages.lab_states import LabState, course_states
-from course.jupyterhub.pages.lectures import copy_lectures, lectures_in, open_copy
+from course.jupyterhub.pages.lectures import copy_lectures, open_copy, titles
 from course.jupyterhub.pages.rendering import render
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 
@@ -99,7 +99,7 @@ class YourLabs(JupyterHandler):
         return render(
             "your_labs.html",
             courses=courses,
-            lectures=lectures_in(self.lectures),
+            lectures=titles(self.lectures),
             site=os.environ.get("LOCKSTEP_LECTURES"),
             failed=failed,
             done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),

@@ -1,0 +1,1 @@
+"""The accounts of a hub that root starts: their names, homes, and what they can read."""

@@ -1,0 +1,111 @@
+"""Homes of accounts: a directory's account often has none until the first session, where pam_mkhomedir makes it.
+
+A server needs the home before it starts, and opens no PAM session; so the home is made just before, as that module does
+it: with the files of /etc/skel, and for its owner alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+NOWHERE = {"", "/", "/nonexistent", "/dev/null", "/var/empty"}  # what accounts have that are to have no home
+HELPER = "mkhomedir_helper"  # of Linux-PAM
+UMASK = "0077"
+
+
+class HomeError(Exception):
+    """An account has no home, and none can be made. The message names it and what to do; the hub's pages show it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.jupyterhub_message = message
+
+
+def home_of(name: str) -> Path:
+    """The home that an account has or is to have. Raises KeyError if there is no account."""
+    return Path(pwd.getpwnam(name).pw_dir)
+
+
+def without_home(names: Iterable[str]) -> dict[str, Path]:
+    """Those accounts whose home is not there yet, and where it is to be. Names without an account are left out."""
+    found = {}
+    for name in names:
+        try:
+            home = home_of(name)
+            home.stat()
+        except FileNotFoundError:
+            found[name] = home
+        except (KeyError, OSError):  # no account; or a file server that lets nobody else look
+            continue
+    return found
+
+
+def can_make(home: Path) -> bool:
+    """Whether a home can be made there, as far as one sees without trying."""
+    return str(home) not in NOWHERE and home.is_absolute() and helper() is not None
+
+
+def helper() -> str | None:
+    """The path of Linux-PAM's program that makes homes; None without one."""
+    return shutil.which(HELPER, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def how_to_make(name: str, home: Path) -> str:
+    """The command that makes an account's home."""
+    if str(home) in NOWHERE:
+        return f"sudo usermod --home /home/{name} {name} && sudo {HELPER} {name} {UMASK}"
+    if helper():
+        return f"sudo {HELPER} {name} {UMASK}"
+    return f"sudo cp -rT /etc/skel {home} && sudo chown -R {name}: {home} && sudo chmod 700 {home}"
+
+
+def make_home(name: str) -> None:
+    """Make an account's home if it is not there yet. Raises HomeError."""
+    home = without_home([name]).get(name)
+    if home is None:
+        return
+    why = "no home is to be there" if str(home) in NOWHERE else f"there is no {HELPER} here"
+    if can_make(home):
+        done = subprocess.run([helper(), name, UMASK], capture_output=True, text=True)
+        if home.is_dir():
+            return
+        why = " ".join(done.stderr.split()) or "it could not be made"
+    raise HomeError(f"{name} has no home {home}: {why}. Whoever runs this hub makes it: {how_to_make(name, home)}")
+
+
+async def make_home_first(spawner: Any) -> None:
+    """JupyterHub's hook before a server starts: make its user's home. Raises HomeError, which the page then shows."""
+    await asyncio.to_thread(make_home, spawner.user.name)
+
+
+def foreign_homes(names: Iterable[str]) -> dict[str, tuple[Path, str]]:
+    """Homes that are no folder in which their account can write, and what is wrong. Only root can tell."""
+    found = {}
+    for name in names:
+        try:
+            entry = pwd.getpwnam(name)
+            seen = os.stat(entry.pw_dir)
+        except (KeyError, OSError):
+            continue
+        home = Path(entry.pw_dir)
+        if not stat.S_ISDIR(seen.st_mode):
+            found[name] = home, "is no folder"
+        elif (seen.st_uid != entry.pw_uid or seen.st_mode & 0o300 != 0o300) and not writes(entry, home):
+            found[name] = home, f"cannot be written by {name}"
+    return found
+
+
+def writes(entry: pwd.struct_passwd, folder: Path) -> bool:
+    """Whether an account can write in a folder."""
+    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
+    account = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": groups}
+    test = 'test -w "$0" -a -x "$0"'
+    return subprocess.run(["sh", "-c", test, str(folder)], cwd="/", **account).returncode == 0

@@ -1,0 +1,1 @@
+"""What the hub itself answers beside JupyterHub's own pages."""

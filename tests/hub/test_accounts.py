@@ -1,0 +1,175 @@
+"""Accounts as directories have them: names, homes that are not there yet, groups; and a Python that all can run."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from running_hub import REPOSITORY
+from traitlets.config import PyFileConfigLoader
+from unix_accounts import User, users, with_accounts
+
+from autograde.install import others
+from autograde.install.causes import SetupFailed
+from course.jupyterhub.__main__ import see_to_accounts
+from course.jupyterhub.accounts import health, homes
+from course.jupyterhub.accounts.homes import HomeError, make_home
+from course.jupyterhub.accounts.login import AccountAuthenticator, TrialAuthenticator
+from course.jupyterhub.accounts.names import possible
+from course.jupyterhub.accounts.unix import AccountsError, create, known
+from course.jupyterhub.courses import Course, read_courses
+from course.jupyterhub.health_line import OK, WRONG
+from course.jupyterhub.hub_handlers.waiting import own_name
+from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
+
+OF_DIRECTORIES = ["12345678", "S1234567", "Ada", "ada@uni.example", r"uni\ada", "ada.lovelace", "x" * 33, "müller"]
+OF_DIRECTORIES += ["ada_l", "_x", "ada-lovelace", "2021cs10"]
+
+
+def test_names_that_directories_have_are_read_as_they_are(tmp_path):
+    path = tmp_path / "courses.toml"
+    path.write_text(f"[hpc]\nstudents = {[*OF_DIRECTORIES, 'Ada']}\n".replace("\\\\", "\\"))
+    assert read_courses(path)[0].students == tuple(OF_DIRECTORIES)
+
+
+@pytest.mark.parametrize("name", ["", "a+b", "a/b", "a:b", "a=b", "a b", "a\tb", "-a", ".a", "a\0", "x" * 121])
+def test_what_the_exchange_cannot_carry_is_no_name(name):
+    assert not possible(name)
+
+
+def test_who_logs_in_is_who_the_account_says():
+    for service in (AccountAuthenticator(), TrialAuthenticator(user_password="x" * 16)):
+        for name in OF_DIRECTORIES:
+            assert service.normalize_username(name) == name and service.validate_username(name)
+
+
+def test_accounts_that_useradd_cannot_make_are_named_and_none_is_made(tmp_path):
+    with pytest.raises(AccountsError, match=r"No account: 12345678, Zoe@uni\.example\. .* No account was made"):
+        create(["nobody-here", "12345678", "Zoe@uni.example"], ["grader-x"], tmp_path / "passwords")
+    assert not known("nobody-here") and not (tmp_path / "passwords").exists()
+
+
+def test_instructors_land_on_their_courses_below_the_hubs_own_path(tmp_path, monkeypatch):
+    place = Place(tmp_path / "hub")
+    place.make()
+    (place.private / "password").touch()
+    for name, value in ((FOLDER, place.root), (PORT, 8000), (CONFIG, "")):
+        monkeypatch.setenv(name, str(value))
+    land = PyFileConfigLoader(str(REPOSITORY / "course/jupyterhub/jupyterhub_config.py")).load_config()
+    land = land.JupyterHub.default_url
+    groups = [SimpleNamespace(name="nbgrader-hpc")]
+    handler = SimpleNamespace(
+        current_user=SimpleNamespace(groups=groups), hub=SimpleNamespace(base_url="/jupyter/hub/")
+    )
+    assert land(handler) == ""
+    groups.append(SimpleNamespace(name="formgrade-ml"))
+    assert land(handler) == "/jupyter/hub/home"
+
+
+def test_each_instructor_has_a_terminal_and_a_workspace_of_a_name_of_its_own():
+    names = [*OF_DIRECTORIES, "a.b", "a_b", "a_2e_b", "ab"]
+    assert len({own_name(name) for name in names}) == len(names)
+    assert all(own_name(name).isascii() and own_name(name).replace("_", "").isalnum() for name in names)
+
+
+@pytest.fixture
+def ada():
+    """An account whose home is not there yet, as a directory's before the first session."""
+    with users("ada") as (ada,):
+        shutil.rmtree(ada.home)
+        yield ada
+
+
+def lines(name: str, *people: str) -> list[health.Line]:
+    """What `doctor --class` says under a name of a course with these students."""
+    return [line for line in health.accounts([Course("none-such", (), people)]) if line.name == name]
+
+
+class TestAsRoot:
+    """What takes accounts."""
+
+    pytestmark = with_accounts
+
+    def test_a_home_that_is_not_there_is_made_before_the_first_server_starts(self, ada: User):
+        (line,) = lines("homes", ada.name)
+        assert line.state == OK and line.seen.endswith(f"made when their servers first start: {ada.name}")
+        make_home(ada.name)
+        assert (ada.home.stat().st_uid, ada.home.stat().st_mode & 0o7777) == (ada.uid, 0o700)
+        assert {path.name for path in Path("/etc/skel").iterdir()} <= {path.name for path in ada.home.iterdir()}
+        (ada.home / "mine").touch()
+        make_home(ada.name)
+        assert (ada.home / "mine").exists()
+        (line,) = lines("homes", ada.name)
+        assert line.state == OK and line.seen == "all 1 are there"
+
+    def test_a_home_that_cannot_be_made_is_named_with_the_command_that_makes_it(self, ada: User, monkeypatch):
+        monkeypatch.setattr(homes, "HELPER", "no-such-helper")
+        with pytest.raises(HomeError, match=f"{ada.name} has no home {ada.home}: there is no no-such-helper here"):
+            make_home(ada.name)
+        (line,) = lines("homes", ada.name)
+        assert line.state == WRONG and line.seen == f"{ada.name} has none, {ada.home} is not there"
+        subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True)
+        assert [line.state for line in lines("homes", ada.name)] == [OK]
+        assert ada.home.stat().st_uid == ada.uid
+
+    def test_a_home_that_is_another_accounts_is_found_and_given_back_by_the_command(self):
+        with users("ada") as (ada,):
+            os.chown(ada.home, 0, 0)
+            (line,) = lines("homes", ada.name)
+            assert line.state == WRONG and f"cannot be written by {ada.name}" in line.seen
+            subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True)
+            assert [line.state for line in lines("homes", ada.name)] == [OK]
+
+    def test_a_graders_group_with_others_in_it_is_found_and_mended_by_the_command(self):
+        with users("grader", "ada") as (grader, ada):
+            course = SimpleNamespace(grader=grader.name, instructors=(), students=())
+            subprocess.run(["gpasswd", "--add", ada.name, grader.name], check=True, capture_output=True)
+            (line,) = [line for line in health.accounts([course]) if line.name == "groups"]
+            assert line.state == WRONG and f"the group of {grader.name}, is also that of {ada.name}" in line.seen
+            subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True, capture_output=True)
+            assert [line for line in health.accounts([course]) if line.name == "groups"] == []
+
+    def test_a_python_that_others_cannot_run_is_told_before_accounts_are_made(self, tmp_path, monkeypatch):
+        closed = tmp_path / "python"  # below pytest's folder, which others cannot enter
+        closed.symlink_to(sys.executable)
+        monkeypatch.setattr(sys, "executable", str(closed))
+        (line,) = lines("python", "nobody-here")
+        assert line.state == WRONG and f"nobody cannot run {closed}" in line.seen
+        place = Place(tmp_path / "hub")
+        place.make()
+        with pytest.raises(AccountsError, match=f"nobody cannot run {closed}"):
+            see_to_accounts([Course("hpc", (), ("nobody-here",))], place, create_missing=True)
+        assert not known("nobody-here") and not known("grader-hpc")
+
+    def test_a_python_that_others_cannot_run_is_told_before_the_set_up(self, tmp_path, monkeypatch):
+        closed = tmp_path / "python"
+        closed.symlink_to(sys.executable)
+        command = [sys.executable, "-c", "import sys; sys._base_executable = sys.argv.pop(1); import runpy; "]
+        command[-1] += "runpy.run_module('autograde.install', run_name='__main__')"
+        done = subprocess.run(
+            [*command, closed, "--hub", "--port", "9000"], cwd=REPOSITORY, capture_output=True, text=True
+        )
+        assert done.returncode == 1 and done.stdout == ""
+        said, why, mend = done.stderr.splitlines()
+        assert said == f"lockstep: accounts on this machine cannot use this clone with {closed}"
+        assert "as nobody: " in why and "PATH=/usr/bin:$PATH ./lockstep hub" in mend
+
+    def test_whether_others_can_read_is_tried_as_one_of_the_class(self, tmp_path, monkeypatch):
+        folder = tmp_path / "hub"
+        assert others.folder_of_hub(tmp_path, []) == folder
+        assert others.folder_of_hub(tmp_path, ["--port", "1", "--folder", "x"]) == Path("x")
+        assert others.folder_of_hub(tmp_path, ["--folder=y"]) == Path("y")
+        folder.mkdir()
+        (folder / "courses.toml").write_text('[hpc]\nstudents = ["nobody-here", "daemon"]\n')
+        assert others.somebody(folder / "courses.toml") == pwd.getpwnam("daemon")
+        (folder / "courses.toml").write_text("[hpc")
+        assert others.somebody(folder / "courses.toml").pw_name == "nobody"
+        monkeypatch.setattr(sys, "_base_executable", "/bin/false")
+        with pytest.raises(SetupFailed, match="as nobody: "):
+            others.check_others(tmp_path, [])
