@@ -21,6 +21,7 @@ TEST_STUDENT = {"test", "student"}  # Canvas's own, whom "Student View" makes
 MADE_LOGIN = re.compile(r"[0-9a-f]{32,64}")  # such as Canvas gives to its test student
 SHORTENED = re.compile(r"\d([.,]\d+)?E\+\d+", re.IGNORECASE)  # what a spreadsheet makes of a long number
 FORMULA_OF_TEXT = re.compile(r'="(.*)"', re.DOTALL)  # how some programs keep a spreadsheet from making it a number
+NO_ID = {"-", "\u2013", "\u2014", "n/a", "#n/a", "nan", "null"}  # how programs write that there is none
 SEPARATORS = ",;\t|"
 SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?[,;\t|]*\r?\n', re.IGNORECASE)  # Excel's own first line
 TITLES = 10  # lines among which the headings are looked for
@@ -70,6 +71,7 @@ def read_list(path: Path) -> StudentList:
                 "put what has a separator in it into quotation marks"
             )
         line = {name: cell(row, column) for name, column in columns.items()}
+        line |= {name: "" for name in IDS if line.get(name, "").casefold() in NO_ID}
         refuse_damaged(path, line)
         if not any(text for name, text in line.items() if name != SECTION) or is_points_possible(line):
             continue

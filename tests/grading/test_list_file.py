@@ -125,6 +125,12 @@ def test_a_line_that_sums_up_is_nobody_and_is_named(tmp_path, last):
     assert len(found.nobody) == 1
 
 
+def test_a_dash_is_no_id(tmp_path):
+    listed = tmp_path / "list.csv"
+    listed.write_text("Name;Matrikelnummer;E-Mail\nAda Lovelace;-;ada@uni.example\nNoor Ali;#N/A;noor@uni.example\n")
+    assert [line["ID number"] for line in read_list(listed).lines] == ["", ""]
+
+
 def test_of_two_columns_that_mean_the_same_moodles_own_is_read(tmp_path):
     listed = tmp_path / "list.csv"
     listed.write_text("Matrikelnummer;ID-Nummer;E-Mail;E-Mail-Adresse\n1;104;a@b;ada@uni.example\n")
