@@ -39,13 +39,15 @@ def collectives_picture(results: Sequence[Mapping[str, tuple[Cells, Cells]]], *,
     told = [f"{name}: {in_words([own[name][1] for own in results])}" for name in names]
     alt = f"What {len(names)} collectives leave on {ranks} ranks. {'. '.join(told)}."
     widths = [[max(1, *(len(own[name][when]) for own in results)) for when in (0, 1)] for name in names]
-    columns = [max(map(sum, widths[column::ACROSS])) + BETWEEN for column in range(min(ACROSS, len(names)))]
-    lefts = [sum(columns[:column]) + APART * column for column in range(len(columns))]
+    lefts = [
+        sum(sum(before) + BETWEEN + APART for before in widths[number - number % ACROSS : number])
+        for number in range(len(names))
+    ]
     rows, high = -(-len(names) // ACROSS), ranks + 2.0
-    wide = lefts[-1] + columns[-1]
+    wide = max(left + sum(both) + BETWEEN for left, both in zip(lefts, widths, strict=True))
     figure, axes = new_figure(8.6, 0.2 + 8.4 * rows * high / wide, alt=alt, ground=ground)
     for number, (name, (before, _)) in enumerate(zip(names, widths, strict=True)):
-        left, top = lefts[number % ACROSS], number // ACROSS * high
+        left, top = lefts[number], number // ACROSS * high
         axes.text(left, top - 0.3, name, fontweight="bold", fontsize=10)
         for rank, own in enumerate(results):
             for begin, cells in zip((left, left + before + BETWEEN), own[name], strict=True):
