@@ -599,9 +599,10 @@ with needs("gradient_bytes"):
 
 # %% [markdown]
 # Convolutions compute, and dense layers communicate: the same few weights of a convolution work at every place of the
-# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. In 2018, the authors of
-# [Horovod](GLOSSARY.md#horovod) reported 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 %
-# for VGG-16 (Sergeev and Del Balso, arXiv:1802.05799). What do your bytes predict?
+# image, those of a dense layer once. VGG-16 has nine tenths of its weights in its dense layers. The documentation of
+# [Horovod](GLOSSARY.md#horovod) reports 90 % of perfect scaling for Inception V3 and ResNet-101 on 512 GPUs, and 68 %
+# for VGG-16, with four GPUs in a server and 25 Gbit/s between servers
+# ([*Benchmarks*](https://horovod.readthedocs.io/en/stable/benchmarks_include.html)). What do your bytes predict?
 
 # %% folded=true
 # Predicts the efficiency of three CNNs on 1 to 512 GPUs, beside what was reported.

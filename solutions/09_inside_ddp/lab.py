@@ -394,10 +394,11 @@ with needs("assign_buckets"):
 # ## 5. The reducer
 #
 # What is left is the heart of DistributedDataParallel, its *reducer*. When the last gradient of a bucket is ready, the
-# bucket goes. But there is a rule, and it is the one that everybody forgets who tries (Li et al. 2020,
-# arXiv:2006.15704, section 3.2.3). All-reduces are matched by their *order*: the first of this rank with the first of
-# the others. And the order in which gradients become ready may differ by rank. So **a bucket goes when it is complete
-# and all buckets before it are gone**. A bucket that is complete too early waits for its turn.
+# bucket goes. But there is a rule, and it is the one that everybody forgets who tries (Li and others,
+# [*PyTorch Distributed*](https://arxiv.org/abs/2006.15704), 2020, section 3.2.3). All-reduces are matched by their
+# *order*: the first of this rank with the first of the others. And the order in which gradients become ready may differ
+# by rank. So **a bucket goes when it is complete and all buckets before it are gone**. A bucket that is complete too
+# early waits for its turn.
 #
 # Two ranks, and what they would send without the rule and with it. Rank 1 uses two layers in the other order:
 #
