@@ -19,20 +19,50 @@ class Change(NamedTuple):
 
 
 CHANGES = (
-    Change(1, "leave out the two of Adam", (('"gradients", "Adam: mean", "Adam: square")', '"gradients")'),)),
-    Change(1, "take a learning rate of 1.5", (("lr=0.05)\nbefore", "lr=1.5)\nbefore"),)),
-    Change(1, "leave out `zero_grad`", (("            optimizer.zero_grad()\n            path", "            path"),)),
+    Change(
+        1,
+        "leave out the two of Adam",
+        (('"gradients", "Adam: mean", "Adam: square")', '"gradients")'),),
+        ("BERT's 340 million weights need 5.4 GB",),
+    ),
+    Change(1, "take a learning rate of 1.5", (("lr=0.05)\nbefore", "lr=1.5)\nbefore"),), ("a small step against it",)),
+    Change(
+        1,
+        "leave out `zero_grad`",
+        (("            optimizer.zero_grad()\n            path", "            path"),),
+        ("after the second 0.720, 0.329 and 0.039.",),
+    ),
     Change(1, "make the rate 0.01", (("lr=0.05)\n    losses", "lr=0.01)\n    losses"),)),
-    Change(1, "write `HOUSES = HOUSES * 2`", (("together = train_on", "HOUSES = HOUSES * 2\ntogether = train_on"),)),
-    Change(2, "write `x = comm.bcast", (("all have set their own", "\n    x = comm.bcast(x, root=0)"),)),
+    Change(
+        1,
+        "write `HOUSES = HOUSES * 2`",
+        (("together = train_on", "HOUSES = HOUSES * 2\ntogether = train_on"),),
+        ("the weights go to 0.728, 0.332 and 0.041.",),
+    ),
+    Change(
+        2,
+        "write `x = comm.bcast",
+        (("all have set their own", "\n    x = comm.bcast(x, root=0)"),),
+        ("Rank 0's 5 stays with rank 0.",),
+    ),
     Change(2, "write `size=3`", (("world.run(hello, COMM)", "world.run(hello, COMM, size=3)"),)),
     Change(
         2,
         "let odd ranks sleep",
         (("    return what, time.time()", "    time.sleep(0.1 * (comm.rank % 2))\n    return what, time.time()"),),
     ),
-    Change(2, "give rank 0 three steps", (("{0: [0, 1], 1: [2, 3]}", "{0: [0, 1, 2], 1: [3]}"),)),
-    Change(2, "let rank 1 help with D", (("time.sleep(1 if comm.rank < 2 else 3)", "time.sleep(2)"),)),
+    Change(
+        2,
+        "give rank 0 three steps",
+        (("{0: [0, 1], 1: [2, 3]}", "{0: [0, 1, 2], 1: [3]}"),),
+        ("10 and 18, then 28 on both.",),
+    ),
+    Change(
+        2,
+        "let rank 1 help with D",
+        (("time.sleep(1 if comm.rank < 2 else 3)", "time.sleep(2)"),),
+        ("G starts after 3 s",),
+    ),
     Change(
         2,
         "let the odd ranks receive first",
@@ -44,13 +74,20 @@ CHANGES = (
                 "    for act in (receive, send) if comm.rank % 2 else (send, receive):\n        act()\n",
             ),
         ),
+        ("the report names each rank, its call and its line.",),
     ),
     Change(
         3,
         "write `if comm.rank < 3:`",
         (("    comm.Barrier()\n    return float", "    if comm.rank < 3:\n        comm.Barrier()\n    return float"),),
+        ("each collective on all four.",),
     ),
-    Change(3, "make it 20 pieces", (("np.array_split(file, 50)", "np.array_split(file, 20)"),)),
+    Change(
+        3,
+        "make it 20 pieces",
+        (("np.array_split(file, 50)", "np.array_split(file, 20)"),),
+        ("There are 350 messages now in place of 7",),
+    ),
     Change(
         3,
         "make rank 2 the root",
@@ -58,14 +95,23 @@ CHANGES = (
             ("total = np.zeros(1) if comm.rank == 0", "total = np.zeros(1) if comm.rank == 2"),
             ("total, root=0)", "total, root=2)"),
         ),
+        ("Its root gets the sum",),
     ),
     Change(3, "let rank 3 be late by 4 s", (("time.sleep(0.3)", "time.sleep(4)"),)),
-    Change(3, "add `MPI.LAND`", (("MPI.MIN, MPI.MAX", "MPI.MIN, MPI.MAX, MPI.LAND"),)),
+    Change(
+        3,
+        "add `MPI.LAND`",
+        (("MPI.MIN, MPI.MAX", "MPI.MIN, MPI.MAX, MPI.LAND"),),
+        ("On your ranks, which bring 1, 2, 3 and 4",),
+    ),
     Change(3, "write `ring_film(7)`", (("ring_film(4)", "ring_film(7)"),)),
     Change(3, "make that link ten times slower", (("{(0, 1): 2}", "{(0, 1): 10}"),)),
     Change(3, "use 128 ranks", (("plans_picture(16,", "plans_picture(128,"),)),
     Change(
-        3, "give Horovod's `allreduce`", (("torch.tensor(rank + 1.0)))", "torch.tensor(rank + 1.0), op=hvd.Sum))"),)
+        3,
+        "give Horovod's `allreduce`",
+        (("torch.tensor(rank + 1.0)))", "torch.tensor(rank + 1.0), op=hvd.Sum))"),),
+        ("10 and 2.5.",),
     ),
     Change(4, "give each rank 1024 samples", (("torch.randn(64, width)", "torch.randn(1024, width)"),)),
     Change(
@@ -104,8 +150,14 @@ CHANGES = (
                 "strided = world.run(first_batch, [*range(100)], 0, False, RANK, SIZE, size=2)",
             ),
         ),
+        ("The four batches of a step are samples 0 to 19",),
     ),
-    Change(5, "give only rank 3 another seed", (("rank if own_seed else 0", "int(own_seed and rank == 3)"),)),
+    Change(
+        5,
+        "give only rank 3 another seed",
+        (("rank if own_seed else 0", "int(own_seed and rank == 3)"),),
+        ("28 of 100 cells are empty",),
+    ),
     Change(
         5,
         "read epoch 0",
@@ -113,11 +165,12 @@ CHANGES = (
     ),
     Change(5, "write `SAMPLES, BATCH = 11, 2`", (("SAMPLES, BATCH = 10, 2", "SAMPLES, BATCH = 11, 2"),)),
     Change(5, "write `SAMPLES, BATCH = 11, 2`", (("SAMPLES, BATCH = 10, 2", "SAMPLES, BATCH = 9, 2"),)),
-    Change(5, "let samples 8 and 9", (("sample not in (0, 1)", "sample not in (8, 9)"),)),
+    Change(5, "let samples 8 and 9", (("sample not in (0, 1)", "sample not in (8, 9)"),), ("0.667 and 0.833",)),
     Change(
         6,
         "place the tasks in turns",
         (('tasks = tasks_of("gpu[07-08]", [2, 2])', 'tasks = tasks_of("gpu[07-08]", [2, 2], cyclic=True)'),),
+        ("two ranks on each of two nodes",),
     ),
     Change(6, "halve `seq`", (("job = Cost(par=90, seq=10,", "job = Cost(par=90, seq=5,"),)),
     Change(
@@ -141,14 +194,32 @@ CHANGES = (
         ),
     ),
     Change(
-        7, "write `range(9)`", (("range(3):\n            time.sleep(0.03)", "range(9):\n            time.sleep(0.03)"),)
+        7,
+        "write `range(9)`",
+        (("range(3):\n            time.sleep(0.03)", "range(9):\n            time.sleep(0.03)"),),
+        ("The gradient is 10 each time.",),
     ),
     Change(7, "write `4, 256_000`", (("COMM, 161, 256,", "COMM, 4, 256_000,"),)),
-    Change(7, "write `size=2`", (("pass_twice, RANK, size=3", "pass_twice, RANK, size=2"),)),
+    Change(
+        7,
+        "write `size=2`",
+        (("pass_twice, RANK, size=3", "pass_twice, RANK, size=2"),),
+        ("The rebuilding has a consequence",),
+    ),
     Change(7, "set `LATENCY = 0.001`", (("8, 0.080, 0.080, 0.0 ", "8, 0.080, 0.080, 0.001 "),)),
-    Change(7, "in `leave_one_out`", (("rank == 2 and step == 1", "rank == 2 and step == 3"),)),
-    Change(7, "load by `strict=False`", (("load_state_dict(saved)", "load_state_dict(saved, strict=False)"),)),
-    Change(8, "let rank 0 die", (("killed, (2, 24)", "killed, (0, 24)"),)),
+    Change(
+        7,
+        "in `leave_one_out`",
+        (("rank == 2 and step == 1", "rank == 2 and step == 3"),),
+        ("32.5 is (10 + 10 + 100 + 10) / 4.",),
+    ),
+    Change(
+        7,
+        "load by `strict=False`",
+        (("load_state_dict(saved)", "load_state_dict(saved, strict=False)"),),
+        ("The wrapper's names begin with",),
+    ),
+    Change(8, "let rank 0 die", (("killed, (2, 24)", "killed, (0, 24)"),), ("rank 2 dies in step 24.",)),
     Change(8, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 10"),)),
     Change(8, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 24"),)),
     Change(
@@ -164,7 +235,12 @@ CHANGES = (
         "forget the weights instead",
         (('kept["w"], kept["v"] if momentum else v', 'kept["w"] if momentum else w, kept["v"]'),),
     ),
-    Change(8, "suppose that rank 0 hands the file", (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),)),
+    Change(
+        8,
+        "suppose that rank 0 hands the file",
+        (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),),
+        ("Every 15 minutes or so",),
+    ),
     Change(8, "go on with one rank", (("COMM, fewer, size=3", "COMM, fewer, size=1"),)),
     Change(
         9,
@@ -175,6 +251,7 @@ CHANGES = (
                 "optimizer = torch.optim.SGD(weights, lr=0.1)\n    with kept",
             ),
         ),
+        ("2.1 million weights make 33.6 MB",),
     ),
     Change(
         9,
@@ -185,6 +262,7 @@ CHANGES = (
                 'passes = world.run(pipeline_step, 1, init="torch", size=2)',
             ),
         ),
+        ("works for two eighths of the time",),
     ),
     Change(9, "show the film of", (("pipeline_film(gpipe(4, 4))", "pipeline_film(one_forward_one_backward(4, 8))"),)),
     Change(9, "show the film of", (("pipeline_film(gpipe(4, 4))", "pipeline_film(gpipe(4, 8))"),)),
@@ -192,10 +270,12 @@ CHANGES = (
         9,
         "leave out the second `comm.allreduce`",
         (("comm.allreduce(hidden_gradient @ a.T)", "hidden_gradient @ a.T"),),
+        ("two all-reduces: the two bars in each row.",),
     ),
     Change(
         9,
         "write `fully_shard(block",
         (("fully_shard(block, mesh=mesh)", "fully_shard(block, mesh=mesh, reshard_after_forward=False)"),),
+        ("there are 8 all-gathers",),
     ),
 )
