@@ -225,10 +225,8 @@ CHANGES = (
     Change(
         8,
         "give each checkpoint a name of its own",
-        (
-            ("np.save(path, np.full", 'np.save(path + ".first.npy", np.full'),
-            ("np.load(path)[-1]", 'np.load(path + ".first.npy")[-1]'),
-        ),
+        (("    first = path\n", '    first = path + ".first.npy"\n'),),
+        ("In place, the old checkpoint is gone",),
     ),
     Change(
         8,
