@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
 from autograde.lectures.notebooks import Lecture, line_of, read
+from course.claims import STRICT
 from course.processes.kernels import over_files
 
 SECONDS = 120  # that a cell may take, on a machine that does other things too
@@ -40,7 +42,7 @@ def run_in(folder: Path, lecture: Lecture) -> NotebookNode:
     client = NotebookClient(notebook, kernel_name="python3", **settings)
     client.resources["metadata"] = {"path": str(Path(lecture.source).parent)}
     number = -1
-    with client.setup_kernel():
+    with client.setup_kernel(env={**os.environ, STRICT: "1"}):
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != "code":
                 continue

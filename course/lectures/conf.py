@@ -22,6 +22,12 @@ html_theme = "sphinx_book_theme"
 html_title = "Lockstep"
 html_static_path = ["static"]
 html_css_files = ["lectures.css"]
+html_js_files = ["enlarge.js"]
+html_context = {
+    "default_mode": "auto"
+}  # without it, the theme complains at a first visit
+# The theme's list, without a second field for searches: one is in the bar at the top.
+html_sidebars = {"**": ["navbar-logo.html", "icon-links.html", "sbt-sidebar-nav.html"]}
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # a page cannot fetch another one from a folder

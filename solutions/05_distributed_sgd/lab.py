@@ -340,11 +340,12 @@ with needs("learning_rate"):
 #
 # ## 4. A server for the parameters
 #
-# Until now each rank has had a copy of the parameters. There is another way (Dean and others, 2012, *Large Scale
-# Distributed Deep Networks*; Li and others, 2014, *Scaling Distributed Machine Learning with the Parameter Server*):
-# one rank, the *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker
-# **pulls** the parameters, computes a gradient at its own pace, and **pushes** it to the server, which takes the step.
-# No worker waits for any other.
+# Until now each rank has had a copy of the parameters. There is another way (Dean and others, *Large Scale Distributed
+# Deep Networks*, 2012; Li and others, [*Scaling Distributed Machine Learning with the Parameter
+# Server*](https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu), 2014): one rank, the
+# *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker **pulls** the
+# parameters, computes a gradient at its own pace, and **pushes** it to the server, which takes the step. No worker
+# waits for any other.
 #
 # | message | from | with tag | what is in it |
 # |---|---|---|---|

@@ -787,9 +787,10 @@ bytes_of_a_step_picture(sent)
 #
 # Frameworks put these together: Megatron-LM splits within layers and between them, and DeepSpeed and PyTorch's FSDP
 # split up gradients and weights, too, after the optimizer's numbers. You have written the parts that they are made of.
-# Read: Shoeybi and others 2019 (arXiv:1909.08053) for f and g, Huang and others 2019 (arXiv:1811.06965) for GPipe,
-# Rajbhandari and others 2020 (arXiv:1910.02054) for ZeRO, and Narayanan and others 2021 (arXiv:2104.04473) for all of
-# them together.
+# Read: Shoeybi and others, [*Megatron-LM*](https://arxiv.org/abs/1909.08053) (2019) for f and g; Huang and others,
+# [*GPipe*](https://arxiv.org/abs/1811.06965) (2019); Rajbhandari and others, [*ZeRO*](https://arxiv.org/abs/1910.02054)
+# (2020); and Narayanan and others, [*Efficient Large-Scale Language Model Training on GPU Clusters Using
+# Megatron-LM*](https://arxiv.org/abs/2104.04473) (2021) for all of them together.
 #
 # ## Two questions
 #

@@ -18,7 +18,7 @@ from course.figures.overlap.bucket_movie import bucket_movie
 from course.figures.overlap.bucket_plan import LAYERS, plan
 from course.figures.overlap.bucket_size_picture import bucket_size_picture
 from course.figures.overlap.buffer_drift import buffer_drift_picture
-from course.figures.overlap.step_spans import step_spans
+from course.figures.overlap.step_spans import quickest_step, step_spans
 from course.figures.overlap.steps_picture import ON_THE_LINE, WAITING, steps_picture
 from course.figures.ranks.synchronisation import overlap_picture
 from course.simulated.all_reduce import slow_all_reduce
@@ -230,3 +230,13 @@ def test_buckets_that_are_under_way_together_do_not_cover_each_other() -> None:
     assert first.get_y() == second.get_y() and first.get_x() + first.get_width() <= second.get_x()
     assert upper.get_x() + upper.get_width() > lower.get_x()
     assert upper.get_y() + upper.get_height() == pytest.approx(lower.get_y())
+
+
+def test_of_several_steps_the_one_is_taken_that_took_least_with_its_calls() -> None:
+    def step(last: float) -> dict:
+        return {"last": last, "backward": (0.0, last), "layers": []}
+
+    log = [event(kind, start, start + 0.1) for start, kind in enumerate(["barrier", "allreduce"] * 3)]
+    ranks, events = quickest_step([[step(0.2), step(0.3)], [step(0.25), step(0.4)]], [log, log])
+    assert [own["last"] for own in ranks] == [0.2, 0.25]
+    assert [len(own) for own in events] == [4, 4], "of three steps, the last two were noted, and the second is taken"

@@ -193,7 +193,7 @@ def test_a_line_is_the_time_that_an_operation_goes_on_by_itself_and_a_bar_that_o
     [
         ({"waited": 0.1, "state": "called"}, [], [(100, 525)], "never finished"),
         ({"waited": 0.3, "state": "awaited"}, [(100, 300)], [(300, 525)], "never finished"),
-        ({"waited": None, "state": "under way"}, [(100, 525)], [], "never waited for"),
+        ({"waited": None, "state": "under way"}, [(100, 525)], [], "end not seen"),
     ],
 )
 def test_what_did_not_end_reaches_to_the_right_edge_as_a_hatched_bar_or_as_a_line_with_an_open_end(
@@ -203,9 +203,9 @@ def test_what_did_not_end_reaches_to_the_right_edge_as_a_hatched_bar_or_as_a_lin
     assert (spans(figure, "under way"), spans(figure, "unfinished")) == (line, bar)
     assert all(collection.get_hatch() for collection in drawn(figure, "unfinished"))
     assert figure.axes[0].get_xlim()[1] == pytest.approx(525, rel=1e-4)
-    open_ends = [mark for mark in figure.axes[0].lines if mark.get_gid() == "never waited for"]
+    open_ends = [mark for mark in figure.axes[0].lines if mark.get_gid() == "end not seen"]
     assert [mark.get_markerfacecolor() for mark in open_ends] == ["none"] * (not bar)
-    assert {"never finished", "never waited for"} & {*named(figure)} == {name}
+    assert {"never finished", "end not seen"} & {*named(figure)} == {name}
 
 
 def test_calls_of_a_rank_at_the_same_time_lie_side_by_side():

@@ -84,7 +84,8 @@ def test_what_the_documents_say_stands_under_its_heading(row: Row) -> None:
 def test_each_heading_is_followed_by_a_claim_of_one_sentence(lecture: Lecture) -> None:
     found = sections(lecture)
     assert len(found) >= 5
-    numbers = [heading.split(".")[0] for heading in found][:-1]
+    assert [*found][-2:] == ["What you saw", "Sources"]
+    numbers = [heading.split(".")[0] for heading in found][:-2]
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)], "headings are numbered"
     for heading, text in found.items():
         claim = text.strip().split("\n\n")[0]
@@ -96,10 +97,24 @@ def test_a_lecture_has_one_guess_some_questions_and_a_line_of_what_to_change(lec
     text = lecture.source.read_text(encoding="utf-8")
     assert len(re.findall(r"^guess = ", text, re.MULTILINE)) == 1
     assert "None" in re.search(r"^guess = .*$", text, re.MULTILINE)[0], "it runs without a guess"
-    assert 3 <= text.count("<details><summary>") == text.count("</details>") <= 5
+    assert 4 <= text.count("<details><summary>") == text.count("</details>") <= 6
+    assert text.count("<details><summary>A new case: ") == 1
+    assert re.search(r"It takes about \d+ minutes to read, and \d+ if you make the changes", text)
     assert text.count("*Change:*") >= 3
     assert sections(lecture)["What you saw"]
     assert "—" not in text
+
+
+@lecture_by_name
+def test_a_lecture_names_the_documents_that_it_follows_and_papers(lecture: Lecture) -> None:
+    follows, papers = sections(lecture)["Sources"].split("Read on:")
+    for author, row in {"Sarmiento": "S0", "Tsing Hua": "S1", "Jamil": "S2", "Sikan Li": "S3", "IDRIS": "S4"}.items():
+        due = any(each.source.startswith(f"{row}.") for each in ROWS if lecture.name.startswith(f"{each.lecture}_"))
+        assert (author in follows) == due, author
+    assert 3 <= papers.count("\n- ") <= 8
+    named = [" ".join(line.split()) for line in follows.split("\n- ")[1:]]
+    assert [line for line in named if ("CC BY-NC 4.0" in line) != ("Jamil" in line)] == []
+    assert [line for line in named if ("no licence stated" in line) == ("Jamil" in line)] == []
 
 
 @lecture_by_name

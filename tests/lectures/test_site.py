@@ -122,6 +122,28 @@ def test_every_picture_says_in_words_what_it_shows(site: Site, offline: Offline,
     assert [words for words in told if len(words.split()) < 5 or not words.endswith(".")] == []
 
 
+@pytest.mark.sample(1)
+@each_lecture
+def test_a_narrow_page_does_not_scroll_sideways_and_each_picture_can_be_enlarged(
+    site: Site, offline: Offline, name: str
+) -> None:
+    page = offline.page
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(site.page(name))
+    wait_for_formulas(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    outputs = page.locator(".cell_output .output.text_html:has(img, svg[viewBox])")
+    buttons = page.get_by_role("button", name="Enlarge the picture below")
+    expect(buttons).to_have_count(outputs.count())
+    for button in buttons.all():
+        button.press("Enter")
+        dialog = page.get_by_role("dialog")
+        assert dialog.locator("> img, > svg").bounding_box()["width"] > 1000
+        page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+        expect(button).to_be_focused()
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @each_lecture

@@ -8,8 +8,9 @@ from course.figures.style import COLOURS
 from course.figures.theme_colours import FAINT, INK
 
 PARTIAL, WHOLE = COLOURS[5], COLOURS[2]
-SIDE, ACROSS, DOWN = 44, 62, 66
+SIDE, ACROSS, DOWN, BETWEEN = 44, 62, 66, 18  # a cell's height, from cell to cell, from rank to rank, and the space
 LEFT, TOP = 74, 58
+WIDEST = 2  # times as wide as that are the cells of few ranks
 
 
 def fills(size: int) -> list[list[list[int]]]:
@@ -33,19 +34,21 @@ def arriving(size: int, step: int, rank: int) -> int:
 def picture(state: list[list[int]], came: list[int], alt: str) -> str:
     """The cells after a step. came: by rank, the chunk that has just come; empty before the first step."""
     size, shapes = len(state), []
+    across = ACROSS * min(WIDEST, 8 / size)
+    wide = across - BETWEEN
     for chunk in range(size):
-        shapes.append(text(LEFT + chunk * ACROSS + SIDE / 2, 22, f"chunk {chunk}", 14))
+        shapes.append(text(LEFT + chunk * across + wide / 2, 22, f"chunk {chunk}", 14))
     for rank, row in enumerate(state):
         y = TOP + rank * DOWN
         shapes.append(text(LEFT - 12, y + SIDE / 2 + 5, f"rank {rank}", 14, "end"))
         for chunk, count in enumerate(row):
-            x, height = LEFT + chunk * ACROSS, SIDE * count / size
-            shapes.append(box(x, y + SIDE - height, SIDE, height, WHOLE if count == size else PARTIAL))
+            x, height = LEFT + chunk * across, SIDE * count / size
+            shapes.append(box(x, y + SIDE - height, wide, height, WHOLE if count == size else PARTIAL))
             new = bool(came) and came[rank] == chunk
-            shapes.append(box(x, y, SIDE, SIDE, edge=INK if new else FAINT, thickness=4 if new else 1))
+            shapes.append(box(x, y, wide, SIDE, edge=INK if new else FAINT, thickness=4 if new else 1))
             if new:
-                shapes.append(arrow((x + SIDE / 2, y - 20), (x + SIDE / 2, y - 4)))
-    return svg(LEFT + size * ACROSS, TOP + size * DOWN, alt, *shapes)
+                shapes.append(arrow((x + wide / 2, y - 20), (x + wide / 2, y - 4)))
+    return svg(LEFT + size * across, TOP + size * DOWN, alt, *shapes)
 
 
 def ring_film(size: int = 4) -> Film:

@@ -23,9 +23,9 @@ AGAIN = COLOURS[4]
 class Scene:
     """A moment. title: in words. at: by rank, its place, twice the node's number plus 0 or 1.
 
-    state: by rank "works", "waits", or "gone". dark: nodes that are lost. saved: the step in the checkpoint; 0: there
-    is none. made, again, lost: steps that are made, made a second time, and lost. to_disk, from_disk: ranks that write
-    or read.
+    state: by rank "works", "waits", or "gone". dark: nodes that are lost; why: what is said of them. saved: the step in
+    the checkpoint; 0: there is none. made, again, lost: steps that are made, made a second time, and lost. to_disk,
+    from_disk: ranks that write or read.
     """
 
     title: str
@@ -38,6 +38,7 @@ class Scene:
     dark: Collection[int] = ()
     to_disk: Collection[int] = ()
     from_disk: Collection[int] = ()
+    why: str = "set aside"
 
 
 def corner(place: int) -> tuple[float, float]:
@@ -71,10 +72,10 @@ def process(rank: int, place: int, state: str) -> str:
     return shapes + plate + text(x + RANK / 2, y + TALL / 2 + 5, f"rank {rank}", 15, ink=ink_on(fill))
 
 
-def node(number: int, dark: bool) -> str:
-    """A computer."""
+def node(number: int, dark: bool, why: str) -> str:
+    """A computer. why: what is said of it if it is lost."""
     x = EDGE + number * (NODE + GAP)
-    words = f"node {NODES[number]}" + (": no answer" if dark else "")
+    words = f"node {NODES[number]}" + (f": {why}" if dark else "")
     frame = box(x, TOP, NODE, 102, edge=INK if dark else FAINT, thickness=3 if dark else 1.5, corner=8)
     return frame + text(x + 12, TOP + 22, words, 15, "start", bold=True)
 
@@ -100,7 +101,7 @@ def disk(scene: Scene, steps: Sequence[int]) -> str:
 def shapes_of(scene: Scene, steps: Sequence[int]) -> list[str]:
     """All of a picture."""
     shapes = [text(EDGE, 18, scene.title, 16, "start", bold=True)]
-    shapes += [node(number, number in scene.dark) for number in range(len(NODES))]
+    shapes += [node(number, number in scene.dark, scene.why) for number in range(len(NODES))]
     shapes += [process(rank, place, scene.state[rank]) for rank, place in scene.at.items()]
     for rank in [*scene.to_disk, *scene.from_disk]:
         x, y = corner(scene.at[rank])
@@ -126,7 +127,7 @@ MOVED = {0: 4, 1: 5, 2: 0, 3: 1}  # and after the restart: on C and A
 def half_gone() -> Drawing:
     """The question: two of four ranks are gone, with their node."""
     state = {0: "waits", 1: "waits", 2: "gone", 3: "gone"}
-    scene = Scene("Two of four ranks are gone", HOME, state, 20, range(21), (), (), {1})
+    scene = Scene("Two of four ranks are gone", HOME, state, 20, range(24), (), (), {1}, why="no answer")
     return drawing(WIDTH, HEIGHT, described(scene), *shapes_of(scene, range(19, 27)))
 
 
@@ -156,10 +157,10 @@ def node_film(rank: int, back: int, last: int) -> Film:
     where = HOME[rank] // 2
     words = f"Step {last + 1}. Rank {rank} is gone. The others come to the all-reduce, and wait. Left alone, for ever."
     gone = all_four("waits", {rank: "gone"})
-    frame(words, Scene(f"Step {last + 1} is never made", HOME, gone, back, range(last + 1)))
+    frame(words, Scene(f"Step {last + 1} is not made", HOME, gone, back, range(last + 1)))
     words = (
         "Whoever started the ranks sees it, and ends the other three as well. What was in their memories is lost: "
-        f"{of_lost}."
+        f"{of_lost}. Rank {rank}'s node is set aside, until somebody has looked at it."
     )
     frame(words, Scene("No rank is left", {}, {}, back, range(back + 1), lost=lost, dark={where}))
     words = f"Four new processes, on the nodes that are well. Rank 0 is on node {NODES[MOVED[0] // 2]} now."

@@ -8,7 +8,8 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 
 
 class Model(NamedTuple):
-    """A model as its paper describes it. weights, data: counts; data of images or of tokens; None where not said."""
+    """A model as its paper describes it. weights, data: counts; data of images or of tokens; None where not
+    said, or drawn already."""
 
     name: str
     year: float
@@ -22,6 +23,8 @@ class Model(NamedTuple):
 MODELS = (
     Model("AlexNet", 2012.9, 60e6, 1.2e6, "images", "Krizhevsky et al. 2012", "above"),
     Model("VGG-16", 2014.7, 138e6, 1.3e6, "images", "Simonyan and Zisserman 2014", "right"),
+    Model("GoogLeNet", 2014.7, 6.8e6, None, "images", "Szegedy et al. 2014", "right"),  # the images of VGG-16
+    Model("ResNet-152", 2015.9, 60e6, None, "images", "He et al. 2015", "right"),  # and so are these
     Model("Transformer", 2017.5, 213e6, None, "tokens", "Vaswani et al. 2017", "right"),
     Model("BERT", 2018.8, 340e6, 3.3e9, "words", "Devlin et al. 2018"),
     Model("GPT-2", 2019.1, 1.5e9, None, "tokens", "Radford et al. 2019"),

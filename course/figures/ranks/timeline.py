@@ -75,7 +75,7 @@ def timeline(
     calls, ranks = sum(map(len, events)), len(events)
     alt = f"Timeline of {calls} communication call{'s' * (calls != 1)} on {ranks} rank{'s' * (ranks != 1)}."
     words = in_words(events, sent)
-    alt += f" {words}{moments.words()}"
+    alt += f" {words}" * bool(words) + moments.words()
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
     edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
     run = Run(events, moments, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
@@ -163,7 +163,7 @@ def draw_rank(axes: Axes, row: int, events: Sequence[Event], run: Run, thickness
     thin = LineCollection(segments, colors=colours, linewidths=1.4, capstyle="butt", zorder=2, gid="under way")
     axes.add_collection(thin, autolim=False)
     for middle, full in forgotten:
-        axes.plot(run.edge * run.scale, middle, **open_end(full), clip_on=False, gid="never waited for")
+        axes.plot(run.edge * run.scale, middle, **open_end(full), clip_on=False, gid="end not seen")
 
 
 def open_end(colour: str) -> dict:
@@ -208,7 +208,7 @@ def legend(run: Run, ink: str) -> Iterator[Artist]:
         drawn = under_way.pop() if len(under_way) == 1 else ink
         yield Line2D([], [], color=drawn, linewidth=1.4, label="under way")
     if any(call["waited"] is None and call["end"] is None for call in calls):
-        yield Line2D([], [], **open_end(ink), label="never waited for")
+        yield Line2D([], [], **open_end(ink), label="end not seen")
     if any(call["waited"] is not None and call["end"] is None for call in calls):
         yield Patch(facecolor="none", edgecolor=ink, hatch=HATCH, label="never finished")
     if any(message.arrived is not None for message in run.sent):

@@ -109,10 +109,13 @@ def waits_for_messages(events: Sequence[Sequence[Event]], sent: Sequence[Message
 
 
 def in_words(events: Sequence[Sequence[Event]], sent: Sequence[Message]) -> str:
-    """A sentence: who waits for ever, or else who waits longest."""
+    """A sentence: who waits for ever, or else who waits longest. None, "", where it is not recorded when ranks wait:
+    PyTorch's DistributedDataParallel waits for its all-reduces in C++."""
     found = list(waits(events, sent))
     if hangs := [wait for wait in found if wait.seconds == math.inf]:
         return hang_in_words(hangs)
+    if any(is_collective(event) and event["waited"] is None for of_rank in events for event in of_rank):
+        return ""
     longest = max(found, key=lambda wait: wait.seconds, default=None)
     if longest is None:
         return "No rank waits for another."

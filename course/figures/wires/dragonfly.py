@@ -14,7 +14,7 @@ GPU, CPU, SWITCH = COLOURS[2], COLOURS[4], COLOURS[5]
 
 def dragonfly() -> Drawing:
     """Left, one node of four GPUs; right, three groups of nodes, connected like a dragonfly."""
-    alt = "A node: four GPUs, linked by NVLink, each linked by PCIe to the processor, and a network card."
+    alt = "A node: four GPUs, each linked to each other one by NVLink, and by PCIe to the processor and a network card."
     alt += (
         " Beside it a dragonfly: three groups, in each of which all switches are linked, with a link between any two."
     )
@@ -22,17 +22,22 @@ def dragonfly() -> Drawing:
 
 
 def node() -> list[str]:
-    """A node of four GPUs."""
-    places = [40 + number * 74 for number in range(4)]
+    """A node of four GPUs: each is linked to each other one by NVLink, and to processor and network card by PCIe."""
+    corners = [(36, 64), (132, 64), (36, 148), (132, 148)]
     shapes = [box(14, 40, 320, 210, edge=FAINT, thickness=1.5, corner=8), text(174, 26, "one node", bold=True)]
-    shapes += [line((left + 26, 74), (right + 26, 74), GPU, 4) for left, right in pairwise(places)]
-    shapes += [line((left + 26, 100), (174, 178), CPU, 3) for left in places]
-    for number, left in enumerate(places):
-        shapes += [box(left, 56, 52, 44, GPU, corner=4), text(left + 26, 83, f"GPU {number}", 13, ink=ink_on(GPU))]
-    shapes += [box(119, 172, 110, 36, CPU, corner=4), text(174, 195, "processor", 14, ink=ink_on(CPU))]
-    shapes += [line((174, 208), (174, 288), SWITCH, 4), text(186, 284, "network", 14, "start")]
-    shapes += [text(26, 212, "NVLink", 13, "start"), text(26, 236, "PCIe", 13, "start")]
-    shapes += [line((78, 207), (102, 207), GPU, 4), line((78, 231), (102, 231), CPU, 3)]
+    middles = [(x + 26, y + 18) for x, y in corners]
+    shapes += [line(one, other, GPU, 4) for one, other in combinations(middles, 2)]
+    # PCIe goes around the GPUs on the left.
+    paths = [[(62, 64), (62, 52), (212, 52)], [(184, 82), (212, 82)], [(62, 184), (62, 196), (212, 196)]]
+    paths += [[(184, 166), (212, 166)], [(212, 52), (212, 196)], [(212, 82), (232, 82)], [(212, 166), (232, 166)]]
+    shapes += [line(start, end, CPU, 3) for path in paths for start, end in pairwise(path)]
+    for number, (x, y) in enumerate(corners):
+        shapes += [box(x, y, 52, 36, GPU, corner=4), text(x + 26, y + 23, f"GPU {number}", 13, ink=ink_on(GPU))]
+    for y, name, fill in ((64, "processor", CPU), (148, "network card", SWITCH)):
+        shapes += [box(232, y, 94, 36, fill, corner=4), text(279, y + 23, name, 13, ink=ink_on(fill))]
+    shapes += [line((279, 184), (279, 288), SWITCH, 4), text(291, 284, "network", 14, "start")]
+    shapes += [line((36, 217), (60, 217), GPU, 4), text(68, 222, "NVLink", 13, "start")]
+    shapes += [line((36, 237), (60, 237), CPU, 3), text(68, 242, "PCIe", 13, "start")]
     return shapes
 
 

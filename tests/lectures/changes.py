@@ -1,0 +1,279 @@
+"""Every “*Change:*” of the lectures, as a small edit of a cell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Change(NamedTuple):
+    """What a reader does who follows a line that begins with “*Change:*”.
+
+    lecture: its number. line: how its text goes on. edits: old and new text of a cell; the old one occurs once in the
+    lecture. told: a part of each sentence of the text that then no longer holds, and of which a line says so.
+    """
+
+    lecture: int
+    line: str
+    edits: tuple[tuple[str, str], ...]
+    told: tuple[str, ...] = ()
+
+
+CHANGES = (
+    Change(
+        1,
+        "leave out the two of Adam",
+        (('"gradients", "Adam: mean", "Adam: square")', '"gradients")'),),
+        ("BERT's 340 million weights need 5.4 GB",),
+    ),
+    Change(1, "take a learning rate of 1.5", (("lr=0.05)\nbefore", "lr=1.5)\nbefore"),), ("a small step against it",)),
+    Change(
+        1,
+        "leave out `zero_grad`",
+        (("            optimizer.zero_grad()\n            path", "            path"),),
+        ("after the second 0.720, 0.329 and 0.039.",),
+    ),
+    Change(1, "make the rate 0.01", (("lr=0.05)\n    losses", "lr=0.01)\n    losses"),)),
+    Change(
+        1,
+        "write `HOUSES = HOUSES * 2`",
+        (("together = train_on", "HOUSES = HOUSES * 2\ntogether = train_on"),),
+        ("the weights go to 0.728, 0.332 and 0.041.",),
+    ),
+    Change(
+        2,
+        "write `x = comm.bcast",
+        (("all have set their own", "\n    x = comm.bcast(x, root=0)"),),
+        ("Rank 0's 5 stays with rank 0.",),
+    ),
+    Change(2, "write `size=3`", (("world.run(hello, COMM)", "world.run(hello, COMM, size=3)"),)),
+    Change(
+        2,
+        "let odd ranks sleep",
+        (("    return what, time.time()", "    time.sleep(0.1 * (comm.rank % 2))\n    return what, time.time()"),),
+    ),
+    Change(
+        2,
+        "give rank 0 three steps",
+        (("{0: [0, 1], 1: [2, 3]}", "{0: [0, 1, 2], 1: [3]}"),),
+        ("10 and 18, then 28 on both.",),
+    ),
+    Change(
+        2,
+        "let rank 1 help with D",
+        (("time.sleep(1 if comm.rank < 2 else 3)", "time.sleep(2)"),),
+        ("G starts after 3 s",),
+    ),
+    Change(
+        2,
+        "let the odd ranks receive first",
+        (
+            (
+                "    comm.Ssend(own, (comm.rank + 1) % comm.size)\n    comm.Recv(other, (comm.rank - 1) % comm.size)\n",
+                "    send = lambda: comm.Ssend(own, (comm.rank + 1) % comm.size)\n"
+                "    receive = lambda: comm.Recv(other, (comm.rank - 1) % comm.size)\n"
+                "    for act in (receive, send) if comm.rank % 2 else (send, receive):\n        act()\n",
+            ),
+        ),
+        ("the report names each rank, its call and its line.",),
+    ),
+    Change(
+        3,
+        "write `if comm.rank < 3:`",
+        (("    comm.Barrier()\n    return float", "    if comm.rank < 3:\n        comm.Barrier()\n    return float"),),
+        ("each collective on all four.",),
+    ),
+    Change(
+        3,
+        "make it 20 pieces",
+        (("np.array_split(file, 50)", "np.array_split(file, 20)"),),
+        ("There are 350 messages now in place of 7",),
+    ),
+    Change(
+        3,
+        "make rank 2 the root",
+        (
+            ("total = np.zeros(1) if comm.rank == 0", "total = np.zeros(1) if comm.rank == 2"),
+            ("total, root=0)", "total, root=2)"),
+        ),
+        ("Its root gets the sum",),
+    ),
+    Change(3, "let rank 3 be late by 4 s", (("time.sleep(0.3)", "time.sleep(4)"),)),
+    Change(
+        3,
+        "add `MPI.LAND`",
+        (("MPI.MIN, MPI.MAX", "MPI.MIN, MPI.MAX, MPI.LAND"),),
+        ("On your ranks, which bring 1, 2, 3 and 4",),
+    ),
+    Change(3, "write `ring_film(7)`", (("ring_film(4)", "ring_film(7)"),)),
+    Change(3, "make that link ten times slower", (("{(0, 1): 2}", "{(0, 1): 10}"),)),
+    Change(3, "use 128 ranks", (("plans_picture(16,", "plans_picture(128,"),)),
+    Change(
+        3,
+        "give Horovod's `allreduce`",
+        (("torch.tensor(rank + 1.0)))", "torch.tensor(rank + 1.0), op=hvd.Sum))"),),
+        ("10 and 2.5.",),
+    ),
+    Change(4, "give each rank 1024 samples", (("torch.randn(64, width)", "torch.randn(1024, width)"),)),
+    Change(
+        4,
+        'give `"Adam"` as one more argument',
+        (
+            (
+                'apart = world.run(fit, False, "Average", 60, 0.1, init',
+                'apart = world.run(fit, False, "Average", 60, 0.1, "Adam", init',
+            ),
+        ),
+    ),
+    Change(4, "give `late` a rate of 0.02", (("[late(delay)]", "[late(delay, 0.02)]"),)),
+    Change(
+        4,
+        "write a rate of 0.1 in all three",
+        (
+            ('"mean": world.run(fit, True, "Average", 50, 0.08', '"mean": world.run(fit, True, "Average", 50, 0.1'),
+            ('"Sum", 50, 0.08, init', '"Sum", 50, 0.1, init'),
+            ('"Sum", 50, 0.08, "Adam"', '"Sum", 50, 0.1, "Adam"'),
+        ),
+    ),
+    Change(4, "compute the loss with `line`", (("(wrapped(x[own, None])", "(line(x[own, None])"),)),
+    Change(
+        4,
+        "let the all-reduce carry ten times",
+        (("np.ones(500_000), np.empty(500_000)", "np.ones(5_000_000), np.empty(5_000_000)"),),
+    ),
+    Change(5, "write `[4, 3, 3, 2]`", (("three_steps, COMM, [6, 2, 2, 2]", "three_steps, COMM, [4, 3, 3, 2]"),)),
+    Change(
+        5,
+        "write `size=2`",
+        (
+            (
+                "strided = world.run(first_batch, [*range(100)], 0, False, RANK, SIZE)",
+                "strided = world.run(first_batch, [*range(100)], 0, False, RANK, SIZE, size=2)",
+            ),
+        ),
+        ("The four batches of a step are samples 0 to 19",),
+    ),
+    Change(
+        5,
+        "give only rank 3 another seed",
+        (("rank if own_seed else 0", "int(own_seed and rank == 3)"),),
+        ("28 of 100 cells are empty",),
+    ),
+    Change(
+        5,
+        "read epoch 0",
+        (("for epoch in (1, 2):\n    tables", "for epoch in (0,):\n    tables"), ("[*range(1, 101)]", "[*range(100)]")),
+    ),
+    Change(5, "write `SAMPLES, BATCH = 11, 2`", (("SAMPLES, BATCH = 10, 2", "SAMPLES, BATCH = 11, 2"),)),
+    Change(5, "write `SAMPLES, BATCH = 11, 2`", (("SAMPLES, BATCH = 10, 2", "SAMPLES, BATCH = 9, 2"),)),
+    Change(5, "let samples 8 and 9", (("sample not in (0, 1)", "sample not in (8, 9)"),), ("0.667 and 0.833",)),
+    Change(
+        6,
+        "place the tasks in turns",
+        (('tasks = tasks_of("gpu[07-08]", [2, 2])', 'tasks = tasks_of("gpu[07-08]", [2, 2], cyclic=True)'),),
+        ("two ranks on each of two nodes",),
+    ),
+    Change(6, "halve `seq`", (("job = Cost(par=90, seq=10,", "job = Cost(par=90, seq=5,"),)),
+    Change(
+        6, "halve `seq`", (("job = Cost(par=90, seq=10, per_doubling=2", "job = Cost(par=90, seq=10, per_doubling=1"),)
+    ),
+    Change(
+        6,
+        "let the all-reduce carry 16 MB",
+        (("np.zeros(131_072), np.zeros(131_072)", "np.zeros(2_097_152), np.zeros(2_097_152)"),),
+    ),
+    Change(6, "send a fifth", (("COMM, weights // 10", "COMM, weights // 5"),)),
+    Change(
+        7,
+        "put `time.sleep(0.1 * (rank == 3))`",
+        (
+            (
+                "loss.backward()\n        optimizer.step()\n    return ddp.module.weight.grad",
+                "time.sleep(0.1 * (rank == 3))\n        loss.backward()\n        optimizer.step()\n"
+                "    return ddp.module.weight.grad",
+            ),
+        ),
+    ),
+    Change(
+        7,
+        "write `range(9)`",
+        (("range(3):\n            time.sleep(0.03)", "range(9):\n            time.sleep(0.03)"),),
+        ("The gradient is 10 each time.",),
+    ),
+    Change(7, "write `4, 256_000`", (("COMM, 161, 256,", "COMM, 4, 256_000,"),)),
+    Change(
+        7,
+        "write `size=2`",
+        (("pass_twice, RANK, size=3", "pass_twice, RANK, size=2"),),
+        ("The rebuilding has a consequence",),
+    ),
+    Change(7, "set `LATENCY = 0.001`", (("8, 0.080, 0.080, 0.0 ", "8, 0.080, 0.080, 0.001 "),)),
+    Change(
+        7,
+        "in `leave_one_out`",
+        (("rank == 2 and step == 1", "rank == 2 and step == 3"),),
+        ("32.5 is (10 + 10 + 100 + 10) / 4.",),
+    ),
+    Change(
+        7,
+        "load by `strict=False`",
+        (("load_state_dict(saved)", "load_state_dict(saved, strict=False)"),),
+        ("The wrapper's names begin with",),
+    ),
+    Change(8, "let rank 0 die", (("killed, (2, 24)", "killed, (0, 24)"),), ("rank 2 dies in step 24.",)),
+    Change(8, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 10"),)),
+    Change(8, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 24"),)),
+    Change(
+        8,
+        "give each checkpoint a name of its own",
+        (("    first = path\n", '    first = path + ".first.npy"\n'),),
+        ("In place, the old checkpoint is gone",),
+    ),
+    Change(
+        8,
+        "forget the weights instead",
+        (('kept["w"], kept["v"] if momentum else v', 'kept["w"] if momentum else w, kept["v"]'),),
+    ),
+    Change(
+        8,
+        "suppose that rank 0 hands the file",
+        (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),),
+        ("Every 15 minutes or so",),
+    ),
+    Change(8, "go on with one rank", (("COMM, fewer, size=3", "COMM, fewer, size=1"),)),
+    Change(
+        9,
+        "put `torch.optim.SGD(weights, lr=0.1)`",
+        (
+            (
+                "optimizer = torch.optim.Adam(weights)\n    with kept",
+                "optimizer = torch.optim.SGD(weights, lr=0.1)\n    with kept",
+            ),
+        ),
+        ("2.1 million weights make 33.6 MB",),
+    ),
+    Change(
+        9,
+        "run it with `size=2`",
+        (
+            (
+                'passes = world.run(pipeline_step, 1, init="torch")',
+                'passes = world.run(pipeline_step, 1, init="torch", size=2)',
+            ),
+        ),
+        ("works for two eighths of the time",),
+    ),
+    Change(9, "show the film of", (("pipeline_film(gpipe(4, 4))", "pipeline_film(one_forward_one_backward(4, 8))"),)),
+    Change(9, "show the film of", (("pipeline_film(gpipe(4, 4))", "pipeline_film(gpipe(4, 8))"),)),
+    Change(
+        9,
+        "leave out the second `comm.allreduce`",
+        (("comm.allreduce(hidden_gradient @ a.T)", "hidden_gradient @ a.T"),),
+        ("two all-reduces: the two bars in each row.",),
+    ),
+    Change(
+        9,
+        "write `fully_shard(block",
+        (("fully_shard(block, mesh=mesh)", "fully_shard(block, mesh=mesh, reshard_after_forward=False)"),),
+        ("there are 8 all-gathers",),
+    ),
+)
