@@ -76,7 +76,7 @@ from course.figures.collectives.cells import collectives_picture
 def eight_collectives(comm) -> dict[str, tuple[list, list]]:
     """What this rank has before and after each collective.
 
-    What rank r brings is 2**r, and its piece k 2**(r + size k), so that sums can be read.
+    Rank r brings 2**r, and as its piece k 2**(r + size k), so that sums can be read.
     """
     own, size, first = 2**comm.rank, comm.size, comm.rank == 0
     one, row = np.array([own]), own * 2 ** (size * np.arange(size))

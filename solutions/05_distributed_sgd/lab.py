@@ -134,7 +134,7 @@ check("distributed_gradient")
 
 # %%
 def with_shares(counts: list[int], m: float, n: float) -> tuple[float, float]:
-    """`distributed_gradient` where rank r has the next counts[r] samples, by their x."""
+    """`distributed_gradient` where rank r has the next counts[r] samples, by x."""
     import horovod.torch as hvd
 
     own = x.argsort().split(counts)[hvd.rank()]
@@ -470,7 +470,7 @@ def server_and_workers(comm, steps: int, slow: int) -> list[list[float]]:
 
 # %%
 def served_by(events) -> list[tuple[int, str]]:
-    """What rank 0 received in a run, in its order: each worker with PULL, PUSH or DONE."""
+    """What rank 0 received, in its order: each worker with PULL, PUSH or DONE."""
     names = {1: "PULL", 2: "PUSH", 3: "DONE"}
     received = [each for each in events[0] if each["kind"] == "recv"]
     return [(each["peer"], names[each["tag"]]) for each in received]
@@ -604,7 +604,7 @@ with needs("two_level_sum"):
         for each in log:
             if max(each["bytes"] or 0, each["received"] or 0) > 200:
                 message = each["kind"] in ("send", "recv", "sendrecv")
-                whom = f"with {each['peer']}" if message else f"on ranks {each['members']}"
+                whom = f"with {each['peer']}" if message else f"on {each['members']}"
                 calls.append(f"{each['op']} {whom}")
         print(f"rank {rank}:", "; ".join(calls))
 

@@ -393,7 +393,8 @@ with needs("assign_buckets"):
         limit = layers * LAYER_BYTES
         buckets = assign_buckets([LAYER_BYTES] * LAYERS, limit)
         count, first = len(buckets), buckets[0]
-        print(f"{layers:2} layers, {limit / 1e3:5.0f} kB: {count:2} buckets, the first {first}")
+        size = f"{layers:2} layers, {limit / 1e3:5.0f} kB"
+        print(f"{size}: {count:2} buckets, the first is {first}")
 
 # %% [markdown]
 # ## 5. The reducer
