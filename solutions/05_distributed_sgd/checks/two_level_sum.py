@@ -38,7 +38,7 @@ Rank {rank} returns {actual}. Expected is {expected}, as its argument is.
 sum-in-the-argument 1
 What rank {rank} returns shares its memory with its argument. Return a new array.
 
-through-float 1
+sum-through-float 1
 Rank {rank} returns whole numbers whose last digits are wrong. They have more than the 53 bits that a float64 has for
 them. Which array in your code holds floats?
 
@@ -66,7 +66,7 @@ all-ranks-cross 2
 With hosts {hosts}, {op} of {bytes} bytes joins {who}, several of one host. Each of them sends the same way over the
 network: one rank of each host is enough.
 
-nodes-apart-by-hash 2
+hosts-apart-by-hash 2
 With hosts {hosts}, {who} makes calls on a communicator of its own, as if it were alone on its host, and then exchanges
 with all. Python's `hash` of a text differs from process to process. What do two ranks on the same host really have in
 common?
@@ -178,7 +178,7 @@ class TwoLevelSum(CallCheck, JudgedCalls):
         """Whether sums of whole numbers, which are right as floats, are so to their last digit."""
         total = sum(values_of(rank, call.plan) for rank in range(call.size)).ravel() % LAST
         wrong = [rank for rank, last in enumerate(call.of("last")) if last != total.tolist()]
-        return [finding("through-float", rank=wrong[0])] if wrong else []
+        return [finding("sum-through-float", rank=wrong[0])] if wrong else []
 
     def sums(self, call: Call) -> Diagnosis:
         """The arrays against what known mistakes give."""
@@ -244,7 +244,7 @@ class TwoLevelSum(CallCheck, JudgedCalls):
                 if len({*on}) < 2:
                     continue
                 if len(on) > len({*on}) and event["kind"] not in MESSAGES and (lone := self.apart(call)):
-                    return [finding("nodes-apart-by-hash", hosts=named, who=name_ranks(lone))]
+                    return [finding("hosts-apart-by-hash", hosts=named, who=name_ranks(lone))]
                 if len(on) > len({*on}) and event["kind"] not in MESSAGES:
                     about = {"op": event["op"], "bytes": size, "who": name_ranks(sorted({*members}))}
                     return [finding("all-ranks-cross", hosts=named, **about)]

@@ -44,7 +44,7 @@ def two_level_sum(comm, host, array):
 == one_allreduce: all-ranks-cross, levels
     comm.Allreduce(array, total)
     return total
-== hash_as_color: nodes-apart-by-hash, hash
+== hash_as_color: hosts-apart-by-hash, hash
     node = comm.Split(hash(host) % 2**31)
     leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
     node.Reduce(array, total)
@@ -90,7 +90,7 @@ def two_level_sum(comm, host, array):
     total = np.empty_like(array)\\n    node.Reduce(array, total, root=0) >>>     total = array\\n    node.Allreduce(MPI.IN_PLACE, total)
 == in_floats: sum-of-another-form, precision < solution
     total = np.empty_like(array) >>>     array = array.astype(float); total = np.empty_like(array)
-== through_floats: through-float, precision < solution
+== through_floats: sum-through-float, precision < solution
     total = np.empty_like(array) >>>     kind, array = array.dtype, array.astype(float); total = np.empty_like(array)
     return total >>>     return total.astype(kind)
 == workspace: earlier-result-changed, levels < solution
