@@ -62,9 +62,7 @@ class ShuffledSampler(RankCheck, JudgedRun):
                 for each in (seed, *others, 0):
                     add(samples, True, each, None, one, two, *rest)  # each of them is there in shares, too
             luck = rng.sample(range(10**6), size + 1)
-            shards = {
-                f"{samples} on {ranks}": dealt_out(range(samples), ranks) for samples in sizes for ranks in (1, size)
-            }
+            shards = [[samples, n, dealt_out(range(samples), n)] for samples in sizes for n in {1, size}]
             plan = {"samplers": samplers, "passes": passes, "shards": shards}
             return {"size": size, **plan, "luck": luck, "salt": salt}
 
@@ -121,11 +119,12 @@ class ShuffledSampler(RankCheck, JudgedRun):
 def shard_of(case: dict) -> Callable[[int, int, int], list[int]]:
     """A right `shard`, of the data sets and numbers of ranks of this case: it looks up the shares that the case has."""
 
+    known = {(samples, ranks): shares for samples, ranks, shares in case["shards"]}
+
     def shard(dataset_size: int, rank: int, size: int) -> list[int]:
-        shards = case["shards"]
-        if (asked := f"{dataset_size} on {size}") not in shards:
-            raise ValueError(f"`shard` is asked for {asked} ranks; the samplers have {', '.join(shards)}")
-        return [*shards[asked][rank]]
+        if (dataset_size, size) not in known:
+            raise ValueError(f"`shard` is asked for {dataset_size} samples on {size} ranks: no sampler has these")
+        return [*known[dataset_size, size][rank]]
 
     return shard
 
