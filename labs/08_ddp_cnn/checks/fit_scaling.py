@@ -38,6 +38,13 @@ the negative one: with zero there, others fit better.
 n-for-n-minus-1 2
 The parts are those of T_comm N in the place of T_comm (N - 1). What should a single rank communicate?
 
+sorted-apart 2
+The parts fit ranks and seconds that were sorted, each list by itself. In any order, a time belongs to the N at the same
+place.
+
+numbered 2
+The parts fit 1, 2, 3 and so on in the place of `ranks`. Where an N is left out or comes twice, that is another number.
+
 other-order 2
 The three numbers are right, in another order. T_par, T_seq, T_comm are expected.
 
@@ -92,6 +99,11 @@ def mistakes(ranks: list[int], seconds: list[float]) -> dict[str, list[float]]:
     found = {
         "clipped-after-the-fit": [max(0.0, part) for part in free(ranks, seconds)],
         "clipped-after-the-fit/size": [abs(part) for part in free(ranks, seconds)],
+        "sorted-apart": best(sorted(ranks), sorted(seconds)),
+        "sorted-apart/ranks": best(sorted(ranks), seconds),
+        "sorted-apart/seconds": best(ranks, sorted(seconds)),
+        "sorted-apart/seconds down": best(ranks, sorted(seconds, reverse=True)),
+        "numbered": best(range(1, len(ranks) + 1), seconds),
         "n-for-n-minus-1": best(ranks, seconds, last=0),
         "relative-errors": best(ranks, seconds, [1 / time for time in seconds]),
         "means-fitted": best(sizes, means),
