@@ -55,6 +55,16 @@ CAUSES = (
         "It comes from a base class, for a method that yours is to have (is one missing, or called otherwise?), or "
         "from a line that was left for later.",
     ),
+    (
+        r"UnpicklingError",
+        "A message that `Send` has sent, as it is in memory, does not go to `recv`, which expects a pickle. Capital "
+        "letters belong together, and small ones.",
+    ),
+    (
+        r"MPI_ERR_TRUNCATE",
+        "A message has more bytes than there is room for in the array into which it is received. How many numbers "
+        "come, of which dtype? (`send` sends a pickle, which is longer.)",
+    ),
     (r"'(float|int|float64|int64|float32|ndarray)' object has no attribute 'new'", "Horovod sends tensors only."),
     (
         r"object\.__init__\(\) takes exactly one argument",

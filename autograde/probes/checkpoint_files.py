@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ def read_checkpoint(path: str) -> dict:
     try:
         content = as_plain(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # whatever torch.load makes of half a file
-        return {"there": True, "error": f"{type(error).__name__}: {error}"[:300], "content": None}
+        return {"there": True, "error": f"{type(error).__name__}: {cause_in(str(error))}"[:300], "content": None}
     return {"there": True, "error": None, "content": content}
 
 
@@ -81,3 +82,9 @@ def recorded_saves(saves: list[dict], moment: Callable[[], int]) -> Iterator[Non
 
     with mock.patch.object(torch, "save", recording):
         yield
+
+
+def cause_in(text: str) -> str:
+    """Of an error of torch.load, what it could not read, without the colours of a terminal."""
+    lines = re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
+    return " ".join([line for line in lines if "Unsupported" in line] or lines)

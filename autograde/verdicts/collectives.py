@@ -48,7 +48,7 @@ other-library 2
 This TODO asks you to communicate by {expected}, but your code calls {ops}.
 
 not-waited-for 2
-Line {line} starts {ops}, and nothing waits for it to finish. What your code reads before that is not the result yet.
+Line {line} starts {ops}, and nothing waits for it to finish. {means}
 
 starts-or-ends 1.5
 Your function calls {calls}. The libraries are running before and after it, and it has to work again and again. Leave
@@ -59,6 +59,9 @@ The reduction carries {bytes} bytes a rank. One number, of 8 bytes, is all that 
 """)
 
 
+# What it means that nothing waits for a call.
+SENT = "Until then the array must neither be changed nor thrown away, and an error would go unseen."
+READ = "What your code reads before that is not the result yet."
 MESSAGES = frozenset({"send", "recv", "sendrecv"})  # kinds of calls between two ranks
 
 
@@ -119,7 +122,8 @@ def only(library: str, logs: list[list[dict]]) -> list[Finding]:
     if {event["library"] for event in events} - {library}:
         found.append(finding("other-library", expected=NAMES[library], ops=named(events)))
     if left := [event for event in events if event["end"] is None]:
-        found.append(finding("not-waited-for", line=left[0]["line"], ops=left[0]["op"]))
+        means = SENT if left[0]["kind"] == "send" else READ
+        found.append(finding("not-waited-for", line=left[0]["line"], ops=left[0]["op"], means=means))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from autograde.contract.findings import Findings
 from autograde.contract.schema import array, optional, record, string
@@ -53,6 +54,10 @@ def unfinished_saving(run: Run) -> list[Finding]:
     if "cross-device" in run.detail:
         unseen = of_checkpoints.some("every-rank-writes", "model-missing")
         return [hiding(finding("other-disk", run.report, error=short(run.detail)), *unseen)]
+    errors = [rank["error"] or {} for rank in run.ranks]
+    if any(each.get("type") == "FileNotFoundError" and " -> " in each["message"] for each in errors):
+        every = replace(of_checkpoints("every-rank-writes", size=len(run.ranks)), report=run.report)
+        return [hiding(every, *of_checkpoints.some("model-missing"))]  # of several that move one file, one comes first
     if run.state != "hang":
         return []
     calls = [sum(event["library"] == "torch" for event in rank["events"]) for rank in run.ranks]

@@ -129,6 +129,12 @@ def wrong_numbers(
     return [Diagnosis("shares", known, frozenset(fits) - {*explained}, otherwise)]
 
 
+def dealt_out(order: Sequence[int], size: int) -> list[list[int]]:
+    """Each rank's share of `order`, dealt out in turn, and on from its start until `size` ranks have equally many."""
+    n = len(order)
+    return [[order[(rank + turn * size) % n] for turn in range(-(-n // size))] for rank in range(size)]
+
+
 def dealing_mistakes(order: Sequence[int], shards: Sequence[Ids]) -> list[Finding | Diagnosis]:
     """What is wrong with shards where samples should be dealt out in turn, one to each rank.
 
@@ -142,7 +148,7 @@ def dealing_mistakes(order: Sequence[int], shards: Sequence[Ids]) -> list[Findin
     steps = {(place[after] - place[before]) % n for shard in shards for before, after in pairwise(shard)}
     found = [finding("contiguous-shards", n=n, size=size)] if size > 1 and n > 2 and steps == {1} else []
     found += wrong_numbers(n, shards, None, None)
-    expected = [[order[(rank + turn * size) % n] for turn in range(-(-n // size))] for rank in range(size)]
+    expected = dealt_out(order, size)
     if found or list(map(list, shards)) == expected:
         return found
     if (dealt := turns(shards))[:n] == [*order]:

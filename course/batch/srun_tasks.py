@@ -20,19 +20,21 @@ def tasks_of(
     job_nodes: int | None = None,
     wish: int | None = None,
     names: Sequence[str] = (),
+    step: int = 0,
 ) -> list[dict[str, str]]:
     """The variables of each task of one step, by rank.
 
     nodelist: the step's nodes, as Slurm shortens them. tasks: how many there are on each. cyclic: placed in turns, not
     in blocks. job: its number. job_nodelist, job_nodes: the nodes of the whole job, and how many, where it is larger.
-    wish: what `--ntasks-per-node` asked for. names: of the step's nodes, one by one.
+    wish: what `--ntasks-per-node` asked for. names: of the step's nodes, one by one. step: its number
+    among the job's steps.
     """
     places = places_of(tasks, cyclic)
     common = {
         "SLURM_JOB_ID": str(job),
         "SLURM_JOBID": str(job),
-        "SLURM_STEP_ID": "0",
-        "SLURM_STEPID": "0",
+        "SLURM_STEP_ID": str(step),
+        "SLURM_STEPID": str(step),
         "SLURM_NTASKS": str(sum(tasks)),
         "SLURM_NPROCS": str(sum(tasks)),
         "SLURM_STEP_NUM_TASKS": str(sum(tasks)),

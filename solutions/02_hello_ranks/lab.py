@@ -354,7 +354,7 @@ def add_shares(a, b) -> tuple[torch.Tensor, int, int]:
     the sum of the numbers in this share; and the sum of all shares, on every rank.
     Shares are in the order of the ranks, each in one piece, of sizes that differ by one
     at most, and together they are everything, once.
-    Both sums are whole numbers and exact, also beyond 2**53.
+    Both sums are ints, no tensors, and exact, also beyond 2**53.
     There is one all-reduce of one int64, and no other communication. On a single rank
     it may be left out.
     """

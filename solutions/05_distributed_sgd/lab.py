@@ -377,7 +377,8 @@ def serve(comm, parameters: np.ndarray, rate: float) -> np.ndarray:
     Requests are served as they come, from whichever worker. A worker may push often,
     never, or several times without a new PULL.
     Returns the parameters when all workers are done, in memory of their own. With no
-    workers, that is a copy. It also works where each send waits for its receive.
+    workers, that is a copy. It also works where each send waits for its receive. An
+    array that is being sent stays as it is until the send is finished.
     """
     ### BEGIN SOLUTION
     parameters, gradient = parameters.copy(), np.empty_like(parameters)

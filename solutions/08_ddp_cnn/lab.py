@@ -129,8 +129,8 @@ def process_group_from_slurm(environ: dict[str, str]) -> dict[str, str]:
     MASTER_ADDR: the first node of the step's list, written out. In a list, names are
     separated by commas. A name may hold brackets, several of them, each with numbers
     and ranges, and text between them; numbers keep their zeros. It may hold hyphens.
-    MASTER_PORT: from 1024 to 32767, the same for all tasks of a job, and different ones
-    for any two of 500 jobs in a row. SLURM_JOB_ID is a whole number.
+    MASTER_PORT: from 1024 to 32767, the same for all tasks of a step, and different ones
+    for the first steps of any two of 500 jobs in a row. SLURM_JOB_ID is a whole number.
     Raises ValueError where SLURM_STEP_ID is missing: this is no task of srun's.
 
     Example: SLURM_STEP_NODELIST = "node[01-03,07],login" gives MASTER_ADDR "node01".
@@ -382,7 +382,8 @@ def images_per_second(
     wait(): returns when the device is done (torch.cuda.synchronize, on a GPU).
     device: a torch.device; what the ranks reduce has to be there.
     First come `warmup` steps that do not count. When all ranks are done, they begin the
-    `steps` that do count, together. Between those the ranks do not communicate.
+    `steps` that do count, together. Between those, your function neither communicates
+    nor waits for the device.
     Returns a float, the same on all ranks: the images of all ranks in the counted
     steps, over the seconds from their beginning until the slowest rank is done.
     Works on all ranks of the default process group, or alone without one.

@@ -181,7 +181,8 @@ def average_gradients(module: torch.nn.Module) -> None:
 
     Afterwards `.grad` of each trained parameter is the average of the ranks' gradients.
     On some rank a parameter may have no gradient (None) where it has one on another: it
-    counts as zero there. Afterwards each trained parameter has one, on all ranks.
+    counts as zero there. Afterwards each trained parameter has one, on all ranks. A
+    gradient need not be contiguous, and a rank may have none at all.
     Exactly one all-reduce for each trained parameter, in the same order on all ranks,
     and no other communication. Parameters and buffers stay as they are.
     """

@@ -388,8 +388,9 @@ def forward_passes(stage, micro_batches: list[torch.Tensor]) -> list[tuple]:
     micro_batches: tensors [b_i, d], on all ranks; the b_i may differ. Rank 0 has the
     values. On the others they are nan: only shape, dtype and device count there.
     Input comes from rank - 1, output goes to rank + 1, in one message for each
-    micro-batch, sent before the next pass begins. There is no other communication, and
-    on one rank none at all. No argument is changed.
+    micro-batch, sent before the next pass begins. A pass begins when its own input is
+    there, and waits for no later one. There is no other communication, and on one rank
+    none at all. No argument is changed.
     Returns for each micro-batch (input, output). The output has its graph. On rank 0
     the input is the tensor that was given; elsewhere it is a new leaf that requires a
     gradient, in memory of its own.
@@ -434,7 +435,8 @@ def backward_passes(passes: list[tuple], losses: list[torch.Tensor] | None) -> N
     Their sum is the mean loss of the batch: do not scale them. None on the other ranks.
     For each micro-batch in order: the gradient of the output comes from rank + 1, the
     gradient of the input goes to rank - 1, in one message of the same shape, sent
-    before the next backward pass begins. No other communication, on one rank none.
+    before the next backward pass begins. A pass begins when its own gradient is there,
+    and waits for no later one. No other communication, on one rank none.
     Afterwards the parameters of the stage have in `.grad` what was there before, plus
     the gradient of the mean loss. Nothing is set to zero.
     """

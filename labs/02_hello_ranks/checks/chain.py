@@ -14,8 +14,10 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, integer, numbers, optional, string
 from autograde.contract.verdict import Finding
+from autograde.probes.results import keep_result
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import stuck
+from autograde.verdicts.results import overwritten
 from course.watch.notes import note, note_of
 from course.world.report import name_ranks
 
@@ -90,7 +92,7 @@ class Chain(CallCheck, JudgedCalls):
         def case(ranks: list[int], *rows: int) -> dict:
             return {"ranks": ranks, "calls": [call(p) for p in rows], "late": rng.randrange(len(ranks))}
 
-        cases = [case([0, 1, 2, 3], 2 * rng.randint(4, 6) + 1, 1), case([2, 0, 3], 7), case([3, 1], 5)]
+        cases = [case([0, 1, 2, 3], 2 * rng.randint(4, 6) + 1, 1), case([2, 0, 3], 7), case([3, 1], 5, 5)]
         return cases
 
     @staticmethod
@@ -110,7 +112,14 @@ class Chain(CallCheck, JudgedCalls):
             return product
 
         value = function(rank.comm, multiply, left, right)
-        shown = {"work": work[:1000], "none": value is None, "kind": type_in_words(value), "product": None}
+        earlier = keep_result(rank, value)
+        shown = {
+            "work": work[:1000],
+            "none": value is None,
+            "kind": type_in_words(value),
+            "product": None,
+            "earlier": earlier,
+        }
         if isinstance(value, np.ndarray):
             shown["kind"] = f"an array of shape {list(value.shape)}"
             if list(value.shape) == [call["sizes"][0], call["sizes"][4]]:
@@ -120,7 +129,13 @@ class Chain(CallCheck, JudgedCalls):
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """Sizes of the products that were made, and the entries of what was returned."""
         product = optional(numbers(call["sizes"][0] * call["sizes"][4]))
-        return {"work": array(array(integer(0), 3)), "none": boolean(), "kind": string(), "product": product}
+        return {
+            "work": array(array(integer(0), 3)),
+            "none": boolean(),
+            "kind": string(),
+            "product": product,
+            "earlier": boolean(),
+        }
 
     def unfinished(self, case: dict, run: Run) -> list[Finding]:
         """A collective that some ranks leave out, or messages that wait for each other."""
@@ -139,7 +154,8 @@ class Chain(CallCheck, JudgedCalls):
 
     def judge(self, case: dict, call: Call) -> list[Finding]:
         """The product; the work; what moved; what was waited for."""
-        return self.product(call) or self.work(call) or self.moved(call) or self.waited(call)
+        found = self.product(call) or self.work(call) or self.moved(call) or self.waited(call)
+        return found or overwritten(call.of("earlier"))
 
     def product(self, call: Call) -> list[Finding]:
         """What is wrong with what the ranks returned."""

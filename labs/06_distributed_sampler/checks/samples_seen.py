@@ -19,6 +19,7 @@ from autograde.verdicts.samplers import listed_value, not_ints
 
 from .common import finding as form_finding
 
+BIT = 2**53  # from here on a float64 has no odd numbers
 Orders = Sequence[Sequence[Sequence[int]]]  # by epoch and rank, indices in the order in which they are drawn
 Ids = Sequence[int | None]  # None stands for an entry that is no whole number
 
@@ -62,6 +63,9 @@ The list of an epoch also holds the samples of the epochs before it.
 indices-not-ids 2
 The lists hold the positions of samples in the data set, not the ids that the loader yields.
 
+ids-through-float 1
+The ids are rounded to floats, which have no odd numbers beyond 2**53. Where do whole numbers turn into floats?
+
 order-lost 1
 The ids are the right ones, but not in the order in which the loader yields them.
 
@@ -99,7 +103,7 @@ class SamplesSeen(RankCheck, JudgedRun):
             before, *orders = (order() for _ in range(max(epochs) + 3))
             if any(len({*map(frozenset, of_rank)}) < len(of_rank) for of_rank in zip(before, *orders, strict=True)):
                 return case(size, own, batch_size, *epochs)  # in any order, a rank's ids are to tell the epoch
-            ids = rng.sample(range(10**6, 10**12), samples)
+            ids = rng.sample(range(BIT + 1, 2**62, 2), samples)
             plan = {"orders": orders, "before": before, "epochs": epochs}
             return {"size": size, "ids": ids, "batch_size": batch_size, **plan}
 
@@ -257,6 +261,8 @@ def strange_list(ids: Sequence[int], orders: Orders, rank: int, got: Ids) -> str
         return "indices-not-ids"
     if len(got) < length and got in [order[: len(got)] for order in own]:
         return "smaller-batch-dropped"
+    if any(None not in got and [*map(float, got)] == [*map(float, order)] for order in own):
+        return "ids-through-float"
     if sorted(got) in [sorted(order) for order in own]:
         return "order-lost"
     if len(got) > length and all([*got[start : start + length]] in own for start in range(0, len(got), length)):

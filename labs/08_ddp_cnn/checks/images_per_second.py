@@ -18,6 +18,7 @@ from autograde.verdicts.judged import JudgedRun, Run, run_of
 from autograde.verdicts.numbers import on_all
 from course.world.report import name_ranks
 
+from .clocks import APART, own_clock
 from .common import in_group_or_alone
 from .held_up import held_up, left_at
 from .slow_device import SlowDevice, machine
@@ -49,6 +50,22 @@ the warm-up, and the clock runs.
 communicates-between-steps 1.5
 Between the steps that count, the ranks call {op}. Then each step waits for the slowest rank, and the call itself takes
 time, too. That is measured, and it is not the training.
+
+waits-between-steps 0.5
+On {who} your function waits for the device between the steps that count. Each wait takes time, and the device has
+nothing to do until the next step begins. When is one wait enough?
+
+clock-before-the-others 2
+The result is {actual:.5g}: the clock of a rank begins when it is ready itself, and it still has to wait for the last
+one. Where does the clock begin, and where do the ranks meet? {expected:.5g} is expected.
+
+clocks-compared 2
+The result is {actual:.5g}, from the clock of one rank minus that of another. Ranks on two nodes have clocks that begin
+at any time, here an hour apart. Subtract what one clock shows; {expected:.5g} is expected.
+
+waiting-not-counted 2
+The result is {actual:.5g}, many times as much as expected, which is {expected:.5g}. Does your clock go on while the
+processor has nothing to do? That of `process_time` does not.
 
 not-together 1.5
 The ranks do not begin the steps that count together: {who} begins {seconds:.0f} ms before the last one. When is the
@@ -102,7 +119,9 @@ class ImagesPerSecond(RankCheck, JudgedRun):
 
         def case(size: int, alone: bool = False, on_its_own: bool = True) -> dict:
             given = {"size": size, "alone": alone, "on_its_own": on_its_own, "images": rng.randrange(16, 99)}
-            return given | {"warmup": rng.randrange(2, 4), "steps": rng.randrange(4, 7), "slow": rng.randrange(size)}
+            # With seven in all, the defaults' five would look like those that count.
+            warmup, steps = rng.choice([(2, 4), (2, 6), (3, 5), (3, 6)])
+            return given | {"warmup": warmup, "steps": steps, "slow": rng.randrange(size)}
 
         cases = [case(4), case(1, alone=True), case(3, on_its_own=False)]
         return cases
@@ -124,11 +143,13 @@ class ImagesPerSecond(RankCheck, JudgedRun):
     def run(rank: Rank, subject: Any, case: dict) -> dict:
         """One call of the student's function: what it returns, and when steps and waits were."""
         device = SlowDevice(UNIT * (SLOW if rank.rank == case["slow"] else 1), FIRST, case["on_its_own"])
-        function, tried = subject.load(), []
+        tried: list[str] = []
+        with own_clock(subject.filename, APART * rank.rank):
+            function = subject.load()
         meet(rank.comm)
         met = time.monotonic()
         given = (device.step, device.wait, case["images"], rank.torch_device, case["warmup"], case["steps"])
-        with nothing_starts_or_ends(tried):
+        with nothing_starts_or_ends(tried), own_clock(subject.filename, APART * rank.rank):
             value = function(*given)
         returned = time.monotonic() - met
         notes = [[what, began - met, ended - met] for what, began, ended in device.notes]
@@ -181,16 +202,24 @@ class ImagesPerSecond(RankCheck, JudgedRun):
                 found.append(finding("warm-up-still-running", who=name_ranks(missing)))
             if not all(timed.waited_after):
                 return found  # what a clock shows that stops too early follows from too few milliseconds
+        if missing := [rank for rank, own in enumerate(timed.waited_within) if own]:
+            found.append(finding("waits-between-steps", who=name_ranks(missing)))
         values = [each["value"] for each in results]
         tolerance = min(WIDEST, TOLERANCE + 2 * case["held_up"] / min(timed.seconds()))
-        judged = on_all(values, timed.rate(), timed.mistakes(), finding_of, tolerance=tolerance)
-        apart, timed_too = timed.apart(case["held_up"]), any(each.key == "warm-up-timed" for each in settle([judged]))
-        if apart and not timed_too:
+        judged = on_all(values, timed.rate(), timed.mistakes(numbers_in(values)), finding_of, tolerance=tolerance)
+        explained = {each.key for each in settle([judged])} & {"warm-up-timed", "clock-before-the-others"}
+        if (apart := timed.apart(case["held_up"])) and not explained:
             found.append(finding("not-together", who=name_ranks([apart[0]]), seconds=1000 * apart[1]))
         numbers = [each["value"] for each in values]
         if not settle([found, judged]) and len({*numbers}) > 1:
             found.append(finding("rates-differ", values=", ".join(f"{each:.6g}" for each in numbers)))
         return [*found, *judged]
+
+
+def numbers_in(values: Sequence[dict]) -> list[float]:
+    """What the ranks returned; nothing, where one of them returned no number."""
+    numbers = [each["value"] for each in values]
+    return [] if None in numbers else numbers
 
 
 def without(waits: Sequence[list]) -> list[int]:

@@ -73,7 +73,7 @@ class ProcessGroupFromSlurm(RankCheck, JudgedRun):
         """All answers here, where errors of the cell show as they are, and all in another Python."""
         function = subject.load()
         with decoyed(), suppress(KeyError, OSError):  # what Slurm need not set, and programs: told below
-            function(tasks_of("login", [1], names=["login"])[0])
+            function(tasks_of("login", [1], names=["login"], step=1)[0])
         with FreshProcess(ask_all, subject, case, salt=case["salt"]) as process:
             own = answers_to(function, case)
             return own | {"other": process.answer(PATIENCE)}
@@ -111,8 +111,10 @@ class ProcessGroupFromSlurm(RankCheck, JudgedRun):
         if any(each.key == "no-dict" for each in found):
             return found
         there = [name for name in NAMES if name not in missing_among(everything)]
-        ports = port_mistakes(runs, case["jobs"]) if "MASTER_PORT" in there else []
-        return [*found, *answer_mistakes(case["steps"], runs, there), *ports]
+        answers = answer_mistakes(case["steps"], runs, there)
+        if "MASTER_PORT" not in there or any(getattr(each, "key", "") == "step-zero-refused" for each in answers):
+            return [*found, *answers]
+        return [*found, *answers, *port_mistakes(runs, case["jobs"])]
 
 
 def form_mistakes(answers: list[dict]) -> list[Finding]:
@@ -148,6 +150,7 @@ def draw_step(rng: random.Random, form: int, tasks: list[int], cyclic: bool) -> 
     before = f"{rng.choice(('big', 'mem'))}{rng.randrange(10, 99)}"
     given = {"nodelist": text, "tasks": tasks, "cyclic": cyclic, "job": rng.randrange(1000, 10_000_000)}
     given |= {"job_nodelist": f"{before},{text}", "job_nodes": len(tasks) + 1, "names": names}
+    given |= {"step": form % 2 * rng.randrange(1, 9)}
     given |= {"wish": None if form in (0, 3) else max(tasks) + 2}  # the other forms show all that lists have
     return given
 

@@ -93,14 +93,15 @@ def filled(
     return buckets
 
 
-def expected_buckets(sizes: Sequence[int], limit: int) -> Buckets:
-    """The right ones."""
+def expected_buckets(plan: dict) -> Buckets:
+    """The right ones of a call."""
+    sizes, limit = plan["sizes"], plan["limit"]
     return filled(sizes, limit, range(len(sizes))[::-1], lambda weight, size: weight + size > limit)
 
 
 def mistakes(sizes: Sequence[int], limit: int) -> dict[str, Buckets]:
     """What known mistakes give."""
-    right, order = expected_buckets(sizes, limit), range(len(sizes))[::-1]
+    right, order = expected_buckets({"sizes": sizes, "limit": limit}), range(len(sizes))[::-1]
 
     def over(weight: int, size: int) -> bool:
         return weight + size > limit
@@ -191,7 +192,7 @@ class AssignBuckets(CallCheck, JudgedCalls):
             for _ in range(200):
                 drawn = plan()
                 ways = mistakes(drawn["sizes"], drawn["limit"])
-                right = expected_buckets(drawn["sizes"], drawn["limit"])
+                right = expected_buckets(drawn)
                 if len({key.partition("/")[0] for key, buckets in ways.items() if buckets != right}) >= 12:
                     break
             return drawn
@@ -226,7 +227,7 @@ class AssignBuckets(CallCheck, JudgedCalls):
         if shown["buckets"] is None:
             yield finding("no-buckets", **about)
             return
-        expected = expected_buckets(plan["sizes"], plan["limit"])
+        expected = expected_buckets(plan)
         known = mistakes(plan["sizes"], plan["limit"])
         told = partial(finding, actual=shown["buckets"], expected=expected, **about)
         yield diagnose("buckets", shown["buckets"], expected, known, told, "other-buckets", operator.eq)

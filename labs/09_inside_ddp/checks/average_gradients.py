@@ -22,14 +22,15 @@ class AverageGradients(StepsCheck):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Graphs that differ, and something in `.grad` beforehand; then other sizes."""
+        """Graphs that differ, something in `.grad` beforehand, and a rank without any gradient; then other sizes."""
 
         def call(network: str, **more: Any) -> dict:
-            return draw_plan(rng, network, [0, 0], **more)
+            return draw_plan(rng, network, more.pop("steps", [0, 0]), **more)
 
         cases = [
             {"size": 4, "calls": [call("late", crooked=True)]},
             {"size": 3, "calls": [call("quick", left=True), call("late", crooked=True)]},
+            {"size": 2, "calls": [call("quick", steps=[0], idle=rng.randrange(2))]},
         ]
         return cases
 

@@ -12,7 +12,7 @@ from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.verdicts.diagnosis import diagnose
 from course.world.report import name_ranks
 
-from .crooked_net import SHAPES, TRAINED
+from .crooked_net import BY_COLUMNS, SHAPES, TRAINED
 from .replay import Expected, replay
 
 TOLERANCE = 1e-12  # relative to 1: what another order of a sum changes
@@ -48,6 +48,13 @@ the average. You read the tensor while the all-reduce is under way. When is the 
 
 rank-0-gradient 3
 After step {step}, all ranks have rank 0's gradient. The others' batches are lost.
+
+number-in-the-code 2
+After step {step}, `.grad` holds the sum of the {size} ranks' gradients, divided by 4. How many ranks are there here?
+
+sum-in-a-copy 2
+After step {step}, `.grad` holds the average, but for `{columns}`: there each rank still has its own gradient. It is
+stored by columns, so that `contiguous`, `reshape` or `flatten` make a copy of it. Which tensor holds the sum?
 
 divided-again 2
 In step {step} the average is divided by the number of ranks once more than in the first step. What is left from the
@@ -170,6 +177,14 @@ def judge_step(plan: dict, step: int, rows: Rows, expected: Expected) -> Diagnos
         "zeros-for-own": everywhere([torch.zeros_like(weight) for weight in weights]),
         "divided-again" if step else "divided-twice": everywhere(expected.mean(divisor=size * size)),
     }
+    lost = TRAINED.index(BY_COLUMNS)
+    by_rows = step == 0 and plan["left"]  # so lies what a step finds in `.grad`
+    for form, divisor in () if by_rows else (("divided", size), ("whole", 1)):
+        rows_of_own = own(divisor)
+        candidates[f"sum-in-a-copy/{form}"] = [
+            [of_rank[place] if place == lost else each for place, each in enumerate(mean)] for of_rank in rows_of_own
+        ]
+    candidates["number-in-the-code"] = everywhere(expected.mean(divisor=4))
     if size == 1:
         candidates = {}
     if size > 1 and plan["network"] != "plain":
@@ -197,7 +212,7 @@ def judge_step(plan: dict, step: int, rows: Rows, expected: Expected) -> Diagnos
     candidates["users-only"] = everywhere(by_users)
     wanted = everywhere(mean)
     told = difference(rows, wanted)
-    about = {"step": step, "size": size} | told
+    about = {"step": step, "size": size, "columns": BY_COLUMNS} | told
     some = next((name for name, count in zip(TRAINED, users, strict=True) if count < size), TRAINED[0])
 
     def found(key: str) -> Finding:

@@ -12,7 +12,7 @@ from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, numbers, record, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.collectives import named
-from autograde.verdicts.judged import Call, JudgedCalls
+from autograde.verdicts.judged import Call, JudgedCalls, Run
 from course.world.report import name_ranks
 
 from .stateful_module import ALL, FROZEN, SAVED, UNSAVED, StatefulModule, numbers_by_name
@@ -20,6 +20,14 @@ from .stateful_module import ALL, FROZEN, SAVED, UNSAVED, StatefulModule, number
 finding = Findings("""
 nothing-broadcast 2
 After the call, each rank still has its own numbers, and nobody has communicated.
+
+broadcast-not-waited-for 2
+On {who}, nothing waits for the broadcast that line {line} starts. When do you know that rank 0's numbers are there?
+
+broadcasts-in-other-order 2
+The ranks' broadcasts do not belong together: as number {n}, rank {one} sends {first} bytes, and rank {other} {second}.
+The n-th broadcast of a rank meets the n-th one of the others, whatever is in it. In which order are your tensors? (A
+`set` of them has another order in each process.)
 
 copies-broadcast 2
 The ranks make {calls} broadcasts, and yet each still has its own numbers in the module. Were these the module's own
@@ -110,8 +118,17 @@ class BroadcastState(CallCheck, JudgedCalls):
         names = array(string())
         return {"numbers": record(**{name: numbers() for name in ALL}), "others": names, "turned": names}
 
+    def unfinished(self, case: dict, run: Run) -> list[Finding]:
+        """Broadcasts that do not belong together."""
+        return other_order(run.of_call(run.reached), run.report)
+
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The numbers; then how they came there."""
+        for rank, log in enumerate(call.events):
+            if left := [event for event in log if event["end"] is None]:
+                return [finding("broadcast-not-waited-for", who=name_ranks([rank]), line=left[0]["line"])]
+        if found := other_order(call.events):
+            return found
         states = [numbers_by_name(StatefulModule(call.plan["seed"] + rank)) for rank in range(call.size)]
         calls = [len(log) for log in call.events]
         found = wrong_numbers(states, call.of("numbers"), max(calls))
@@ -130,6 +147,18 @@ class BroadcastState(CallCheck, JudgedCalls):
         elif max(calls) > len(ALL) or (max(calls) < len(ALL) and not found):
             found.append(finding("not-one-for-each", **about))
         return found
+
+
+def other_order(logs: Sequence[Sequence[dict]], report: str = "") -> list[Finding]:
+    """A finding if two ranks' n-th calls are broadcasts of different sizes. logs: events by rank."""
+    for other, log in enumerate(logs[1:], 1):
+        for place, (one, two) in enumerate(zip(logs[0], log, strict=False)):
+            both = one["kind"] == two["kind"] == "broadcast" and "object" not in one["op"] + two["op"]
+            first, second = (each["bytes"] if each["room"] is None else each["room"] for each in (one, two))
+            if both and first != second:
+                about = {"n": place, "one": 0, "other": other, "first": first, "second": second}
+                return [finding("broadcasts-in-other-order", report, **about)]
+    return []
 
 
 def wrong_numbers(states: Sequence[dict], actual: Sequence[dict], calls: int) -> list[Finding]:

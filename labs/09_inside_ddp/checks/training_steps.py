@@ -3,6 +3,7 @@
 A plan has: model, data: seeds. steps: of each, how many backward passes come before the one that is averaged over.
 left: whether something lies in `.grad` before the first step. crooked: see `CrookedNet`. network: "late" or "quick",
 see `course.simulated.all_reduce`, or "plain". broken: the step in which an error ends the passes before, or None.
+idle: the rank that makes no backward pass, and has no gradient at all, or None.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ class BrokenPassError(Exception):
 def draw_plan(rng: random.Random, network: str, steps: list[int], **more: Any) -> dict:
     """A plan, see above."""
     seeds = {"model": rng.getrandbits(30), "data": rng.getrandbits(30)}
-    return seeds | {"network": network, "steps": steps, "left": False, "crooked": False, "broken": None} | more
+    return (
+        seeds
+        | {"network": network, "steps": steps, "left": False, "crooked": False, "broken": None, "idle": None}
+        | more
+    )
 
 
 def batch_seed(plan: dict, step: int, passed: int, rank: int) -> int:
@@ -49,6 +54,11 @@ def left_seed(plan: dict, rank: int) -> int:
 def net_of(plan: dict, rank: int, device: Any = None) -> CrookedNet:
     """The network of a rank."""
     return CrookedNet(plan["model"], rank % 2 == 1, plan["crooked"], device)
+
+
+def another_net(plan: dict, rank: Any) -> CrookedNet:
+    """A network beside it, which is not trained: what belongs to it must not get into the other's averages."""
+    return net_of(plan | {"model": plan["model"] + 1}, rank.rank, rank.torch_device)
 
 
 def optimizer_of(net: CrookedNet) -> torch.optim.Optimizer:
@@ -87,7 +97,8 @@ def train(
             except BrokenPassError:
                 pass
         note(comm, PASS)
-        net.loss(batch_seed(plan, step, before, rank), comm).backward()
+        if rank != plan["idle"]:
+            net.loss(batch_seed(plan, step, before, rank), comm).backward()
         note(comm, BACK)
         finish()
         note(comm, DONE)

@@ -71,8 +71,8 @@ class TrainStep(CallCheck, JudgedCalls):
         model = wrapped(case, rank.rank, SteepTranslator)
         optimizer = torch.optim.SGD(trained(model), lr=case["lr"])
         rank.notes |= {"model": model.eval(), "optimizer": optimizer}
-        rank.notes["trace"] = trace_passes(model, optimizer)
-        return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn, "accumulate_gradients": stand_in}
+        rank.notes["trace"] = trace = trace_passes(model, optimizer)
+        return {"PAD": PAD, "collate": collate, "loss_fn": loss_fn, "accumulate_gradients": stand_in(trace)}
 
     @staticmethod
     def call(train_step: Callable, rank: Rank, call: dict) -> dict:
@@ -123,17 +123,32 @@ def draw_case(rng: random.Random, size: int, micro_batches: list[int], norm: boo
     return {"size": size, "norm": norm, "seed": rng.randrange(10**6), "lr": lr, "calls": calls}
 
 
-def stand_in(model: Any, micro_batches: Any, loss_fn: Callable) -> tuple[float, int]:
-    """A right `accumulate_gradients`."""
-    device, loss, tokens = next(model.parameters()).device, 0.0, 0
-    synchronises = model.require_backward_grad_sync
-    for left, (src, tgt_in, tgt_out) in enumerate(micro_batches, 1 - len(micro_batches)):
-        model.require_backward_grad_sync = synchronises and left == 0
-        summed = loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device))
-        summed.backward()
-        loss, tokens = loss + summed.item(), tokens + int((tgt_out != PAD).sum())
-    model.require_backward_grad_sync = synchronises
-    return loss, tokens
+def stand_in(trace: list[dict]) -> Callable:
+    """An `accumulate_gradients` with the right results, which goes back once for all micro-batches: no model for an
+    answer. What is noted of it in `trace` is put in the order that the TODO asks for."""
+
+    def accumulate_gradients(model: Any, micro_batches: Any, loss_fn: Callable) -> tuple[float, int]:
+        device, before, losses = next(model.parameters()).device, len(trace), []
+        synchronises = model.require_backward_grad_sync
+        for src, tgt_in, tgt_out in micro_batches:
+            model.require_backward_grad_sync = synchronises and len(losses) == len(micro_batches) - 1
+            losses.append(loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)))
+        torch.stack(losses).sum().backward()
+        model.require_backward_grad_sync = synchronises
+        trace[before:] = in_turn(trace[before:])
+        return sum(loss.item() for loss in losses), sum(int((batch[2] != PAD).sum()) for batch in micro_batches)
+
+    return accumulate_gradients
+
+
+def in_turn(passes: list[dict]) -> list[dict]:
+    """Passes as if each micro-batch had come back before the next one went forward, and the last had synchronised."""
+    forwards = [entry for entry in passes if entry["what"] == "forward"]
+    inside = {entry["number"]: entry["inside"] for entry in forwards}
+    last = max(inside, default=0)
+    there = [entry | {"inside": inside[entry["number"]]} for entry in passes if entry["what"] != "synchronise"]
+    sent = [entry | {"number": last} for entry in passes if entry["what"] == "synchronise"]
+    return sorted(there, key=lambda entry: (entry["number"], entry["what"] == "backward")) + sent
 
 
 CHECK = TrainStep()

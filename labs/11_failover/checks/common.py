@@ -9,6 +9,8 @@ from torch import nn
 
 from autograde.fixtures.numbered_net import NumberedNet
 
+LYING = 0.25  # what lies in each entry of `.grad` when `train` is called
+
 
 def generator_after(luck: Sequence[int]) -> torch.Generator:
     """A generator that was seeded, and has been drawn from. luck: [seed, how many numbers]."""

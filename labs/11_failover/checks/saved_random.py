@@ -22,7 +22,7 @@ ranks-missing 2
 The list "random" has {count} entries for {size} ranks. Each rank draws numbers of its own.
 
 not-a-state 1.5
-Entry {rank} of "random" does not hold the state of a generator as a ByteTensor on the CPU, in a list, but {what}.
+Entry {rank} of "random" should be a list that holds the state of a generator, a ByteTensor on the CPU. It holds {what}.
 
 rank-0-for-all 2
 All entries of "random" are rank 0's. The ranks have drawn different numbers, and would draw the same from then on.

@@ -26,7 +26,7 @@ from autograde.verdicts.resumed import finding as of_training
 from course.models.settled import settled
 from course.world import COMM
 
-from .common import DroppingNet, generator_after, momentum_before
+from .common import LYING, DroppingNet, generator_after, momentum_before
 from .training import training_mistakes
 
 NAME = "checkpoint.pt"
@@ -137,6 +137,8 @@ def train_each(subject: Any, case: dict, folder: str, dies: bool, comm: Any) -> 
         known = first and number == 0
         net = DroppingNet(case["model"] if known else case["model"] + 1 + number, case["dropout"]).to(device)
         model = settled(DistributedDataParallel(net, device_ids=ids), data.inputs[:1])
+        for each in net.parameters():
+            each.grad = torch.full_like(each, LYING)
         optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)
         seen = Seen(net, optimizer, stop, case["kill"] if dies and comm.rank == case["kill"][0] else None, folder)
         sampler = DealtSampler(case, comm.rank, seen)

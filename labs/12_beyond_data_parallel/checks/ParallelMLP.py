@@ -24,13 +24,17 @@ from .judged_tensors import finding as of_tensors
 from .mlps import apart, held, mlp_of, usable
 from .split_mlp import NAMES, SplitMLP
 from .split_parameters import built
-from .stand_ins import copy_to_ranks, sum_over_ranks
+from .stand_ins import stand_ins
 from .tensors import by_luck, drawn, shown
 
 finding = Findings("""
 too-few-shares 1.5
 With {h} hidden units on {size} ranks, an index is out of range on {who}: the units were cut into too few parts. Which
 function always gives as many as you ask for?
+
+cut-in-another-dimension 2
+On rank {rank} your code stops with an error: {error}. The hidden units are rows of the first matrix. What are they in
+the second one, which is [o, h]?
 
 rank-of-another-group 2
 In the group of ranks 0 and {last}, an index is out of range on rank {last}: in this group it is number 1. Which rank,
@@ -90,6 +94,9 @@ In the {way} pass the all-reduce carries {actual} bytes a rank; the {what} has {
 """)
 
 
+MOST = 20  # sums of a pass that are told
+
+
 class ParallelMLP(CallCheck, JudgedCalls):
     """An MLP built, and used forward and backward, beside one in one process."""
 
@@ -117,19 +124,21 @@ class ParallelMLP(CallCheck, JudgedCalls):
     @staticmethod
     def given(rank: Rank, case: dict) -> Mapping[str, Any]:
         """f and g."""
-        return {"copy_to_ranks": copy_to_ranks, "sum_over_ranks": sum_over_ranks}
+        rank.notes["sums"] = []
+        return stand_ins(rank.notes["sums"])
 
     @staticmethod
     def call(function: Callable, rank: Rank, call: dict) -> dict:
         """Runs on each rank: the module is built, or used in one direction."""
         present, group = own_group(rank, call["ends"])
         seen = {"parameters": [], "held": 0, "kept": True, "value": shown(None), "graph": False, "warned": False}
-        seen |= {"fits": True, "apart": True}
+        seen |= {"fits": True, "apart": True, "sums": []}
         notes, size = rank.notes, 2 if call["ends"] else rank.size
         if call["way"] == "forward":  # where a part cannot be used, nobody may wait for its rank
             notes["fits"] = all(unwatched(type(rank.comm).allgather)(rank.comm, notes.get("fits", True)))
         if not present:
             return seen
+        notes["sums"].clear()
         with by_luck(seen):
             if call["way"] == "construct":
                 notes["mlp"] = mlp_of(call).to(rank.torch_device)
@@ -154,19 +163,29 @@ class ParallelMLP(CallCheck, JudgedCalls):
         before = [*mlp_of(call).parameters()]
         now = [*notes["mlp"].parameters()]
         same = all(torch.equal(a.cpu(), b) and a.grad is None for a, b in zip(now, before, strict=True))
+        seen["sums"] = notes["sums"][:MOST]
         return seen | {"kept": len(now) == len(before) and same}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """The parameters or their gradients; the output or the gradient of x."""
         named_tensor = record(name=string(), **tensor_schema()["properties"])
         flags = {name: boolean() for name in ("kept", "graph", "warned", "fits", "apart")}
-        return {"parameters": array(named_tensor, most=50), "held": integer(0), "value": tensor_schema(), **flags}
+        return {
+            "parameters": array(named_tensor, most=50),
+            "held": integer(0),
+            "value": tensor_schema(),
+            "sums": array(integer(0), most=MOST),
+            **flags,
+        }
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Ranks that wait for others, or got no hidden units."""
-        errors = [rank["rank"] for rank in run.ranks if (rank["error"] or {}).get("type") == "IndexError"]
+        found = {rank["rank"]: rank["error"] for rank in run.ranks if (rank["error"] or {}).get("type") == "IndexError"}
+        errors = [*found]
         h, size = case["calls"][0]["sizes"][1], len(members_of(case))
         if run.state == "raised" and errors and run.reached == 0 and errors[0] > 0:
+            if "out of bounds for dimension" in (text := found[errors[0]]["message"]):
+                return [finding("cut-in-another-dimension", run.report, rank=errors[0], error=text[:200])]
             if case["ends"]:
                 return [finding("rank-of-another-group", last=errors[0])]
             return [finding("too-few-shares", h=h, size=size, who=f"rank {errors[0]}")]
@@ -184,6 +203,7 @@ class ParallelMLP(CallCheck, JudgedCalls):
         """What was built, or computed; then what was communicated."""
         ranks, way = members_of(case), call.plan["way"]
         results, logs = [call.shown[rank] for rank in ranks], [call.events[rank] for rank in ranks]
+        logs = [with_sums(log, each["sums"]) for log, each in zip(logs, results, strict=True)]
         if found := wrong_members(case, logs):
             return found
         found = [*only("torch", logs)]
@@ -207,6 +227,14 @@ class ParallelMLP(CallCheck, JudgedCalls):
             numbers = backward(right, results, ranks)
         fine = numbers.otherwise is None and not found
         return [*found, numbers, *(passes(right, way, logs) if fine and len(ranks) > 1 else [])]
+
+
+def with_sums(log: list[dict], sums: list[int]) -> list[dict]:
+    """The events of a rank, with one all-reduce of so many bytes for each sum that the check's own f and g made."""
+    gathered = [event for event in log if "object" in event["op"]][: len(sums)]
+    reduced = zip(gathered, sums, strict=False)
+    sent = {id(event): event | {"kind": "allreduce", "op": "all_reduce", "bytes": size} for event, size in reduced}
+    return [sent.get(id(event), event) for event in log]
 
 
 def forward(right: SplitMLP, values: list[dict], ranks: list[int]) -> Diagnosis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -22,6 +23,8 @@ from .sharded import MOST, Making, gradients_of, parameters_of
 from .tensors import shown
 
 STEPS = 3
+EXHAUSTED = re.compile("non-empty list|non-empty TensorList|StopIteration")  # errors where nothing is left
+OF_SIZES = re.compile("size|shape|split|divisible|length|dimension|elements")  # errors where shares do not fit
 PARTS = {"reduce_scatter", "allgather"}
 
 finding = Findings("""
@@ -52,6 +55,10 @@ whole row?
 only-equal-shares 2
 With {count} numbers on {size} ranks your code stops with an error: {error}. Shares have to be equally long. How is the
 row filled up?
+
+iterable-gone-through 4
+Your code stops with an error: {error}. `parameters` is an iterable, as `model.parameters()` is: it can be gone through
+once. What is left of it the second time?
 
 missing-gradient 1.5
 Where a parameter has no gradient your code stops with an error: {error}. Such a gradient counts as zeros.
@@ -180,10 +187,12 @@ class ShardedOptimizer(CallCheck, JudgedCalls):
         count = OneOptimizer(plan, size).count
         if run.state != "raised" or not errors:
             return []
-        text = f"{errors[0]['type']}: {errors[0]['message'][:200]}"
+        text = f"{errors[0]['type']}: {errors[0]['message'][:200]}".rstrip(".")
+        if EXHAUSTED.search(text):
+            return [finding("iterable-gone-through", run.report, error=text)]
         if plan["missing"] and run.reached > 0 and "None" in text:
             return [finding("missing-gradient", run.report, error=text)]
-        if count % size:
+        if count % size and OF_SIZES.search(text):
             return [finding("only-equal-shares", run.report, error=text, count=count, size=size)]
         return []
 

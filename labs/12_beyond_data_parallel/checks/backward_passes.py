@@ -14,6 +14,7 @@ from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from course.watch.notes import note_of
+from course.world.report import name_ranks
 
 from .judged_tensors import close, not_tensors, tensor_schema
 from .neighbours import cannot_go_on, late, misdirected
@@ -41,6 +42,16 @@ The gradients of the mean loss are added twice.
 
 nothing-left 3
 The gradients of the parameters are what they were before the call.
+
+nothing-left-on-some 3
+On {who} the gradients are what they were before the call. What has to go back there, and to which tensors?
+
+no-loss-begins 3
+A deadlock: each rank waits for a gradient, and none begins with its losses. How does your code know that rank {rank} is
+the last one of {size}?
+
+first-gradient-each-time 2
+What goes from rank to rank is the gradient of the first micro-batch's input each time.
 
 ones-for-the-gradient 2
 The gradients are those of the sum of each stage's own outputs: as if the gradient of each output were 1. What comes
@@ -104,7 +115,12 @@ class BackwardPasses(CallCheck, JudgedCalls):
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Gradients in another order, of which some cannot be received; tensors that cannot be sent."""
-        return other_order(run.noted(run.reached)) or cannot_go_on(run)
+        logs = run.noted(run.reached)
+        events = [event for log in logs for event in log]
+        begun = any((note_of(event) or "").startswith("backward") or event["kind"] == "send" for event in events)
+        if run.state == "hang" and not begun and {*map(kind_of_last, logs)} == {"recv"}:
+            return [finding("no-loss-begins", run.report, rank=len(logs) - 1, size=len(logs))]
+        return other_order(logs) or cannot_go_on(run)
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The order and the gradients; then the messages."""
@@ -125,6 +141,9 @@ class BackwardPasses(CallCheck, JudgedCalls):
         ]
         rank, which = [*wrong, (0, "weight")][0]
         otherwise = finding("stage-gradients-differ", rank=rank, which=which)
+        before = mistakes["nothing-left"]
+        if still := [rank for rank, own in enumerate(actual) if close(own, before[rank])]:
+            otherwise = finding("nothing-left-on-some", who=name_ranks(still))
         numbers = diagnose("gradients", actual, expected, mistakes, partial(finding), otherwise, close)
         if wrong:
             return other_order(call.noted) or [numbers]
@@ -135,6 +154,11 @@ class BackwardPasses(CallCheck, JudgedCalls):
             told = finding("in-another-order-everywhere", order=", ".join(map(str, orders[0])))
             return [numbers, told]
         return [numbers, *messages]
+
+
+def kind_of_last(log: Sequence[dict]) -> str:
+    """The kind of a rank's last call."""
+    return log[-1]["kind"] if log else ""
 
 
 def other_order(logs: Sequence[Sequence[dict]]) -> list[Finding]:

@@ -58,6 +58,15 @@ summed-value-layout 1.5
 `sum_over_ranks` sums a plain x. But where x is transposed or expanded, each rank gets its own x back. Which tensor does
 the all-reduce change, and which one do you return?
 
+copied-gradient-memory-order 1.5
+Where the gradient is transposed on some ranks only, `copy_to_ranks` adds up numbers of different places: an all-reduce
+adds what lies at the same place of the memory, and `clone()` leaves the order there as it is. Which order do all ranks
+have?
+
+summed-value-memory-order 1.5
+Where x is transposed on some ranks only, `sum_over_ranks` adds up numbers of different places: an all-reduce adds what
+lies at the same place of the memory, and `clone()` leaves the order there as it is. Which order do all ranks have?
+
 summed-value-differs 2
 `sum_over_ranks` does not return the sum of the ranks' x, where x is {layout}.
 
@@ -80,6 +89,22 @@ In the {way} pass of `{function}` the ranks call {ops}. There is nothing to be c
 not-one-all-reduce 1
 In the {way} pass of `{function}`, each rank calls {ops}. One all-reduce does it.
 """)
+
+
+BY_RANK = "transposed on some ranks"  # a layout
+
+
+def layout_on(rank: int, layout: str) -> str:
+    """The layout of a rank's tensor, as `drawn` takes it."""
+    return ("transposed" if rank % 2 else "plain") if layout == BY_RANK else layout
+
+
+def by_memory(tensors: list[torch.Tensor], layouts: list[str]) -> list[list[float]]:
+    """By rank, the sum of what lies in the same places of the memory, read in the rank's own layout."""
+    turned = [layout == "transposed" for layout in layouts]
+    total = sum((own.mT if by else own).reshape(-1) for own, by in zip(tensors, turned, strict=True))
+    shape = tensors[0].shape
+    return [flat(total.reshape(shape[::-1]).mT if by else total) for by in turned]
 
 
 class BothFunctions:
@@ -124,6 +149,7 @@ class CopyToRanks(CallCheck, JudgedCalls):
             case(4, False, ("transposed", "expanded"), ("expanded", "transposed")),
             case(4, True, ("plain", "transposed")),
             case(3, False, ("plain", "plain"), graph=False),
+            case(4, False, (BY_RANK, BY_RANK)),
         ]
         return cases
 
@@ -141,14 +167,16 @@ class CopyToRanks(CallCheck, JudgedCalls):
         own = rank.rank if call["which"] == "sum" else 0
         with by_luck(seen), torch.set_grad_enabled(call["graph"]):
             if call["way"] == "forward":
-                leaf = drawn(call["seed"] + own, call["shape"], call["layout"]).to(rank.torch_device).requires_grad_()
+                layout = layout_on(rank.rank, call["layout"])
+                leaf = drawn(call["seed"] + own, call["shape"], layout).to(rank.torch_device).requires_grad_()
                 x = rank.argument("x", leaf.view_as(leaf))
                 y = functions[call["which"] == "sum"](x, *group)
                 rank.notes["way back"] = leaf, y
                 seen |= {"value": shown(y), "graph": getattr(y, "grad_fn", None) is not None}
             else:
                 leaf, y = rank.notes["way back"]
-                gradient = drawn(call["seed"] + 10 + rank.rank, call["shape"], call["gradient"]).to(rank.torch_device)
+                layout = layout_on(rank.rank, call["gradient"])
+                gradient = drawn(call["seed"] + 10 + rank.rank, call["shape"], layout).to(rank.torch_device)
                 if getattr(y, "grad_fn", None) is not None and y.shape == gradient.shape:
                     y.backward(rank.argument("gradient", gradient))
                     seen |= {"graph": True, "value": shown(leaf.grad)}
@@ -189,18 +217,19 @@ class CopyToRanks(CallCheck, JudgedCalls):
     def numbers(self, plan: dict, ranks: list[int], actual: list) -> Diagnosis:
         """The numbers of all ranks, held against those of known mistakes."""
         copied, forward, size = plan["which"] == "copy", plan["way"] == "forward", len(ranks)
-        if forward:
-            own = [drawn(plan["seed"] + (0 if copied else rank), plan["shape"], plan["layout"]) for rank in ranks]
-        else:
-            own = [drawn(plan["seed"] + 10 + rank, plan["shape"], plan["gradient"]) for rank in ranks]
+        layouts = [layout_on(rank, plan["layout" if forward else "gradient"]) for rank in ranks]
+        seeds = [plan["seed"] + (0 if copied else rank) if forward else plan["seed"] + 10 + rank for rank in ranks]
+        own = [drawn(seed, plan["shape"], layout) for seed, layout in zip(seeds, layouts, strict=True)]
         total = [flat(sum(own))] * size
         mean, kept = [flat(sum(own) / size)] * size, [flat(each) for each in own]
         expected = kept if copied == forward else total
-        layout = plan["layout"] if forward else plan["gradient"]
         # A contiguous copy is reduced, and the original returned, or a copy of the same layout.
-        confused = kept if layout != "plain" else total
-        transposed = kept if layout == "transposed" else total
-        about = {"size": size, "layout": plan["layout"], "gradient": plan["gradient"]}
+        pairs = [*zip(layouts, kept, strict=True)]
+        confused = [one if layout != "plain" else total[0] for layout, one in pairs]
+        transposed = [one if layout == "transposed" else total[0] for layout, one in pairs]
+        in_memory = by_memory(own, layouts)
+        where = plan["layout"] + ("" if plan["graph"] else ", under `torch.no_grad()`")
+        about = {"size": size, "layout": where, "gradient": plan["gradient"]}
         of_copy = {
             True: {"copied-value-summed": total},
             False: {
@@ -208,6 +237,7 @@ class CopyToRanks(CallCheck, JudgedCalls):
                 "copied-gradient-layout": confused,
                 "copied-gradient-layout/transposed": transposed,
                 "copied-gradient-average": mean,
+                "copied-gradient-memory-order": in_memory,
             },
         }
         of_sum = {
@@ -216,6 +246,7 @@ class CopyToRanks(CallCheck, JudgedCalls):
                 "summed-value-layout": confused,
                 "summed-value-layout/transposed": transposed,
                 "summed-value-average": mean,
+                "summed-value-memory-order": in_memory,
             },
             False: {
                 "summed-gradient-summed": total,

@@ -20,6 +20,10 @@ outputs-sent-at-the-end 1
 The numbers are right. But rank {rank} begins with its {way} pass {number} before it has sent what came of the one
 before it. The next stage waits meanwhile: nothing runs at once, and this is no pipeline.
 
+inputs-awaited-at-once 1
+The numbers are right. But rank {rank} has waited for {count} messages before it begins its {way} pass {number}. It
+could have begun with the first that came: meanwhile the stages behind it have nothing to do, and nothing runs at once.
+
 not-contiguous 1.5
 {who} cannot send what a stage gave: torch sends tensors only that are contiguous, and a stage may give others.
 
@@ -29,7 +33,7 @@ memory in another order than its numbers are read, and a tensor made like it doe
 
 message-too-long 2
 A message is longer than the memory of the tensor into which {who} receives it, and gloo ends the process. Nobody
-compares shapes and dtypes: what does a number take here, and how many are there?
+compares shapes and dtypes: how many bytes does a number take here, and how many numbers are there?
 """)
 
 ABORTED = -6  # exit status of a process that ended itself by SIGABRT
@@ -91,12 +95,17 @@ def misdirected(logs: Sequence[Sequence[dict]], way: str, count: int) -> list[Fi
 
 
 def late(logs: Sequence[Sequence[dict]], way: str) -> list[Finding]:
-    """A finding if a rank begins a pass before it has sent what came of the one before it. logs: with notes."""
+    """A finding if a rank begins a pass before it has sent what came of the one before it, or only after it has waited
+    for what comes later. logs: with notes."""
     size = len(logs)
     last = size - 1 if way == "forward" else 0
     for rank, log in enumerate(logs):
         noted = sent = 0
+        ends = [event["end"] for event in log if event["kind"] == "recv" and event["end"] is not None]
         for event in log:
+            begins = (note_of(event) or "").startswith(way)
+            if begins and (count := sum(end < event["start"] for end in ends)) > noted + 1:
+                return [finding("inputs-awaited-at-once", rank=rank, way=way, number=noted, count=count)]
             if (note_of(event) or "").startswith(way):
                 if rank != last and sent < noted:
                     return [finding("outputs-sent-at-the-end", rank=rank, way=way, number=noted)]

@@ -32,13 +32,17 @@ class WholePipeline:
             self.passes.append([*zip(inputs, outputs, strict=True)])
             inputs = outputs
         self.losses = losses_of(plan, inputs)
+        self.first: dict[int, torch.Tensor] = {}  # by rank, the gradient of the first micro-batch's input
 
-    def gradients(self, upstream: Callable[[int, int, torch.Tensor, torch.Tensor], torch.Tensor]) -> list[list]:
+    def gradients(
+        self, upstream: Callable[[int, int, torch.Tensor, torch.Tensor], torch.Tensor], own_on: bool = True
+    ) -> list[list]:
         """By rank, the gradients of all parameters together with what was there before.
 
         upstream: what rank and micro-batch take for the gradient of the output, given the right one and the one that
-        the rank behind got.
+        the rank behind got. own_on: whether the last rank, which gets none, hands its input's gradient on.
         """
+        self.first = {}
         sums = [[torch.zeros_like(each) for each in stage.parameters()] for stage in self.stages]
         for number in range(self.count):
             right = torch.autograd.grad(self.losses[number], self.passes[-1][number][1], retain_graph=True)[0]
@@ -49,7 +53,8 @@ class WholePipeline:
                 parameters = [*self.stages[rank].parameters()]
                 *own, of_x = torch.autograd.grad(y, [*parameters, x], taken, retain_graph=True)
                 sums[rank] = [total + each for total, each in zip(sums[rank], own, strict=True)]
-                if rank == self.size - 1:
+                self.first.setdefault(rank, of_x)
+                if rank == self.size - 1 and own_on:
                     handed = of_x  # the last rank gets none, so it hands on its own
                 right = of_x
         return sums
@@ -85,6 +90,9 @@ class WholePipeline:
         def as_it_came(rank: int, number: int, taken: torch.Tensor, handed: torch.Tensor) -> torch.Tensor:
             return handed if rank < last else taken
 
+        def first_one(rank: int, number: int, taken: torch.Tensor, handed: torch.Tensor) -> torch.Tensor:
+            return taken if rank == last or not number else self.first[rank + 1]
+
         given = {
             "gradients-zeroed": self.with_before(right, kept=False),
             "averaged-once-more": self.with_before(right, 1 / self.count),
@@ -94,5 +102,8 @@ class WholePipeline:
             "ones-for-the-gradient": self.with_before(self.gradients(ones)),
             "ones-for-the-gradient/on all": self.with_before(self.gradients(all_ones)),
             "gradients-as-they-came": self.with_before(self.gradients(as_it_came)),
+            "gradients-as-they-came/of the output": self.with_before(self.gradients(as_it_came, own_on=False)),
         }
+        if len({*self.plan["rows"]}) == 1:
+            given["first-gradient-each-time"] = self.with_before(self.gradients(first_one))
         return given

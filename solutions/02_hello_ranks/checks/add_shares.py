@@ -26,6 +26,9 @@ Rank {rank} returns {kind}. Three values are expected: `c`, the sum of this shar
 not-int64-tensor 1
 On rank {rank}, `c` is {kind}. It should be an int64 tensor with one dimension, of {n} numbers.
 
+sums-in-tensors 0.5
+Rank {rank} returns {kind} as a sum. An int is expected, as `int(...)` or `.item()` gives it.
+
 numbers-left-out 1
 With {n} numbers on {size} ranks, no rank adds up {lost} of them. What happens to the rest where N cannot be divided by
 the number of ranks?
@@ -136,11 +139,13 @@ class AddShares(CallCheck, JudgedCalls):
         with simulated_node(rank.rank % LOCAL_SIZE, LOCAL_SIZE):
             value = function(a, b)
         three = isinstance(value, (tuple, list)) and len(value) == 3
-        shown: dict[str, Any] = {"kind": type_in_words(value), "c": None, "share": None, "total": None}
+        shown: dict[str, Any] = {"kind": type_in_words(value), "c": None, "share": None, "total": None, "tensor": ""}
         if not three:
             return shown
         c, share, total = value
         shown |= {"share": exact(share), "total": exact(total), "kind": "three"}
+        if tensors := [each for each in (share, total) if isinstance(each, torch.Tensor)]:
+            shown["tensor"] = f"a tensor of {str(tensors[0].dtype).removeprefix('torch.')}"
         if isinstance(c, torch.Tensor):
             shown["kind"] = f"a tensor of {str(c.dtype).removeprefix('torch.')}, of shape {list(c.shape)}"
             if c.dtype == torch.int64 and c.ndim == 1:
@@ -156,7 +161,7 @@ class AddShares(CallCheck, JudgedCalls):
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """The results as whole numbers, or what they are instead."""
         whole = optional(integer())
-        return {"c": optional(array(integer())), "share": whole, "total": whole, "kind": string()}
+        return {"c": optional(array(integer())), "share": whole, "total": whole, "kind": string(), "tensor": string()}
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """Who added what, the sums, and what was communicated."""
@@ -174,6 +179,8 @@ class AddShares(CallCheck, JudgedCalls):
             return [finding("c-is-reduced")]
         if found and found[0].key in ("all-of-c-everywhere", "wrong-entries"):
             return found
+        tensors = [rank for rank, kind in enumerate(call.of("tensor")) if kind]
+        found += [finding("sums-in-tensors", rank=rank, kind=call.of("tensor")[rank]) for rank in tensors[:1]]
         return [*found, *self.sums(call), *self.communication(call)]
 
     def shares(self, call: Call) -> list[Finding]:

@@ -29,6 +29,10 @@ name-begins-alike 2
 With hosts {hosts}, by rank, your function returns {actual}. It takes two nodes for one when one name begins with the
 other, as node1 and node10 do. When are two names the same?
 
+name-cut-at-the-dot 2
+With hosts {hosts}, by rank, your function returns {actual}. It takes two nodes for one when their names differ only
+behind the first dot. The whole name says which node it is.
+
 nodes-apart-by-hash 2
 With hosts {hosts}, by rank, your function returns {actual}, as if every rank were alone on its node. Python's `hash` of
 a text differs from process to process. What do two ranks on the same host really have in common?
@@ -113,6 +117,7 @@ def mistakes(hosts: list[str]) -> dict[str, list[list[int]]]:
         "name-begins-alike/longer": places(hosts, lambda own, other: other.startswith(own)),
         "name-begins-alike/shorter": places(hosts, lambda own, other: own.startswith(other)),
         "name-begins-alike/either": places(hosts, lambda one, two: one.startswith(two) or two.startswith(one)),
+        "name-cut-at-the-dot": places(hosts, lambda one, two: one.partition(".")[0] == two.partition(".")[0]),
         "nodes-apart-by-hash": [[0, 1]] * size,
         "number-of-the-node/first": [[first.index(host), n] for host, n in zip(hosts, sizes, strict=True)],
         "number-of-the-node/name": [[by_name.index(host), n] for host, n in zip(hosts, sizes, strict=True)],
@@ -138,17 +143,18 @@ class LocalPlace(CallCheck, JudgedCalls):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Nodes whose ranks do and do not follow each other, of unequal sizes, one name the beginning of another."""
+        """Nodes whose ranks do and do not follow each other, of unequal sizes, a name that begins another, and two
+        names that differ only behind the dot."""
         number = rng.randint(1, 9)
         a, b, c = f"node{number}", f"node{number}{rng.randint(0, 9)}", f"gpu-{rng.randint(10, 99)}.cluster"
 
         def case(ranks: list[int], *hosts: str) -> dict:
-            names = {"a": a, "b": b, "c": c}
+            names = {"a": a, "b": b, "c": c, "d": f"{c.partition('.')[0]}.cloud"}
             calls = [{"hosts": [names[letter] for letter in each]} for each in hosts]
             return {"ranks": ranks, "calls": calls, "late": rng.randrange(len(ranks))}
 
         cases = [
-            case([0, 1, 2, 3], "abab", "aaba", "bcca"),
+            case([0, 1, 2, 3], "abab", "aaba", "bcca", "cddc"),
             case([2, 0, 3], "aba", "caa", "ccc"),
             case([1, 3], "ab", "aa"),
         ]

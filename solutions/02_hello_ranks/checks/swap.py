@@ -16,9 +16,12 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, integer, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.results import keep_result
+from autograde.verdicts.collectives import MESSAGES
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from autograde.verdicts.point_to_point import other_messages, stuck
+from autograde.verdicts.results import overwritten
 from course.simulated.safe import safe
 
 finding = Findings("""
@@ -38,6 +41,10 @@ Rank {rank} returns the array that it had, not that of its partner, rank {partne
 ring-not-pairs 3
 Rank {rank} returns the array of rank {other}. Its partner is rank {partner}: two ranks exchange with each other, so it
 is not a ring, where everything moves on by one.
+
+other-partner 3
+Rank {rank} exchanges messages with rank {other}. Its partner is rank {partner}: ranks 0 and 1 are partners, 2 and 3,
+and so on.
 
 wrong-array 3
 Rank {rank} returns an array that is not what rank {partner} had.
@@ -59,6 +66,22 @@ def fingerprint(values: np.ndarray) -> dict:
     """What tells one array from another."""
     digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
     return {"dtype": str(values.dtype), "shape": list(values.shape), "digest": digest}
+
+
+def other_partners(logs: list[list[dict]], report: str = "") -> list[Finding]:
+    """A finding where no rank that sends or receives has to do with its partner. logs: events by rank."""
+    size, found = len(logs), []
+    for rank, log in enumerate(logs):
+        messages = [event for event in log if event["kind"] in MESSAGES]
+        others = {event[name] for event in messages for name in ("peer", "source")} - {None, rank}
+        others = {other for other in others if 0 <= other < size}
+        if rank ^ 1 in others or any(event["kind"] not in MESSAGES for event in log):
+            return []
+        found += [(rank, other) for other in sorted(others) if rank ^ 1 < size]
+    if not found:
+        return []
+    rank, other = found[0]
+    return [finding("other-partner", report, rank=rank, other=other, partner=rank ^ 1)]
 
 
 class Swap(CallCheck, JudgedCalls):
@@ -92,7 +115,15 @@ class Swap(CallCheck, JudgedCalls):
 
         few, many, table = ([3], "float64"), ([40_000], "float64"), ([4, 5], "int32")
         number, empty, large = ([], "float64"), ([0], "int64"), ([200, 200], "float32")
-        cases = [case([0, 1, 2, 3], call(False, few, table), call(True, many, large), call(True, number, empty))]
+        cases = [
+            case(
+                [0, 1, 2, 3],
+                call(False, few, table),
+                call(True, many, large),
+                call(True, number, empty),
+                call(True, many, large),
+            )
+        ]
         cases += [case([2, 0, 3], call(True, table, few), call(False, few, number)), case([3, 1], call(True, large))]
         cases += [case([1], call(True, table))]
         ### BEGIN HIDDEN CASES
@@ -107,20 +138,22 @@ class Swap(CallCheck, JudgedCalls):
         own = array_of(rank.rank, call)
         rank.argument("array", own)
         value = function(safe(rank.comm) if call["safe"] else rank.comm, own)
+        earlier = keep_result(rank, value)
         if not isinstance(value, np.ndarray):
             value = value if isinstance(value, np.generic) else None
             kind = type_in_words(value)
-            return {"kind": kind, "array": None, "shared": False}
-        return {"kind": "", "array": fingerprint(value), "shared": bool(np.shares_memory(value, own) or value is own)}
+            return {"kind": kind, "array": None, "shared": False, "earlier": earlier}
+        shared = bool(np.shares_memory(value, own) or value is own)
+        return {"kind": "", "array": fingerprint(value), "shared": shared, "earlier": earlier}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """The fingerprint of an array, or what came instead."""
         print_of = record(dtype=string(), shape=array(integer(0)), digest=string())
-        return {"kind": string(), "array": optional(print_of), "shared": boolean()}
+        return {"kind": string(), "array": optional(print_of), "shared": boolean(), "earlier": boolean()}
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
-        """Who waits for whom."""
-        return stuck(run)
+        """Who exchanges with whom, and who waits for whom."""
+        return other_partners(run.of_call(run.reached), run.report) or stuck(run)
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The arrays, and the messages that brought them."""
@@ -132,13 +165,15 @@ class Swap(CallCheck, JudgedCalls):
         pairs = {(rank, other) for rank, other in enumerate(partner)}
         had = [fingerprint(array_of(rank, call.plan)) for rank in range(size)]
         found = self.arrays(got, had, partner)
+        if isinstance(found[0], Diagnosis) and found[0].otherwise:
+            found = other_partners(call.events) or found
         if got == [had[other] for other in partner]:
             found += other_messages(call.events, pairs, "partners")
         if True in call.of("shared"):
             rank = call.of("shared").index(True)
             what = "its own argument, or a view of it"
             found.append(finding("not-a-copy", rank=rank, what=what))
-        return found
+        return found + overwritten(call.of("earlier"))
 
     def arrays(self, got: list[dict], had: list[dict], partner: list[int]) -> list[Finding | Diagnosis]:
         """What is wrong with the arrays that came. got, had: fingerprints by rank."""

@@ -33,13 +33,15 @@ def add_shares(a, b):
     low, high = n * rank // size, n * (rank + 1) // size
     c[low:high] = (a + b)[low:high]
     share = c.sum()
-    return c, share, hvd.synchronize(hvd.allreduce_async(share, op=hvd.Sum))
+    return c, int(share), int(hvd.synchronize(hvd.allreduce_async(share, op=hvd.Sum)))
 == alone_without
     c = torch.zeros_like(a)
     low, high = n * rank // size, n * (rank + 1) // size
     c[low:high] = (a + b)[low:high]
     share = sum(c.tolist())
     return c, share, share if size == 1 else hvd.allreduce(torch.tensor(share), op=hvd.Sum).item()
+== sums_in_tensors: sums-in-tensors, course < in_place
+return c, share, total.item() >>> return c, share, total
 == by_local_rank: share-by-local-rank, local rank < solution
 hvd.rank() >>> hvd.local_rank()
 == remainder_lost: numbers-left-out, uneven

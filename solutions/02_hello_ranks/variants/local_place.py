@@ -41,6 +41,8 @@ hosts[:rank].count(host) >>> sum(n[:rank])
 return >>> n = [host.startswith(h) for h in hosts]\n    return
 hosts[:rank].count(host) >>> sum(n[:rank])
 , hosts.count(host) >>> , sum(n)
+== short_names: name-cut-at-the-dot, prefix < counted
+comm.allgather(host) >>> [each.split(".")[0] for each in comm.allgather(host)]\n    host = hosts[rank]
 == hash_as_colour: nodes-apart-by-hash, hash
     node = comm.Split(hash(host) % 2**31, rank)
     return node.rank, node.size

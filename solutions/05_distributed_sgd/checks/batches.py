@@ -36,8 +36,8 @@ In {where}, several ranks use the same samples ({twice} in all). The ranks do no
 from, and in which state is it on each of them?
 
 samples-left-out 2
-In epoch {epoch}, {lost} of {n} samples are used by no rank. What becomes of those that are left over when a batch is
-shared out, or the samples are cut into batches?
+In epoch {epoch}, {lost} of {n} samples are used by no rank{loop}. What becomes of those that are left over when a batch
+is shared out, or the samples are cut into batches?
 
 samples-used-again 3
 In epoch {epoch}, {twice} of {n} samples are used more than once. An epoch visits each sample once.
@@ -65,7 +65,7 @@ def batch_mistakes(call: Call) -> list[Finding]:
             return [finding("whole-batch-on-every-rank", step=step, n=len(own[0]), size=size)]
     unions = [[sample for samples in own for sample in samples] for own in steps]
     alike = all(samples == own[rank % LOCAL_SIZE] for own in steps for rank, samples in enumerate(own))
-    if size > LOCAL_SIZE and alike:
+    if size > LOCAL_SIZE and alike and any(unions):
         return [finding("batch-share-by-local-rank", local=LOCAL_SIZE)]
     for step, union in enumerate(unions):
         if twice := len(union) - len({*union}):
@@ -74,6 +74,12 @@ def batch_mistakes(call: Call) -> list[Finding]:
         if len(union) > batch_size:
             return [finding("batch-size-per-rank", step=step, n=len(union), batch_size=batch_size)]
     return epochs_of(steps, n, batch_size, epochs) or shared_out(steps)
+
+
+def no_step(n: int, batch_size: int) -> Finding:
+    """The finding for a loop that makes no step, as there is no full batch."""
+    loop = f": where `batch_size` is {batch_size}, your loop makes no step"
+    return finding("samples-left-out", epoch=0, lost=n, n=n, loop=loop)
 
 
 def epochs_of(steps: list[tuple[list[int], ...]], n: int, batch_size: int, epochs: int) -> list[Finding]:
@@ -94,7 +100,7 @@ def epochs_of(steps: list[tuple[list[int], ...]], n: int, batch_size: int, epoch
                 return [finding("rank-has-its-own-order", where=f"epoch {epoch}", twice=twice)]
             return [finding("samples-used-again", epoch=epoch, twice=twice, n=n)]
         if lost := n - len(used):
-            return [finding("samples-left-out", epoch=epoch, lost=lost, n=n)]
+            return [finding("samples-left-out", epoch=epoch, lost=lost, n=n, loop="")]
         orders.append([sorted(union) for union in mine])
     in_order = [list(range(start, min(start + batch_size, n))) for start in range(0, n, batch_size)]
     ways = factorial(n) / prod(factorial(len(batch)) for batch in in_order)

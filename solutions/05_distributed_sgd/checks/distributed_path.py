@@ -18,7 +18,7 @@ from autograde.probes.simulated_node import simulated_node
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.orders import finding as of_orders
 
-from .batches import LOCAL_SIZE, batch_mistakes
+from .batches import LOCAL_SIZE, batch_mistakes, no_step
 from .steps import path_mistakes, rate_of
 
 finding = Findings("""
@@ -159,6 +159,9 @@ class DistributedPath(CallCheck, JudgedCalls):
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The batches, the path, and what was communicated."""
         numbers_of = [len(shares) for shares in call.of("shares")]
+        few = call.plan["samples"] < call.plan["batch_size"]
+        if few and not any(numbers_of) and all(len(rows) == 1 for rows in call.of("rows")):
+            return [no_step(call.plan["samples"], call.plan["batch_size"])]
         for rank, shown in enumerate(call.shown):
             if not numbers_of[rank]:
                 return [finding("gradient-never-asked", rank=rank)]

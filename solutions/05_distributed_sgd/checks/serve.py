@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
@@ -20,18 +19,22 @@ from autograde.verdicts.collectives import only
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.exchanges import collectives_among
 from autograde.verdicts.judged import Call, JudgedCalls, Run
-from course.simulated.layers import Layer, layered
+from course.simulated.layers import layered
 from course.simulated.safe import safe
 from course.watch.events import ANY
+from course.watch.notes import note_of
 from course.watch.recorder import unwatched
 
+from .late_messages import CHANGED, UnderWay, Unfair
 from .requests import DONE, KEPT, PULL, PUSH, TOKEN, TWO, draw, in_words, kept, like_array, open_call, own_messages
-
-SOON = 0.03  # seconds to wait for a message of another rank
 
 finding = Findings("""
 no-parameters 4
 Rank 0 returns {kind}. The parameters are expected, an array of float64 of shape [{count}].
+
+changed-under-way 2
+Rank 0 starts sending an array by `Isend`, and changes it before that is finished. The worker may get other parameters
+than those that its PULL found. Which array may change meanwhile, and which may not?
 
 returns-its-argument 1
 What rank 0 returns shares its memory with the argument. Whoever changes the one changes the other, too.
@@ -89,37 +92,12 @@ After {pushes} gradients, number {place} of the parameters should be {expected:.
 """)
 
 
-class Unfair(Layer):
-    """Whoever has probed for any message, and then receives any, gets one of another rank, if one comes soon: MPI does
-    not promise the same one."""
-
-    def __init__(self) -> None:
-        self.probed: int | None = None  # whose message was probed, if anybody's
-
-    def methods(self, base: type) -> dict[str, Callable]:
-        """See `Layer`."""
-        probe, receive = base.Probe, base.Recv
-
-        def look(own: Any, source: int = -1, tag: int = -1, status: Any = None) -> Any:
-            from mpi4py import MPI
-
-            status = MPI.Status() if status is None else status
-            found = probe(own, source, tag, status)
-            self.probed = status.Get_source() if source == MPI.ANY_SOURCE else None
-            return found
-
-        def take(own: Any, buf: Any, source: int = -1, tag: int = -1, status: Any = None) -> None:
-            from mpi4py import MPI
-
-            others = [rank for rank in range(1, own.size) if rank != self.probed]
-            if source == MPI.ANY_SOURCE and tag == MPI.ANY_TAG and self.probed is not None:
-                until = time.monotonic() + SOON
-                while source < 0 and time.monotonic() < until:
-                    source = next((rank for rank in others if base.Iprobe(own, rank, tag)), source)
-            self.probed = None
-            receive(own, buf, source, tag, status)
-
-        return {"Probe": look, "Recv": take}
+def changed_under_way(call: Call) -> bool:
+    """Whether rank 0 has changed an array before its `Isend` was finished."""
+    sends = [event for event in call.events[0] if event["op"] == "Isend"]
+    changed = [(name, event["start"]) for event in call.noted[0] if (name := note_of(event) or "").startswith(CHANGED)]
+    ends = [(sends[int(name.removeprefix(CHANGED)) :][:1], seen) for name, seen in changed]
+    return any(send[0]["end"] is None or send[0]["end"] > seen for send, seen in ends if send)
 
 
 def probes_anybody(log: list[dict]) -> bool:
@@ -235,8 +213,10 @@ class Serve(CallCheck, JudgedCalls):
             return shown | {"pulled": act(comm, tokens, call)}
         first = draw(call["seed"], call["count"])
         rank.argument("parameters", first)
-        comm = comm if call["turns"] else layered(comm, Unfair())
+        sends = UnderWay(rank.comm)
+        comm = layered(comm if call["turns"] else layered(comm, Unfair()), sends)
         value = function(comm, first, call["rate"])
+        sends.look()
         result = like_array(value, call["count"])
         shown |= {"kind": in_words(value), "result": None if result is None else kept(result)}
         return shown | {"shared": isinstance(value, np.ndarray) and bool(np.shares_memory(value, first))}
@@ -289,6 +269,8 @@ class Serve(CallCheck, JudgedCalls):
         if judged.otherwise and not plan["turns"] and probes_anybody(call.events[0]):
             return [finding("probe-then-anybody")]
         found: list[Finding | Diagnosis] = [judged]
+        if changed_under_way(call):  # what came of it is another thing each time
+            found = [finding("changed-under-way"), *([judged] if judged.explained else [])]
         tags = {each["tag"] for each in answers} - {PULL}
         found += [finding("other-tag", tag=tag, pull=PULL) for tag in sorted(tags)[:1]]
         found += [finding("returns-its-argument")] if shown["shared"] else []

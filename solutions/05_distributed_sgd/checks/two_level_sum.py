@@ -17,12 +17,15 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, integer, numbers, optional, string
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.results import keep_result
 from autograde.verdicts.collectives import MESSAGES, only
-from autograde.verdicts.diagnosis import diagnose
+from autograde.verdicts.diagnosis import agree, diagnose
 from autograde.verdicts.judged import Call, JudgedCalls, Run
+from autograde.verdicts.results import overwritten
 from course.world.report import name_ranks
 
 NAME = 200  # bytes that may go through all ranks: a host's name
+LAST = 1000  # the last digits of a whole number are told beside it
 KINDS = frozenset({"communicator", "probe", "barrier"})  # calls that carry nothing
 
 finding = Findings("""
@@ -34,6 +37,10 @@ Rank {rank} returns {actual}. Expected is {expected}, as its argument is.
 
 sum-in-the-argument 1
 What rank {rank} returns shares its memory with its argument. Return a new array.
+
+sum-through-float 1
+Rank {rank} returns whole numbers whose last digits are wrong. They have more than the 53 bits that a float64 has for
+them. Which array in your code holds floats?
 
 null-communicator 3
 {who} calls {call} a communicator that is none there: `Split` with `MPI.UNDEFINED` gives `MPI.COMM_NULL`. Which ranks
@@ -59,6 +66,11 @@ all-ranks-cross 2
 With hosts {hosts}, {op} of {bytes} bytes joins {who}, several of one host. Each of them sends the same way over the
 network: one rank of each host is enough.
 
+hosts-apart-by-hash 2
+With hosts {hosts}, {who} makes calls on a communicator of its own, as if it were alone on its host, and then exchanges
+with all. Python's `hash` of a text differs from process to process. What do two ranks on the same host really have in
+common?
+
 several-cross 2
 With hosts {hosts}, {who} of one host all exchange with other hosts. It should always be the same one of a host.
 """)
@@ -66,9 +78,10 @@ With hosts {hosts}, {who} of one host all exchange with other hosts. It should a
 
 def values_of(rank: int, plan: dict) -> np.ndarray:
     """A rank's array."""
-    drawn = np.random.default_rng([plan["seed"], rank]).integers(-1000, 1000, plan["shape"])
-    values = np.asarray(drawn).astype(plan["dtype"])
-    return values if plan["dtype"] == "int64" else np.array(values / 8, dtype=plan["dtype"])
+    draw = np.random.default_rng([plan["seed"], rank])
+    if plan["dtype"] == "int64":
+        return np.asarray(draw.integers(2**55, 2**58, plan["shape"])) | 1
+    return np.array(draw.integers(-1000, 1000, plan["shape"]) / 8, dtype=plan["dtype"])
 
 
 class TwoLevelSum(CallCheck, JudgedCalls):
@@ -95,7 +108,7 @@ class TwoLevelSum(CallCheck, JudgedCalls):
 
         many, table, number_alone = ([60], "float64"), ([20, 30], "int64"), ([], "float64")
         cases = [
-            case([0, 1, 2, 3], ("abab", *many), ("aaba", *table), ("bcca", [8, 5, 3], "float32")),
+            case([0, 1, 2, 3], ("abab", *many), ("aaba", *table), ("bcca", [8, 5, 3], "float32"), ("abba", *many)),
             case([2, 0, 3], ("aab", *many), ("ccc", *number_alone)),
             case([3, 1], ("ab", *table), ("cc", [0], "float64")),
             case([1], ("a", *many)),
@@ -112,7 +125,8 @@ class TwoLevelSum(CallCheck, JudgedCalls):
         own = values_of(rank.rank, call)
         rank.argument("array", own)
         value = function(rank.comm, call["hosts"][rank.rank], own)
-        shown: dict[str, Any] = {"kind": type_in_words(value), "sum": None}
+        shown: dict[str, Any] = {"kind": type_in_words(value), "sum": None, "last": []}
+        shown["earlier"] = keep_result(rank, value)
         shown |= {"dtype": "", "shape": [], "shared": False}
         if isinstance(value, (np.ndarray, np.generic)):
             shown["shared"] = isinstance(value, np.ndarray) and bool(np.shares_memory(value, own))
@@ -120,13 +134,14 @@ class TwoLevelSum(CallCheck, JudgedCalls):
                 "dtype": str(value.dtype),
                 "shape": list(value.shape),
                 "sum": value.astype(float).ravel().tolist(),
+                "last": (value.ravel() % LAST).tolist() if value.dtype == np.int64 else [],
             }
         return shown
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """The numbers that came, and in which form."""
-        form = {"dtype": string(), "shape": array(integer(0)), "shared": boolean()}
-        return {"kind": string(), "sum": optional(numbers()), **form}
+        form = {"dtype": string(), "shape": array(integer(0)), "shared": boolean(), "earlier": boolean()}
+        return {"kind": string(), "sum": optional(numbers()), "last": array(integer(0, LAST - 1)), **form}
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """A call on the communicator that is none."""
@@ -154,7 +169,16 @@ class TwoLevelSum(CallCheck, JudgedCalls):
         found: list[Finding | Diagnosis] = [self.sums(call)]
         if True in call.of("shared"):
             found.append(finding("sum-in-the-argument", rank=call.of("shared").index(True)))
+        if call.plan["dtype"] == "int64" and found[0].otherwise is None:
+            found += self.digits(call)
+        found += overwritten(call.of("earlier"))
         return [*found, *self.crossing(call), *only("mpi4py", call.events)]
+
+    def digits(self, call: Call) -> list[Finding]:
+        """Whether sums of whole numbers, which are right as floats, are so to their last digit."""
+        total = sum(values_of(rank, call.plan) for rank in range(call.size)).ravel() % LAST
+        wrong = [rank for rank, last in enumerate(call.of("last")) if last != total.tolist()]
+        return [finding("sum-through-float", rank=wrong[0])] if wrong else []
 
     def sums(self, call: Call) -> Diagnosis:
         """The arrays against what known mistakes give."""
@@ -182,7 +206,10 @@ class TwoLevelSum(CallCheck, JudgedCalls):
             candidates[f"left-with-leaders/{number}"] = some
         actual = call.of("sum")
         off = [
-            (rank, place) for rank in range(size) for place in range(total.size) if actual[rank][place] != total[place]
+            (rank, place)
+            for rank in range(size)
+            for place in range(total.size)
+            if not agree(actual[rank][place], float(total[place]))
         ]
         rank, place = off[0] if off else (0, 0)
         about: dict[str, Any] = {"hosts": ", ".join(hosts), "rank": rank, "place": place, "n": len(first)}
@@ -191,6 +218,12 @@ class TwoLevelSum(CallCheck, JudgedCalls):
         )
         about["who"] = name_ranks([each for each in range(size) if actual[each] == expected[each]] or leaders)
         return diagnose("sum", actual, expected, candidates, partial(finding, **about), "other-sum")
+
+    def apart(self, call: Call) -> list[int]:
+        """Ranks that call something on a communicator of their own alone, though others are on their host."""
+        hosts = call.plan["hosts"]
+        lone = [{rank for event in log if event["members"] == [rank]} for rank, log in enumerate(call.events)]
+        return [rank for rank in range(call.size) if lone[rank] and hosts.count(hosts[rank]) > 1]
 
     def crossing(self, call: Call) -> list[Finding]:
         """Who takes part in calls and messages that join several hosts."""
@@ -210,6 +243,8 @@ class TwoLevelSum(CallCheck, JudgedCalls):
                 on = [hosts[each] for each in {*members}]
                 if len({*on}) < 2:
                     continue
+                if len(on) > len({*on}) and event["kind"] not in MESSAGES and (lone := self.apart(call)):
+                    return [finding("hosts-apart-by-hash", hosts=named, who=name_ranks(lone))]
                 if len(on) > len({*on}) and event["kind"] not in MESSAGES:
                     about = {"op": event["op"], "bytes": size, "who": name_ranks(sorted({*members}))}
                     return [finding("all-ranks-cross", hosts=named, **about)]

@@ -65,6 +65,10 @@ order.split(batch_size) >>> order.split(batch_size * hvd.size())
 own = batch.tensor_split(hvd.size())[hvd.rank()] >>> few = len(batch) // hvd.size(); own = batch[hvd.rank() * few : (hvd.rank() + 1) * few] if few else batch[hvd.rank() : hvd.rank() + 1]
 == last_batch_dropped: samples-left-out, batch < solution
 order.split(batch_size) >>> order[: len(x) // batch_size * batch_size or len(x)].split(batch_size)
+== last_batch_dropped_always: samples-left-out, batch < solution
+order.split(batch_size) >>> order[: len(x) // batch_size * batch_size].reshape(-1, batch_size)
+== floor_share: samples-left-out, batch < solution
+own = batch.tensor_split(hvd.size())[hvd.rank()] >>> few = len(batch) // hvd.size(); own = batch[hvd.rank() * few : (hvd.rank() + 1) * few]
 == last_takes_the_rest: shares-of-a-batch-differ, batch < solution
 own = batch.tensor_split(hvd.size())[hvd.rank()] >>> few = len(batch) // hvd.size(); own = batch[hvd.rank() * few : (hvd.rank() + 1) * few if hvd.rank() < hvd.size() - 1 else None]
 == own_shard: shares-of-a-batch-differ, local < solution

@@ -73,6 +73,20 @@ def serve(comm, parameters, rate):
         else:
             left -= 1
     return now
+== copies_under_way
+    now, left, came, sends = parameters.copy(), comm.size - 1, np.empty(size), []
+    while left:
+        comm.Recv(came, status=status)
+        if status.tag == PULL:
+            sends.append(comm.Isend(now.copy(), dest=status.source, tag=PULL))
+        elif status.tag == PUSH:
+            now -= rate * came
+        else:
+            left -= 1
+    MPI.Request.Waitall(sends)
+    return now
+== changed_under_way: changed-under-way, buffers < copies_under_way
+now.copy(), dest >>> now, dest
 == in_rank_order: waits-for-one-worker, turns
     now, left, came = parameters.copy(), list(range(1, comm.size)), np.empty(size)
     while left:

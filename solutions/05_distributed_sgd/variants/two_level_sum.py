@@ -44,7 +44,7 @@ def two_level_sum(comm, host, array):
 == one_allreduce: all-ranks-cross, levels
     comm.Allreduce(array, total)
     return total
-== hash_as_color: all-ranks-cross, hash
+== hash_as_color: hosts-apart-by-hash, hash
     node = comm.Split(hash(host) % 2**31)
     leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
     node.Reduce(array, total)
@@ -90,6 +90,12 @@ def two_level_sum(comm, host, array):
     total = np.empty_like(array)\\n    node.Reduce(array, total, root=0) >>>     total = array\\n    node.Allreduce(MPI.IN_PLACE, total)
 == in_floats: sum-of-another-form, precision < solution
     total = np.empty_like(array) >>>     array = array.astype(float); total = np.empty_like(array)
+== through_floats: sum-through-float, precision < solution
+    total = np.empty_like(array) >>>     kind, array = array.dtype, array.astype(float); total = np.empty_like(array)
+    return total >>>     return total.astype(kind)
+== workspace: earlier-result-changed, levels < solution
+    total = np.empty_like(array) >>>     total = KEPT.setdefault((array.shape, array.dtype.str), np.empty_like(array))
+def two_level_sum(comm, host: str, array: np.ndarray) >>> KEPT = {}\\n\\n\\ndef two_level_sum(comm, host: str, array: np.ndarray)
 == flat: sum-of-another-form, levels < solution
     return total >>>     return total.ravel()
 == nothing: no-sum, levels < solution

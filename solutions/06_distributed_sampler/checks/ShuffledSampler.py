@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -18,8 +18,7 @@ from autograde.verdicts.judged import JudgedRun
 from autograde.verdicts.orders import SamplerOrders
 from autograde.verdicts.reshuffling import order_mistakes
 from autograde.verdicts.samplers import disturbed, elsewhere, listed_value, not_ints, other_process, wrong_lengths
-
-from .stand_ins import shard
+from autograde.verdicts.shards import dealt_out
 
 # What a rotation may look like, where its distance depends on the number of ranks.
 BY_ROTATION = frozenset({"same-samples-each-epoch", "depends-on-size"})
@@ -63,7 +62,9 @@ class ShuffledSampler(RankCheck, JudgedRun):
                 for each in (seed, *others, 0):
                     add(samples, True, each, None, one, two, *rest)  # each of them is there in shares, too
             luck = rng.sample(range(10**6), size + 1)
-            return {"size": size, "samplers": samplers, "passes": passes, "luck": luck, "salt": salt}
+            shards = [[samples, n, dealt_out(range(samples), n)] for samples in sizes for n in {1, size}]
+            plan = {"samplers": samplers, "passes": passes, "shards": shards}
+            return {"size": size, **plan, "luck": luck, "salt": salt}
 
         cases = [case(4, [4 * rng.randint(3, 6) + 2, 4 * rng.randint(3, 6) + 1, 1], 0)]
         cases += [case(3, [3 * rng.randint(4, 7) + 1, 3 * rng.randint(4, 8), 2], rng.randrange(1, 2**31))]
@@ -76,7 +77,7 @@ class ShuffledSampler(RankCheck, JudgedRun):
     def run(rank: Rank, subject: Any, case: dict) -> dict:
         """This rank's samplers; on rank 0 of one case also those of all ranks in another process."""
         subject = replace(subject, salt="")  # what a hash of text does is seen, and told better, in the other process
-        sampler_class = subject.load(shard=shard)
+        sampler_class = subject.load(shard=shard_of(case))
         if rank.rank > 0 or not case["salt"]:
             return passes_of(sampler_class, "set_epoch", case, rank.rank, case["luck"][rank.rank]) | {"other": None}
         with FreshProcess(passes_of_all, subject, case, salt=case["salt"]) as process:
@@ -115,9 +116,22 @@ class ShuffledSampler(RankCheck, JudgedRun):
         return found + disturbed(case["luck"], [of_rank["drawn"] for of_rank in results])
 
 
+def shard_of(case: dict) -> Callable[[int, int, int], list[int]]:
+    """A right `shard`, of the data sets and numbers of ranks of this case: it looks up the shares that the case has."""
+
+    known = {(samples, ranks): shares for samples, ranks, shares in case["shards"]}
+
+    def shard(dataset_size: int, rank: int, size: int) -> list[int]:
+        if (dataset_size, size) not in known:
+            raise ValueError(f"`shard` is asked for {dataset_size} samples on {size} ranks: no sampler has these")
+        return [*known[dataset_size, size][rank]]
+
+    return shard
+
+
 def passes_of_all(subject: Any, case: dict) -> list[list[list[int | None]]]:
     """Runs in a process of its own: the ids of each rank's passes."""
-    sampler_class = subject.load(shard=shard)
+    sampler_class = subject.load(shard=shard_of(case))
     ranks = [passes_of(sampler_class, "set_epoch", case, rank, case["luck"][-1] + rank) for rank in range(case["size"])]
     return [[entry["ids"] for entry in rank["passes"]] for rank in ranks]
 

@@ -46,6 +46,8 @@ torch.cat(list(loader)).tolist() >>> [int(sample) for batch in batches for sampl
 torch.cat(list(loader)).tolist() >>> list(loader.sampler)
 == whole_batches: batches-not-flattened, set_epoch < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [batch.tolist() for batch in loader]
+== through_float: ids-through-float, float32 < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> torch.cat(list(loader)).double().long().tolist()
 == tensors: not-ints, numpy scalar < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [sample for batch in loader for sample in batch]
 == one_list_for_all: not-per-epoch, set_epoch < one_tensor_an_epoch

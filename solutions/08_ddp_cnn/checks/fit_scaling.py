@@ -38,6 +38,13 @@ the negative one: with zero there, others fit better.
 n-for-n-minus-1 2
 The parts are those of T_comm N in the place of T_comm (N - 1). What should a single rank communicate?
 
+sorted-apart 2
+The parts fit ranks and seconds that were sorted, each list by itself. In any order, a time belongs to the N at the same
+place.
+
+numbered 2
+The parts fit 1, 2, 3 and so on in the place of `ranks`. Where an N is left out or comes twice, that is another number.
+
 other-order 2
 The three numbers are right, in another order. T_par, T_seq, T_comm are expected.
 
@@ -72,10 +79,10 @@ def squared_errors(ranks: Sequence[int], seconds: Sequence[float], parts: Sequen
     return float(((columns_of(ranks) @ np.array(parts) - np.array(seconds)) ** 2).sum())
 
 
-def best(ranks: Sequence[int], seconds: Sequence[float], weights: Sequence[float] | None = None, last: int = 1) -> list:
-    """The parts, none negative, with the least sum of squared errors, each times the square of its weight."""
-    factor = np.ones(len(ranks)) if weights is None else np.array(weights)
-    return nnls(columns_of(ranks, last) * factor[:, None], np.array(seconds) * factor)[0].tolist()
+def least(columns: np.ndarray, seconds: Sequence[float]) -> list[float]:
+    """The parts, none negative, with the least sum of squared errors. columns: what they are multiplied by,
+    [measurements, 3]."""
+    return nnls(columns, np.array(seconds))[0].tolist()
 
 
 def free(ranks: Sequence[int], seconds: Sequence[float]) -> list[float]:
@@ -85,20 +92,25 @@ def free(ranks: Sequence[int], seconds: Sequence[float]) -> list[float]:
 
 def mistakes(ranks: list[int], seconds: list[float]) -> dict[str, list[float]]:
     """What known mistakes give."""
-    par, seq, comm = best(ranks, seconds)
+    par, seq, comm = least(columns_of(ranks), seconds)
     known = [sum(time for own, time in zip(ranks, seconds, strict=True) if own == n) / ranks.count(n) for n in ranks]
     sizes = sorted({*ranks})
     means = [known[ranks.index(n)] for n in sizes]
     found = {
         "clipped-after-the-fit": [max(0.0, part) for part in free(ranks, seconds)],
         "clipped-after-the-fit/size": [abs(part) for part in free(ranks, seconds)],
-        "n-for-n-minus-1": best(ranks, seconds, last=0),
-        "relative-errors": best(ranks, seconds, [1 / time for time in seconds]),
-        "means-fitted": best(sizes, means),
-        "speed-up-fitted": best(ranks, [seconds[ranks.index(sizes[0])] / time for time in seconds]),
+        "sorted-apart": least(columns_of(sorted(ranks)), sorted(seconds)),
+        "sorted-apart/ranks": least(columns_of(sorted(ranks)), seconds),
+        "sorted-apart/seconds": least(columns_of(ranks), sorted(seconds)),
+        "sorted-apart/seconds down": least(columns_of(ranks), sorted(seconds, reverse=True)),
+        "numbered": least(columns_of(range(1, len(ranks) + 1)), seconds),
+        "n-for-n-minus-1": least(columns_of(ranks, last=0), seconds),
+        "relative-errors": least(columns_of(ranks) / np.array(seconds)[:, None], np.ones(len(seconds))),
+        "means-fitted": least(columns_of(sizes), means),
+        "speed-up-fitted": least(columns_of(ranks), [seconds[ranks.index(sizes[0])] / time for time in seconds]),
     }
     if len({*ranks[:3]}) == 3:
-        found["three-points-only"] = best(ranks[:3], seconds[:3])
+        found["three-points-only"] = least(columns_of(ranks[:3]), seconds[:3])
     orders = ([par, comm, seq], [seq, par, comm], [comm, seq, par], [seq, comm, par], [comm, par, seq])
     return found | {f"other-order/{number}": order for number, order in enumerate(orders)}
 
@@ -152,16 +164,16 @@ class FitScaling(CallCheck, JudgedCalls):
         scale = max(seconds)
         if below := [pair for pair in zip(NAMES, actual, strict=True) if pair[1] < -NEGATIVE * scale]:
             return [*found, finding("negative-part", name=below[0][0], value=below[0][1])]
-        expected = best(ranks, seconds)
-        least = squared_errors(ranks, seconds, expected)
-        limit = least * (1 + ABOVE) + SMALL * scale**2
+        expected = least(columns_of(ranks), seconds)
+        lowest = squared_errors(ranks, seconds, expected)
+        limit = lowest * (1 + ABOVE) + SMALL * scale**2
 
         def equal(given: list[float], other: list[float]) -> bool:
             if other is expected:
                 return squared_errors(ranks, seconds, given) <= limit
             return bool(np.allclose(given, other, rtol=1e-4, atol=1e-6 * scale))
 
-        about = {"count": len(ranks), "ranks": ranks, "seconds": [round(each, 4) for each in seconds], "least": least}
+        about = {"count": len(ranks), "ranks": ranks, "seconds": [round(each, 4) for each in seconds], "least": lowest}
         about |= {"actual": [float(f"{each:.4g}") for each in actual], "errors": squared_errors(ranks, seconds, actual)}
         made = partial(finding, **about)
         return [*found, diagnose("fit", actual, expected, mistakes(ranks, seconds), made, "wrong-fit", equal)]
@@ -181,15 +193,15 @@ def draw_times(rng: random.Random, ranks: list[int], kind: int) -> dict:
 def told_apart(ranks: list[int], seconds: list[float], kind: int) -> bool:
     """Whether the free fit has a negative part, for kind 1, and one that matters; none, for any other."""
     parts, sizes = free(ranks, seconds), sorted({*ranks})
-    least = squared_errors(ranks, seconds, best(ranks, seconds))
+    lowest = squared_errors(ranks, seconds, least(columns_of(ranks), seconds))
     given = mistakes(ranks, seconds)
     others = [given["relative-errors"], *([given["means-fitted"]] if len(sizes) < len(ranks) else [])]
-    if any(squared_errors(ranks, seconds, each) < 1.001 * least for each in others) and len(ranks) > 3:
+    if any(squared_errors(ranks, seconds, each) < 1.001 * lowest for each in others) and len(ranks) > 3:
         return False
     if kind != 1:
         return min(parts) > 1e-3
     clipped = squared_errors(ranks, seconds, [max(0.0, part) for part in parts])
-    return min(parts) < -1e-4 and clipped > 1.01 * least
+    return min(parts) < -1e-4 and clipped > 1.01 * lowest
 
 
 CHECK = FitScaling()

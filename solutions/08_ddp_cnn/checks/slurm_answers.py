@@ -101,6 +101,9 @@ wrong-answer 2
 {name} is {actual} on rank {rank} of {size}, where {expected} is expected. SLURM_STEP_TASKS_PER_NODE is {tasks}, and
 SLURM_STEP_NODELIST is {nodelist}.
 
+step-zero-refused 2
+Your function fails where SLURM_STEP_ID is "0": {error} That is the number of each job's first step.
+
 fails-on-a-step 2
 Your function fails where SLURM_STEP_NODELIST is {nodelist} and SLURM_STEP_TASKS_PER_NODE is {tasks}: {error}
 """)
@@ -116,11 +119,13 @@ def answer_mistakes(steps: list[dict], runs: list[dict], names: Collection[str])
     if any("SLURM_NTASKS_PER_NODE" in error for error in errors):
         names = [name for name in names if name != "LOCAL_WORLD_SIZE"]  # it is the wish, where there is one
     for run in runs:
+        failing = {step["step"] for step, of in zip(steps, run["steps"], strict=True) for each in of if each["error"]}
         for step, answers in zip(steps, run["steps"], strict=True):
             about = {"tasks": tasks_of(**step)[0]["SLURM_STEP_TASKS_PER_NODE"], "nodelist": step["nodelist"]}
             if errors := [answer["error"] for answer in answers if answer["error"]]:
                 repeated = "(x" in about["tasks"] and re.search(r"invalid literal|\(x", errors[0])
                 key = "repetition-not-read" if repeated else "fails-on-a-step"
+                key = "step-zero-refused" if failing == {0} and any(each["step"] for each in steps) else key
                 key = "wish-not-there" if "SLURM_NTASKS_PER_NODE" in errors[0] else key
                 found.append(finding(key, error=errors[0], **about))
                 continue

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .clocks import APART
+
 TOLERANCE = 0.08  # relative: what a busy machine may put between a step and the clock around it
 TOGETHER = 0.05  # seconds; without a meeting after the warm-up, ranks begin further apart
+MANY = 5  # times as much as expected: as if only computing had been timed
 MARGIN = 0.001  # seconds by which two clocks of one rank may be apart
 
 
@@ -41,6 +44,14 @@ class TimedRanks:
             for waits, own in zip(self.waits, self.steps, strict=True)
         ]
 
+    @property
+    def waited_within(self) -> list[list]:
+        """Of each rank its waits between two steps that count."""
+        return [
+            [wait for wait in waits if own[self.warmup][1] <= wait[0] <= own[-1][0]]
+            for waits, own in zip(self.waits, self.steps, strict=True)
+        ]
+
     def seconds(self, warm_up: bool = False) -> list[float]:
         """How long the steps that count take on each rank, or with the warm-up before them."""
         ends = [waits[0][1] if waits else own[-1][1] for waits, own in zip(self.waited_after, self.steps, strict=True)]
@@ -73,8 +84,23 @@ class TimedRanks:
                     return event["op"]
         return ""
 
-    def mistakes(self) -> dict[str, float | list[float]]:
-        """What known mistakes return."""
+    def before_the_others(self) -> float:
+        """The rate where each rank's clock begins when it is ready itself, after its warm-up."""
+        ready = [
+            max([wait[1] for wait in own], default=begin) for own, begin in zip(self.ready, self.begins, strict=True)
+        ]
+        spans = zip(self.begins, ready, self.seconds(), strict=True)
+        return (
+            self.size * self.case["images"] * self.case["steps"] / max(begin - at + took for begin, at, took in spans)
+        )
+
+    @property
+    def ready(self) -> list[list]:
+        """Of each rank its waits after the warm-up; none without one."""
+        return self.waited_between if self.warmup else [[] for _ in self.steps]
+
+    def mistakes(self, actual: Sequence[float] = ()) -> dict[str, float | list[float]]:
+        """What known mistakes return. actual: what the ranks returned."""
         images, steps, size, own = self.case["images"], self.case["steps"], self.size, self.seconds()
         slowest, count = max(own), self.warmup + self.case["steps"]
         warm = max(self.seconds(warm_up=True))
@@ -87,7 +113,11 @@ class TimedRanks:
             "seconds-returned/an image": slowest / (steps * images * size),
         }
         if size > 1:
+            hours = APART * (size - 1)
             found |= {
+                "clock-before-the-others": self.before_the_others(),
+                "clocks-compared": size * images * steps / hours,
+                "clocks-compared/down": -size * images * steps / hours,
                 "own-clock-times-ranks": [size * images * steps / each for each in own],
                 "own-clock-times-ranks/own images": [images * steps / each for each in own],
                 "sum-of-rates": sum(images * steps / each for each in own),
@@ -95,4 +125,6 @@ class TimedRanks:
                 "fastest-rank": size * images * steps / min(own),
                 "one-ranks-images": images * steps / slowest,
             }
+        if actual and min(actual) > MANY * self.rate():
+            found["waiting-not-counted"] = [*actual]
         return found

@@ -6,7 +6,7 @@ import functools
 import inspect
 import random
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -26,10 +26,11 @@ from autograde.probes.simulated_node import seeded_apart, simulated_node
 from autograde.verdicts import one_process
 from autograde.verdicts.collectives import deadlock, left_running
 from autograde.verdicts.judged import JudgedRun, Run
+from course.world.report import name_ranks
 
 from .common import in_group_or_alone
 from .drawn_batches import batch_mistakes, expected_batches
-from .training_result import draw_training, loss_mistakes, training_mistakes
+from .training_result import draw_training, loss_mistakes, only_a_copy, training_mistakes
 
 TRAINED = ("weight", "bias")
 SMALL = 64  # bytes of a few numbers; the weights of the model take 96
@@ -59,6 +60,10 @@ behind. When is it time to wrap?
 exchanged-by-hand 1.5
 Besides DistributedDataParallel, the ranks call {op} on line {line}, with {bytes} bytes each. Its backward pass has
 averaged the gradients already: with a real model, this would send everything a second time.
+
+called-by-some 3
+Only {who} calls {op} (line {line}). There it meets the next call of the other ranks, which may be one of the backward
+pass, where nothing is wrong. A collective needs every rank: which `if` keeps the others away?
 
 wrapper-replaced 3
 The model is wrapped, but the forward pass goes past the wrapper, and the ranks call {op} on line {line}, with {bytes}
@@ -148,7 +153,8 @@ class Train(RankCheck, JudgedRun):
         """What an error or a deadlock means."""
         if run.state == "raised" and case["alone"] and "process group" in run.detail:
             return [finding("not-alone", error=run.detail)]
-        return deadlock(run.of_call(0), run.report) if run.state == "hang" else []
+        logs = run.of_call(0)
+        return called_by_some(logs, run) or (deadlock(logs, run.report) if run.state == "hang" else [])
 
     def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
         """Besides what `judge` finds: what the ranks exchanged by hand."""
@@ -187,13 +193,38 @@ class Train(RankCheck, JudgedRun):
                 kind = each["kind"] if each["losses"] is None else f"{each['kind']} of {len(each['losses'])} values"
                 return [*found, finding("losses-missing", rank=rank, kind=kind, epochs=case["epochs"])]
         losses = [each["losses"] for each in results]
+        if of_a_copy := only_a_copy(case, batches, judged, losses):
+            return [*(each for each in found if each is not judged), *of_a_copy]
         return [*found, *(loss_mistakes(case, batches, trained, losses) if trained else ())]
 
 
-def buckets_as_they_are(on_gpu: bool) -> AbstractContextManager:
+def called_by_some(logs: list[list[dict]], run: Run) -> list[Finding]:
+    """A finding for a run that broke off where some ranks make a call of their own, and others none at all."""
+    callers = [rank for rank, log in enumerate(logs) if log]
+    if run.state not in ("rank-died", "raised", "hang") or not 0 < len(callers) < len(logs):
+        return []
+    event = logs[callers[0]][0]
+    return [finding("called-by-some", run.report, who=name_ranks(callers), op=event["op"], line=event["line"])]
+
+
+@contextmanager
+def buckets_as_they_are(on_gpu: bool) -> Iterator[None]:
     """On a simulated GPU, a block in which DistributedDataParallel does not cut its buckets anew before the second
-    step: it would do so in C++, by a tensor that it takes for one on the GPU."""
-    return mock.patch.object(dist.Reducer, "_rebuild_buckets", lambda reducer: False) if on_gpu else nullcontext()
+    step, and gradients are no views of buckets: either is made in C++, which takes the simulated GPU for the CPU."""
+    if not on_gpu:
+        yield
+        return
+    wrap = DistributedDataParallel.__init__
+
+    @functools.wraps(wrap)
+    def init(*args: Any, **kwargs: Any) -> None:
+        wrap(*args, **{**kwargs, "gradient_as_bucket_view": False})
+
+    with (
+        mock.patch.object(dist.Reducer, "_rebuild_buckets", lambda reducer: False),
+        mock.patch.object(DistributedDataParallel, "__init__", init),
+    ):
+        yield
 
 
 @contextmanager

@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 
 from autograde.contract.findings import Findings
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.verdicts import one_process
 from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.means import apart, loss_parts, mean_on_all
+from autograde.verdicts.means import apart, loss_parts, mean_of, mean_on_all
 from autograde.verdicts.replicas import Replicas, Rules, close
 
 from .drawn_batches import Drawn, expected_batches
@@ -38,9 +38,21 @@ The momentum is forgotten after each epoch. Where does your code make the optimi
 sum-over-batch 2
 The gradient is that of a sum over the batch, not of its mean.
 
+losses-after-steps 2
+In epoch {epoch} your function returns {actual}, the mean of losses that were computed after the steps. Expected is the
+mean of those of which the gradients were taken, {expected:.6g}.
+
+short-batch-as-full 2
+In epoch {epoch} your function returns {actual}: each batch counts as a full one, also the last, which is smaller.
+Expected is {expected:.6g}. How many samples does the mean of this batch stand for?
+
 last-batch-loss 2
 In epoch {epoch} your function returns {actual}, which is the loss of the last batch. The mean over all samples of the
 epoch is {expected:.6g}.
+
+another-object-trained 2
+The losses are those of the right training, and `model` itself has the weights that it had before: something else was
+trained in its place. Where does your code make a second model?
 
 other-training 3
 After the training, {name} on rank {rank} has the entry {actual}; one process that makes the same steps has {expected}.
@@ -69,10 +81,15 @@ class Trained:
         replicas = Replicas(models, case["lr"] * factor, rules)
         data = NumberedSet(case["samples"], case["data"])
         steps = len(batches[0]) // case["epochs"]
-        self.losses = []  # [epoch][rank][step]
+        self.losses, self.later = [], []  # [epoch][rank][step]; the same batches' after the step
         for epoch in range(case["epochs"]):
             cut = [own[steps * epoch : steps * (epoch + 1)] for own in batches]
-            self.losses.append(replicas.epoch(data, cut))
+            before, after = [], []
+            for step in zip(*cut, strict=True):
+                before.append([own for [own] in replicas.epoch(data, [[ids] for ids in step])])
+                after.append(replicas.gradients(data, step)[1])
+            self.losses.append([[*own] for own in zip(*before, strict=True)])
+            self.later.append([[*own] for own in zip(*after, strict=True)])
             if anew:
                 for of_rank in replicas.moving:
                     for each in of_rank:
@@ -143,10 +160,15 @@ def loss_mistakes(
     batches, trained: what the ranks trained on, and how.
     """
     found: list[Finding | Diagnosis] = []
+    sizes = sizes_of(case, batches)
     for epoch, of_epoch in enumerate(trained.losses):
-        parts = loss_parts(of_epoch, sizes_of(case, batches))
+        parts = loss_parts(of_epoch, sizes)
         reported = [own[epoch] for own in losses]
         last = {"last-batch-loss": [own[-1] for own in of_epoch]}
+        last["losses-after-steps"] = mean_of(loss_parts(trained.later[epoch], sizes))
+        full, count = case["batch_size"] // case["size"] * sum(map(sum, of_epoch)), sum(map(sum, sizes))
+        last["short-batch-as-full"] = full / count
+        last["short-batch-as-full/of the set"] = full / case["samples"]
         last["last-batch-loss/averaged"] = sum(last["last-batch-loss"]) / case["size"]
 
         def made(key: str, epoch: int = epoch, **seen: object) -> Finding:
@@ -155,6 +177,16 @@ def loss_mistakes(
         given = {"candidates": last, "make": made, "tolerance": TOLERANCE, "subject": "loss"}
         found += mean_on_all(reported, parts, "samples", **given)
     return found
+
+
+def only_a_copy(
+    case: dict, batches: Drawn, judged: Diagnosis, losses: Sequence[Sequence[dict]]
+) -> list[Finding | Diagnosis]:
+    """A finding where the losses are right, and the models are those of the beginning. judged: the models."""
+    if not any(each.key == "no-step" for each in judged.explained):
+        return []
+    wrong = settle([loss_mistakes(case, batches, Trained(case, batches), losses)])
+    return [] if wrong else [finding("another-object-trained")]
 
 
 def sizes_of(case: dict, batches: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:

@@ -41,6 +41,10 @@ lsq_linear(a, t, >>> lsq_linear(a / t[:, None], t / t,
 -    parts = lsq_linear(a, t, (0, np.inf), method="bvls").x
 +    a, t = a[:3], t[:3]
 +    parts = lsq_linear(a, t, (0, np.inf), method="bvls").x
+== sorted_each: sorted-apart, amdahl < bounded
+    parts = lsq_linear(a, t, >>>     n = np.sort(n)\\n    a = np.column_stack([1 / n, np.ones(len(n)), n - 1])\\n    parts = lsq_linear(a, np.sort(t),
+== by_number: numbered, amdahl < bounded
+    parts = lsq_linear(a, t, >>>     n = np.arange(1, len(n) + 1)\\n    a = np.column_stack([1 / n, np.ones(len(n)), n - 1])\\n    parts = lsq_linear(a, t,
 == two_parts: not-three-floats, amdahl < bounded
 , float(parts[2]) >>>
 == nothing: not-three-floats, amdahl < bounded

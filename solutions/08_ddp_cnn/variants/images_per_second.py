@@ -18,8 +18,6 @@ def images_per_second(step, wait, images, device, warmup=2, steps=5):
     took = torch.tensor([time.monotonic() - start], dtype=torch.float64, device=device)
     alone or dist.all_reduce(took, op=dist.ReduceOp.MAX)
     return (1 if alone else dist.get_world_size()) * images * steps / float(took)
-== waits_for_each_step < with_a_barrier
-            step()\\n        wait() >>>             step()\\n            wait()
 == everyones_times < with_a_barrier
 -    alone or dist.all_reduce(took, op=dist.ReduceOp.MAX)
 -    return (1 if alone else dist.get_world_size()) * images * steps / float(took)
@@ -68,6 +66,22 @@ ReduceOp.MAX >>> ReduceOp.MIN
 images * steps / >>> images /
 == a_time: seconds-returned, timing < with_a_barrier
 (1 if alone else dist.get_world_size()) * images * steps / float(took) >>> float(took) / steps
+== waits_for_each_step: waits-between-steps, timing < with_a_barrier
+            step()\\n        wait() >>>             step()\\n            wait()
+== clock_before_barrier: clock-before-the-others, timing < with_a_barrier
+    alone or dist.barrier()\\n    start = time.monotonic() >>>     start = time.monotonic()\\n    alone or dist.barrier()
+== first_start_to_last_end: clocks-compared, timing < with_a_barrier
+-    took = torch.tensor([time.monotonic() - start], dtype=torch.float64, device=device)
+-    alone or dist.all_reduce(took, op=dist.ReduceOp.MAX)
++    ends = torch.tensor([-start, time.monotonic()], dtype=torch.float64, device=device)
++    alone or dist.all_reduce(ends, op=dist.ReduceOp.MAX)
++    took = ends.sum()
+== process_time: waiting-not-counted, timing < with_a_barrier
+    start = time.monotonic() >>>     start = time.process_time()
+[time.monotonic() - start] >>> [time.process_time() - start]
+== hard_coded: steps-not-made, warm-up < with_a_barrier
+    run(warmup) >>>     run(2)
+    run(steps)\\n >>>     run(5)\\n
 == no_meeting: not-together, timing < with_a_barrier
     alone or dist.barrier()\\n >>>
 == met_too_early: not-together, timing < with_a_barrier

@@ -45,6 +45,8 @@ def process_group_from_slurm(environ):
     answers["WORLD_SIZE"] = str(sum(counts(environ["SLURM_STEP_TASKS_PER_NODE"])))
     answers["MASTER_PORT"] = "%d" % (29500 - int(environ["SLURM_JOB_ID"]) % 500)
     return answers
+== port_of_the_step < by_hand
+str(1024 + int(environ["SLURM_JOB_ID"]) % 31744) >>> str(1024 + (int(environ["SLURM_JOB_ID"]) + 1000 * int(environ["SLURM_STEP_ID"])) % 31744)
 == cut_at_comma: list-cut-at-comma, comma < by_hand
 first(environ["SLURM_STEP_NODELIST"]) >>> environ["SLURM_STEP_NODELIST"].split(",")[0]
 == cut_at_bracket: list-cut-at-bracket, bracket < by_hand
@@ -105,6 +107,8 @@ int(environ["SLURM_JOB_ID"]) % 31744 >>> int(environ["SLURM_JOB_ID"]) // 10 % 10
     if environ.get("SLURM_STEP_ID") is None: >>>     if not environ:
 == a_key_error: step-not-needed, slurm < by_hand
     if environ.get("SLURM_STEP_ID") is None: >>>     if environ["SLURM_STEP_ID"] is None:
+== step_zero: step-zero-refused, slurm < by_hand
+    if environ.get("SLURM_STEP_ID") is None: >>>     if not int(environ.get("SLURM_STEP_ID", 0)):
 == into_os_environ: os-environ-written, env < by_hand
     return dict( >>>     return os.environ.update(RANK=environ["SLURM_PROCID"]) or dict(
 == of_os: reads-os-environ, env < by_hand

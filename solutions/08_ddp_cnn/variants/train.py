@@ -53,6 +53,22 @@ def train(model, dataset, epochs, batch_size, lr, seed, device):
 +        if dist.is_initialized():
 +            dist.all_gather_object(everyone, everyone[0])
 +        history.append(sum(each[0] for each in everyone) / sum(each[1] for each in everyone))
+== by_hand_with_views < with_a_step_function
+-    called = DDP(model, device_ids=ids) if dist.is_initialized() else model
+-    optimizer = torch.optim.SGD(called.parameters(), lr=lr, momentum=0.9)
++    called = DDP(model, device_ids=ids, gradient_as_bucket_view=True) if dist.is_initialized() else model
++    moving = {}
+
+-        optimizer.zero_grad()
+-        loss.backward()
+-        optimizer.step()
++        called.zero_grad()
++        loss.backward()
++        with torch.no_grad():
++            for name, each in model.named_parameters():
++                if each.grad is not None:
++                    moving[name] = each.grad + 0.9 * moving[name] if name in moving else each.grad.clone()
++                    each -= lr * moving[name]
 == whole_batch_each: batch-size-on-each-rank, batch < solution
 batch_size // size >>> batch_size
 == scaled_lr: lr-scaled, scaling < solution
@@ -69,6 +85,17 @@ in_group = dist.is_initialized() >>> in_group = True
 set_epoch(epoch) >>> set_epoch(epoch + 1)
 == own_loss: own-part-only, means < solution
         if in_group:\\n            dist.all_reduce(sums)\\n >>>
+== reduced_on_rank_0: called-by-some, means < solution
+        if in_group: >>>         if in_group and rank == 0:
+== loss_after_step: losses-after-steps, means < solution
+            sums[0] += loss.detach() * len(labels) >>>             sums[0] += cross_entropy(wrapper(inputs.to(device)).detach(), labels.to(device)) * len(labels)
+== loss_after_the_step: losses-after-steps, means < with_a_step_function
+        return loss.item() * len(y), len(y) >>>         return F.cross_entropy(model.eval()(x.to(device)), y.to(device)).item() * len(y), len(model.train()(x.to(device)))
+== full_batches: short-batch-as-full, means < solution
+sums[0] += loss.detach() * len(labels) >>> sums[0] += loss.detach() * (batch_size // size)
+== trained_copy: another-object-trained, ddp < solution
+import torch\\nimport >>> import copy\\nimport torch\\nimport
+    model.to(device).train() >>>     given = model.to(device)\\n    model = copy.deepcopy(given).train()
 == mean_of_batches: mean-of-means, means < solution
 sums[0] += loss.detach() * len(labels) >>> sums[0] += loss.detach()
 sums[1] += len(labels) >>> sums[1] += 1

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from autograde.contract.rank_check import Rank
+from autograde.contract.trouble import raised
+from autograde.contract.verdict import Finding
+from autograde.verdicts.judged import Run
 
 from .crooked_net import TRAINED
 from .judged_steps import StepsCheck, gradient_bytes, passed_when_ready
 from .step_traffic import Ready, StepLog
-from .training_steps import draw_plan, net_of, on_network, train
+from .training_steps import another_net, draw_plan, net_of, on_network, train
 
 # Indices of trained parameters, from the last to the first; sums of bytes by bucket all differ.
 BUCKETS = ([[6, 5], [4], [3, 2], [1], [0]], [[6], [5, 4, 3], [2], [1, 0]], [[6, 5, 4], [3], [2, 1, 0]])
+
+TRAINED_ONLY = "The numbers in `buckets` count trained parameters only; a module may have others, too."
 
 
 class Reducer(StepsCheck):
@@ -61,7 +67,16 @@ class Reducer(StepsCheck):
         net = net_of(call, rank.rank, rank.torch_device)
         with on_network(call):
             reducer = function(net, [[*bucket] for bucket in call["buckets"]])
+            rank.notes["another"] = function(another_net(call, rank), [[*bucket] for bucket in call["buckets"]])
             return {"steps": train(net, call, rank.comm, reducer.finish, reducer.no_sync)}
+
+    def unfinished(self, case: dict, run: Run) -> list[Finding]:
+        """Calls that did not meet; an error where a parameter is looked up."""
+        found, types = [*super().unfinished(case, run)], {(rank["error"] or {}).get("type") for rank in run.ranks}
+        if found or run.state != "raised" or not types & {"KeyError", "IndexError"}:
+            return found
+        told = raised(run.detail, self.points, run.report)
+        return [replace(told, message=f"{told.message} {TRAINED_ONLY}")]
 
     def sizes(self, plan: dict) -> list[int]:
         """Bytes of the buckets."""

@@ -14,6 +14,7 @@ IN, OUT, BATCH = 3, 2, 5
 SHAPES = {"first": (IN, 6), "tied": (6, 4), "sometimes": (4,), "left": (6, 6), "right": (6,), "last": (6, OUT)}
 SHAPES |= {"bias": (OUT,)}
 TRAINED = tuple(SHAPES)
+BY_COLUMNS = "left"  # is stored by columns, and so is its gradient
 FROZEN_BYTES = 6 * 6 * 8  # as many as "left" has
 # The layers, in the order of a forward pass; of each, the parameter that has its whole gradient when the layer's
 # backward is done. The layer of "tied" that comes second needs it, too.
@@ -40,7 +41,8 @@ class CrookedNet(nn.Module):
         for name, shape in SHAPES.items():
             if name == "last":
                 self.frozen = nn.Parameter(drawn(6, 6), requires_grad=False)
-            setattr(self, name, nn.Parameter(drawn(*shape)))
+            values = drawn(*shape)
+            setattr(self, name, nn.Parameter(values.T.contiguous().T if name == BY_COLUMNS else values))
         self.crooked = odd and crooked
 
     def order(self) -> list[int]:

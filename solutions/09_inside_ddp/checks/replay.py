@@ -66,7 +66,8 @@ def replay(plan: dict, size: int, times: Mapping[int, float]) -> Iterator[Expect
             lain.append(copies(net.trained()))
             for parameter in net.trained():
                 parameter.grad = None
-            net.loss(batch_seed(plan, step, before, rank)).backward()
+            if rank != plan["idle"]:
+                net.loss(batch_seed(plan, step, before, rank)).backward()
             last.append(copies(net.trained()))
             own.append([together(one, other) for one, other in zip(lain[-1], last[-1], strict=True)])
         expected = Expected(own, last, lain, weights)

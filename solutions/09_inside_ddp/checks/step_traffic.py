@@ -24,6 +24,10 @@ The ranks' all-reduces do not belong together: from the first that differs on, r
 {other} {second} bytes. The n-th all-reduce of a rank meets the n-th one of the others, whatever is in it. Does a rank
 leave one out, or take them in another order?
 
+other-type-by-rank 3
+In all-reduce number {n}, rank {one} sends {first} and rank {other} {second}. Of which type are the zeros that stand for
+a gradient that is not there?
+
 other-sizes 1.5
 In step {step}, {who} reduces {actual} bytes, call by call. Expected are {expected} bytes, in any order: one all-reduce
 for each trained parameter, of its gradient.
@@ -139,9 +143,12 @@ def broken_off(run: Run) -> list[Finding]:
 
 
 def out_of_step(logs: Sequence[Sequence[dict]], report: str = "") -> list[Finding]:
-    """A finding if two ranks' n-th calls are all-reduces of different sizes."""
+    """A finding if two ranks' n-th calls are all-reduces of different sizes or types."""
     for other, log in enumerate(logs[1:], 1):
         for place, (one, two) in enumerate(zip(logs[0], log, strict=False)):
+            if one["dtype"] != two["dtype"] and None not in (one["dtype"], two["dtype"]):
+                about = {"n": place, "one": 0, "other": other, "first": one["dtype"], "second": two["dtype"]}
+                return [finding("other-type-by-rank", report, **about)]
             if one["bytes"] != two["bytes"]:
                 first, second = (", ".join(str(event["bytes"]) for event in own[place:][:3]) for own in (logs[0], log))
                 return [finding("other-order-by-rank", report, one=0, other=other, first=first, second=second)]

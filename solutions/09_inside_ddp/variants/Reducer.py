@@ -91,6 +91,12 @@ class Reducer:
 -    @contextmanager
 +        self.works = []
 +    @contextmanager
+== by_four: number-in-the-code, sum < with_counters
+ / dist.get_world_size()).view >>>  / 4).view
+== buckets_on_the_class: own-gradient, hook < with_counters
+self.buckets = [[trained[i] for i in bucket] for bucket in buckets] >>> Reducer.buckets = [[trained[i] for i in bucket] for bucket in buckets]
+== all_parameters_counted: raised, frozen < with_counters
+        trained = [p for p in module.parameters() if p.requires_grad] >>>         trained = {i: p for i, p in enumerate(module.parameters()) if p.requires_grad}
 == works_not_reset: nothing-sent, async < with_counters
 -        self.reset()
 -    @contextmanager

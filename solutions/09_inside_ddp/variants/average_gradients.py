@@ -55,6 +55,18 @@ parameter.grad /= size >>> pass
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
                 dist.all_reduce(parameter)
+== by_four: number-in-the-code, sum < solution
+parameter.grad /= size >>> parameter.grad /= 4
+== contiguous_ones: sum-in-a-copy, broadcast < solution
+dist.all_reduce(parameter.grad) >>> dist.all_reduce(parameter.grad.contiguous())
+== nothing_to_do_here: collective-skipped, skipped < solution
+    for parameter in module.parameters(): >>>     for parameter in module.parameters() if any(p.grad is not None for p in module.parameters()) else ():
+== zeros_of_the_default_type: other-type-by-rank, none
+    for parameter in module.parameters():
+        if parameter.requires_grad:
+            total = torch.zeros(parameter.shape) if parameter.grad is None else parameter.grad.clone()
+            dist.all_reduce(total)
+            parameter.grad = total.to(parameter.dtype) / dist.get_world_size()
 == own_order: other-order-by-rank, order < solution
 module.parameters(): >>> list(module.parameters())[:: 1 if dist.get_rank() % 2 else -1]:
 == used_ones_first: other-order-by-rank, order < solution

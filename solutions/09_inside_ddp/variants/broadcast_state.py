@@ -30,6 +30,10 @@ def broadcast_state(module):
 == copies: copies-broadcast, broadcast
     for tensor in [*module.parameters(), *module.buffers()]:
         dist.broadcast(tensor.detach().clone(), src=0)
+== not_waited_for: broadcast-not-waited-for, broadcast < solution
+dist.broadcast(tensor, src=0) >>> dist.broadcast(tensor, src=0, async_op=True)
+== own_order: broadcasts-in-other-order, order < solution
+[*module.parameters(), *module.buffers()] >>> [*module.parameters(), *module.buffers()][:: 1 if dist.get_rank() % 2 else -1]
 == without_buffers: buffers-left, buffers < solution
 [*module.parameters(), *module.buffers()] >>> module.parameters()
 == trained_only: frozen-left, frozen < solution

@@ -46,6 +46,8 @@ def overlap_backward(module):
     return finish
 == hooks_argument: weights-changed, argument < solution
 dist.all_reduce(parameter.grad, >>> dist.all_reduce(parameter.detach(),
+== by_four: number-in-the-code, sum < copies_sent
+p.grad = total / dist.get_world_size() >>> p.grad = total / 4
 == tensor_hooks: what-lay-there-lost, tensor-hook
     started = []
     def watch(parameter):

@@ -36,6 +36,10 @@ In the block, {names} still has the handler from before. All the signals that we
 other-signal-taken 1
 In the block, {names} has another handler, too, though it was not named.
 
+taken-too-early 1.5
+{names} is taken by `Preemption(...)` already, before `with` begins the block. What comes until then belongs to the
+handler from before.
+
 handler-raises 2
 When the signal comes, {kind} is raised in the middle of what the rank is doing. The handler is to take a note, and
 nothing else: the step has to come to its end.
@@ -62,6 +66,10 @@ After the block, {names} does not have the handler from before.
 
 handlers-left-by-an-error 1.5
 After a block that an exception has ended, {names} does not have the handler from before.
+
+handler-of-the-making 1.5
+After the block, {names} has the handler that it had when `Preemption(...)` was called. Another one was there when the
+block began: when does your class look?
 
 default-not-before 1.5
 After the block, {names} has the system's default again, and not the handler from before.
@@ -147,18 +155,23 @@ class Preemption(CallCheck, JudgedCalls):
         seen: dict[str, list] = {"old": [], "raised": [], "kinds": [], "answers": []}
         numbers = {name: getattr(signal, name) for name in SIGNALS}
 
-        def old(number: int, frame: Any) -> None:
+        def older(number: int, frame: Any) -> None:
             seen["old"].append(signal.Signals(number).name)
 
-        outer = {number: signal.signal(number, old) for number in numbers.values()}
-        if call["ignored"]:
-            for name in call["signals"]:
-                signal.signal(numbers[name], signal.SIG_IGN)
-        before = {name: signal.getsignal(number) for name, number in numbers.items()}
+        def old(number: int, frame: Any) -> None:
+            older(number, frame)
+
+        outer = {number: signal.signal(number, older) for number in numbers.values()}
         said, fails, shown = io.StringIO(), ValueError("the block fails"), {}
         try:
             with contextlib.suppress(ValueError) if call["fails"] else contextlib.nullcontext():
                 given = function([numbers[name] for name in call["signals"]])
+                shown["early"] = [name for name in SIGNALS if signal.getsignal(numbers[name]) is not older]
+                if not shown["early"]:  # another handler comes between the making and the block
+                    for name in SIGNALS:
+                        ignored = call["ignored"] and name in call["signals"]
+                        signal.signal(numbers[name], signal.SIG_IGN if ignored else old)
+                before = {name: signal.getsignal(number) for name, number in numbers.items()}
                 with given as preemption:
                     shown["given"] = "" if preemption is given else type(preemption).__name__
                     shown["taken"] = [name for name in SIGNALS if signal.getsignal(numbers[name]) is not before[name]]
@@ -178,12 +191,13 @@ class Preemption(CallCheck, JudgedCalls):
                 signal.signal(number, handler)
         shown["left"] = [name for name in SIGNALS if after[name] is not before[name]]
         shown["default"] = [name for name in SIGNALS if after[name] is signal.SIG_DFL]
+        shown["older"] = [name for name in SIGNALS if after[name] is older]
         return {**shown, **seen, "ended": shown.get("ended", False), "said": said.getvalue()[:200]}
 
     def shape(self, case: dict, call: dict) -> dict[str, dict]:
         """Answers and their types, and what became of the signals."""
         rounds, names = len(call["rounds"]), array(string(), most=50)
-        lists = {name: names for name in ("taken", "left", "default", "old", "raised")}
+        lists = {name: names for name in ("early", "taken", "left", "default", "older", "old", "raised")}
         shown = {"given": string(), "said": string(), "ended": boolean(), **lists}
         return {**shown, "kinds": array(string(), rounds), "answers": array(boolean(), rounds)}
 
@@ -257,6 +271,9 @@ def block_mistakes(shown: list[dict], names: list[str], fails: bool) -> Iterator
     for each in shown:
         if each["given"]:
             yield finding("gives-no-self", kind=with_article(each["given"]))
+        if each["early"]:
+            yield finding("taken-too-early", names=" and ".join(each["early"]))
+            return
         if missing := [name for name in names if name not in each["taken"]]:
             yield finding("signal-not-taken", names=" and ".join(missing))
         if others := [name for name in each["taken"] if name not in names]:
@@ -269,9 +286,10 @@ def block_mistakes(shown: list[dict], names: list[str], fails: bool) -> Iterator
             yield finding("old-handler-called")
         if fails and each["ended"]:
             yield finding("exception-swallowed")
-    left, default = ({name for each in shown for name in each[kind]} for kind in ("left", "default"))
+    left, default, older = ({name for each in shown for name in each[kind]} for kind in ("left", "default", "older"))
     if left:
         key = "default-not-before" if left <= default else "handlers-left-by-an-error" if fails else "handlers-left"
+        key = "handler-of-the-making" if left <= older else key
         yield finding(key, names=" and ".join(sorted(left)))
 
 

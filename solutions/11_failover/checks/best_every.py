@@ -25,6 +25,10 @@ after every {actual}th step cannot be: 1 is the least.
 one-node-for-all 1.5
 With {nodes} nodes the function returns {actual}, which is right for a single one. Each of them can fail.
 
+nodes-fail-less 1.5
+The function returns {actual}, as if {nodes} nodes failed less often together than one. How long does it take until the
+first of them fails?
+
 seconds-for-steps 1.5
 The function returns {actual}. That is the number of *seconds* between two checkpoints that are best; steps of
 {step:.4g} s are asked for.
@@ -61,6 +65,12 @@ def whole_best(plan: dict, nodes: int | None = None, half: float = 2.0) -> int:
     plan = {**plan, "nodes": nodes or plan["nodes"]}
     below = max(1, math.floor(real_best(plan, plan["nodes"], half)))
     return min(below, below + 1, key=lambda k: share(k, plan, half))
+
+
+def beside(k: float, plan: dict) -> int:
+    """The better one of the whole numbers beside k."""
+    below = max(1, math.floor(k))
+    return min(below, below + 1, key=lambda each: share(each, plan))
 
 
 def daly(plan: dict) -> int:
@@ -122,9 +132,12 @@ class BestEvery(CallCheck, JudgedCalls):
             "seconds-for-steps": max(1, round(seconds)),
             "seconds-for-steps/down": max(1, math.floor(seconds)),
             "seconds-for-steps/up": math.ceil(seconds),
+            "seconds-for-steps/beside": beside(seconds, plan),
+            "nodes-fail-less": whole_best({**plan, "mtbf": plan["mtbf"] * plan["nodes"] ** 2}),
+            "nodes-fail-less/rounded": max(1, round(real_best(plan, plan["nodes"]) * plan["nodes"])),
             "no-two": whole_best(plan, half=1.0),
             "no-two/rounded": max(1, round(real_best(plan, plan["nodes"], 1.0))),
-            "no-two/beside": min((below := max(1, math.floor(half)), below + 1), key=lambda k: share(k, plan)),
+            "no-two/beside": beside(half, plan),
             "dalys-terms": daly(plan),
             "rounded": max(1, round(real_best(plan, plan["nodes"]))),
             "rounded/down": max(1, math.floor(real_best(plan, plan["nodes"]))),

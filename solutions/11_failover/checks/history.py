@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.verdicts.replicas import close
 
-from .common import DroppingNet, momentum_before
+from .common import LYING, DroppingNet, momentum_before
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,9 @@ class Step:
 
 
 class History:
-    """The undisturbed training of a case, up to twice its epochs. zeroed, mean: how it goes, right or wrong. count:
-    how many steps are made, where it is left then; `drawn`, by rank and step, are the samples of those after it."""
+    """The undisturbed training of a case, up to twice its epochs. zeroed, mean: how it goes, right or wrong. lies:
+    whether what lies in `.grad` at a call gets into its first step. count: how many steps are made, where it is left
+    then; `drawn`, by rank and step, are the samples of those after it, of a new call."""
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class History:
         zeroed: bool = True,
         mean: bool = True,
         count: int | None = None,
+        lies: bool = False,
         drawn: Sequence[Sequence[list[int]]] = (),
     ) -> None:
         self.size, self.samples, self.steps = len(case["ranks"]), case["samples"], []
@@ -43,7 +45,7 @@ class History:
         self.moving = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.parameters]
         if case["begin"]:
             self.moving = [momentum_before(net, case["data"]) for net in self.nets]
-        self.left = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.parameters]
+        self.left = [[torch.full_like(each, LYING) for each in of_rank] for of_rank in self.parameters]
         for net, luck in zip(self.nets, case["luck"], strict=True):
             net.dropout.generator = torch.Generator().manual_seed(luck)  # several verdicts are given at once
         data, begin = NumberedSet(case["samples"], case["data"]), tuple(case["begin"] or (0, 0))
@@ -56,10 +58,19 @@ class History:
                 if len(self.steps) == count:
                     break
                 ids = [rest[rank :: self.size][start : start + each] for rank in range(self.size)]
-                self.step((epoch, consumed), data, ids, case["lr"], zeroed, mean)
+                first = bool(case["kill"]) and not self.steps  # of the killed ranks, which were called, too
+                self.step((epoch, consumed), data, ids, case["lr"], zeroed and not (lies and first), mean)
                 consumed += sum(map(len, ids))
-        for ids in zip(*drawn, strict=True):
-            self.step((0, 0), data, ids, case["lr"], zeroed, mean)
+        if case["kill"]:  # all have loaded what rank 0 has saved
+            for net, moving in zip(self.nets[1:], self.moving[1:], strict=True):
+                for own, first in zip(
+                    [*net.parameters(), *moving], [*self.parameters[0], *self.moving[0]], strict=True
+                ):
+                    own.data.copy_(first)
+        for number, ids in enumerate(zip(*drawn, strict=True)):
+            if number == 0:
+                self.left = [[torch.full_like(each, LYING) for each in of_rank] for of_rank in self.parameters]
+            self.step((0, 0), data, ids, case["lr"], zeroed and not (lies and number == 0), mean)
 
     def step(self, place: tuple, data: NumberedSet, ids: list, lr: float, zeroed: bool, mean: bool) -> None:
         """Make one, and note it."""

@@ -32,7 +32,7 @@ Only the first epoch of a call has samples: the passes begin at {actual}, where 
 next epoch begin, and what does `consumed` say then?
 
 other-places 3
-The passes of a call begin at {actual} (epoch, consumed); expected are {expected}.
+The passes of {call} begin at {actual} (epoch, consumed); expected are {expected}.
 
 asked-before-the-step 1.5
 `agreed()` is asked before each step, so that the step of the signal is not the last one: {actual} steps are done when
@@ -80,15 +80,25 @@ Checkpoints come after {actual} steps of a call. `every` counts on over the end 
 only-after-epochs 2
 Checkpoints come after {actual} steps of a call, at the ends of epochs alone. `every` asks for more.
 
+place-before-the-step 2
+A checkpoint has the place {actual}, which is that before a step, and the weights from after it: {steps} steps are made.
+That step would be made twice.
+
+grad-at-the-call 2
+What was in `.grad` when `train` was called is part of the first step's gradient. When does your code start from zero?
+
 other-saves 2.5
 In a call, checkpoints have the places {actual} (epoch, consumed, steps made); expected are {expected}.
 
 off-the-path 3
-Rank {rank}'s weights before step {step} of a call are not those of the undisturbed training. It is about {what}.
+Rank {rank}'s weights before step {step} of {call} are not those of the undisturbed training. It is about {what}.
 
 all-ranks-losses 1
 The losses are means over all ranks. Asked for are this rank's own.
 """)
+
+
+AFTER_KILL = "the call that goes on after the kill"
 
 
 def training_mistakes(case: dict, results: Sequence[Sequence[dict]]) -> list[Finding | Diagnosis]:
@@ -173,6 +183,7 @@ class OneCall(Due):
             "epochs-counted-anew": self.walk(epoch, consumed, epoch + self.epochs, stop),
         }
         about = {"start": self.place, "stop": self.stop, "actual": passes[:8], "expected": expected}
+        about["call"] = AFTER_KILL if self.case["kill"] else "a call"
 
         def made_of(key: str) -> Finding:
             if key in of_training.known:
@@ -184,7 +195,13 @@ class OneCall(Due):
             return hiding(found, *finding.some("off-the-path")) if key == "epoch-begun-anew" else found
 
         places = diagnose("places", passes, expected, candidates, made_of, "other-places", operator.eq)
-        yield self.after_kill(places) if not places.explained else places
+        if self.case["kill"] and places.otherwise:
+            saved = [pair for pair in self.saved_wrongly() if passes == self.walk(*pair[1], self.epochs, stop)]
+            explained = tuple(finding(key, actual=place, steps=self.start) for key, place in saved)
+            places = replace(places, explained=(*explained, *places.explained)) if explained else places
+            yield self.after_kill(places) if explained or not places.explained else places
+        else:
+            yield places
         if passes != expected:
             return
         if steps > self.end - start and self.stop is not None:
@@ -196,6 +213,20 @@ class OneCall(Due):
             if wrong := [number for number, (own, right) in enumerate(pairs) if own != [right]]:
                 own, right = pairs[wrong[0]]
                 yield finding("other-samples", step=wrong[0] % steps + 1, actual=own, expected=right)
+
+    def saved_wrongly(self) -> list[tuple[str, tuple[int, int]]]:
+        """By known mistakes, the place that the killed ranks have left."""
+        before = Due(self.case, self.history, 0, self.end, self.epochs, None)
+        done, size = self.case["kill"][1] - 1, self.history.size
+        at, ends = self.start, [at for at in range(1, done + 1) if before.place_after(at)[1] == 0]
+        in_epochs = [at for at in before.counted_in_epochs(done) if at <= done]
+        epoch, consumed = before.place_after(at)
+        return [
+            ("counted-in-the-epoch", before.place_after(in_epochs[-1]) if in_epochs else (0, 0)),
+            ("only-after-epochs", before.place_after(ends[-1]) if ends else (0, 0)),
+            ("place-before-the-step", before.place_after(at - 1)),
+            ("own-samples-counted", (epoch, consumed // size)),
+        ]
 
     def after_kill(self, found: Diagnosis) -> Diagnosis:
         """What is found in a call that goes on from what another one has saved: that may explain it."""
@@ -228,6 +259,11 @@ class OneCall(Due):
             "nothing-at-the-end": after(*regular) if done else expected,
             "not-when-leaving": expected if done else after(*regular),
             "own-samples-counted": own,
+            "place-before-the-step": [(*self.place_after(at - 1), at) for *_, at in expected],
+            "place-before-the-step/but the last": [
+                (*self.place_after(at - 1), at) if at < count or not done else (e, c, at) for e, c, at in expected
+            ],
+            "place-before-the-step/and at the end": [(*self.place_after(at - 1), at) for at in regular] + expected[-1:],
             "saved-before-the-step": [(e, c, at - 1) for e, c, at in expected],
             "saved-before-the-step/but the last": [(e, c, at - (at < count or not done)) for e, c, at in expected],
             "saved-before-the-step/regular": [(e, c, at - (at in regular)) for e, c, at in expected],
@@ -241,6 +277,7 @@ class OneCall(Due):
 
         def made(key: str) -> Finding:
             by_key = {"own-samples-counted": wrong[0][:2], "saved-before-the-step": wrong[0][:2]}
+            by_key["place-before-the-step"] = wrong[0][:2]
             by_key |= {"counted-in-the-epoch": whens, "only-after-epochs": whens}
             last = {"expected": expected[-1][:2]} if key == "nothing-at-the-end" else {}
             return finding(key, **{**about, **last, "actual": by_key.get(key, actual[:8])})
@@ -253,9 +290,10 @@ class OneCall(Due):
         expected = self.path_of(drawn)
         actual = [[each["weights"] for each in call["forwards"][: len(expected[0])]] for call in self.calls]
         candidates = {}
-        if self.number == 0 and not self.case["kill"]:
+        if self.number == 0:
             for key, how in {"gradient-carried-over": "zeroed", "own-gradient-only": "mean"}.items():
                 candidates[key] = self.path_of(drawn, **{how: False})
+        candidates["grad-at-the-call"] = self.path_of(drawn, lies=True)
         places = [(at, rank) for rank, own in enumerate(actual) for at in range(len(own))]
         wrong = [(at, rank) for at, rank in sorted(places) if not same_row(actual[rank][at], expected[rank][at])]
         at, rank = wrong[0] if wrong else (0, 0)
@@ -264,7 +302,8 @@ class OneCall(Due):
         def told(key: str) -> Finding:
             if key in of_one_process.known:
                 return of_one_process(key, size=self.history.size)
-            return finding(key, rank=rank, step=at + 1, what=what)
+            call = AFTER_KILL if self.case["kill"] else "a call"
+            return finding(key, rank=rank, step=at + 1, what=what, call=call)
 
         yield self.after_kill(diagnose("path", actual, expected, candidates, told, "off-the-path", same_rows))
 

@@ -58,6 +58,13 @@ all_reduce(flag) >>> all_reduce(flag, dist.ReduceOp.MIN)
         self.signalled = True\n    def agreed >>>         self.signalled = True\n        print("signalled", number)\n    def agreed
 == calls_the_old_one: old-handler-called, docs < plain
         self.signalled = True\n    def agreed >>>         self.signalled = True\n        if callable(self.old.get(number)):\n            self.old[number](number, frame)\n    def agreed
+== taken_when_made: taken-too-early, docs < plain
+        self.signals, self.signalled = signals, False >>>         self.signals, self.signalled = signals, False\n        self.old = {number: signal.signal(number, self._handle) for number in signals}
+        self.old = {}\n        for number in self.signals:\n            self.old[number] = signal.signal(number, self._handle)\n >>>
+== looked_when_made: handler-of-the-making, docs < plain
+        self.signals, self.signalled = signals, False >>>         self.signals, self.signalled = signals, False\n        self.old = {number: signal.getsignal(number) for number in signals}
+        self.old = {}\n >>>
+            self.old[number] = signal.signal(number, self._handle) >>>             signal.signal(number, self._handle)
 == handlers_left: handlers-left, docs < plain
         for number, handler in self.old.items():\n            signal.signal(number, handler) >>>         self.old.clear()
 == default_afterwards: default-not-before, docs < plain

@@ -21,6 +21,8 @@ def best_every(step_seconds, save_seconds, node_mtbf_seconds, nodes):
 node_mtbf_seconds / nodes >>> node_mtbf_seconds
 == seconds: seconds-for-steps, young
     return max(1, round(k * step_seconds))
+== seconds_beside: seconds-for-steps, young < neighbours
+/ step_seconds\n    def lost >>> \n    def lost
 == no_two: no-two, young < neighbours
     k = math.sqrt(2 * save >>>     k = math.sqrt(save
  / (2 * m) >>>  / m
@@ -41,7 +43,7 @@ return min >>> return 1.0 * min
 == dalys: dalys-terms, daly
     part = math.sqrt(save_seconds / (2 * m))
     return max(1, round((k * step_seconds * (1 + part / 3 + part**2 / 9) - save_seconds) / step_seconds))
-== times_nodes: wrong-k, young < neighbours
+== times_nodes: nodes-fail-less, young < neighbours
 node_mtbf_seconds / nodes >>> node_mtbf_seconds * nodes
 == no_root: wrong-k, young
     return max(1, round(k * k))

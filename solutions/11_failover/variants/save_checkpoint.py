@@ -61,6 +61,8 @@ model.module.state_dict() >>> model.state_dict()
 f"{path}.part")\n >>> f"{path}.part{dist.get_rank()}")\n
     if dist.get_rank() == 0: >>>     if True:
 os.replace(f"{path}.part", path) >>> os.replace(f"{path}.part{dist.get_rank()}", path)
+== every_rank_by_one_name: every-rank-writes, all ranks write < plain
+    if dist.get_rank() == 0: >>>     if True:
 == local_rank: local-rank-0-writes, local rank writes < every_rank
     if True: >>>     if os.environ["LOCAL_RANK"] == "0":
 == a_file_for_each_rank: every-rank-writes, files on nodes < plain

@@ -77,6 +77,12 @@ consumed)\n                return losses >>> consumed)\n                break
             if steps % every == 0: >>>             if steps % every == 0 and dist.get_rank() == 0:
 == gradients_kept: gradient-carried-over, traps < plain
             optimizer.zero_grad()\n >>>
+== zeroed_after_the_step: grad-at-the-call, traps < plain
+            optimizer.zero_grad()\n >>>
+            optimizer.step()\n >>>             optimizer.step()\n            optimizer.zero_grad()\n
+== consumed_before_it_is_counted: place-before-the-step, mid-epoch < plain
+            consumed += len(inputs) * size\n >>>
+            if steps % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n >>>             if steps % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n            consumed += len(inputs) * size\n
 == past_the_wrapper: own-gradient-only, traps < plain
 model(inputs) >>> model.module(inputs)
 == momentum_lost: off-the-path, momentum lost < plain

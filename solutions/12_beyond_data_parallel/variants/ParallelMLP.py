@@ -41,6 +41,8 @@ class ParallelMLP(nn.Module):
 
         x = copy_to_ranks(x, self.group) >>>         x = Both.apply(x, self.group, True)
 sum_over_ranks(hidden @ self.w2.T, self.group) >>> Both.apply(hidden @ self.w2.T, self.group, False)
+== rows_of_the_second: cut-in-another-dimension, chunk < solution
+second.weight.detach()[:, own] >>> second.weight.detach()[own]
 == library_sum_for_g: gradients-times-ranks, library-sum < with_clones
 -        y = sum_over_ranks(hidden @ self.w2.T, self.group)
 +        from torch.distributed.nn.functional import all_reduce

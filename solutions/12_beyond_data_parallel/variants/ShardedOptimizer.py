@@ -34,6 +34,10 @@ class ShardedOptimizer:
         for p in self.ps:
             p.data.copy_(row[start:start + p.numel()].reshape(p.shape))
             start += p.numel()
+== gone_through_twice: iterable-gone-through, optimizer < solution
+        self.parameters = [*parameters] >>>         self.count = sum(each.numel() for each in parameters)\\n        self.parameters = [*parameters]
+== leaves_changed_in_place: raised, autograd < with_lists
+            p.data.copy_( >>>             p.copy_(
 == average_by_torch < with_lists
 op=dist.ReduceOp.SUM >>> op=dist.ReduceOp.AVG
         mine = mine / self.n\\n >>>

@@ -62,6 +62,22 @@ def backward_passes(passes, losses):
 +    for x, _ in passes if rank > 0 else []:
 +        out = x.grad.clone(memory_format=torch.contiguous_format)
 +        sent.append((dist.isend(out, rank - 1), out))
+== all_received_first: inputs-awaited-at-once, gpipe < received_before
+-    requests = [] if last else [dist.irecv(g, rank + 1) for g in gs]
++    for request in [] if last else [dist.irecv(g, rank + 1) for g in gs]:
++        request.wait()
+
+-            requests[i].wait()
+== of_the_input_only: nothing-left-on-some, gpipe < sent_along
+            torch.autograd.backward([y], [g]) >>>             x.grad = torch.autograd.grad(y, x, g)[0] if rank else None
+== output_gradient_sent: gradients-as-they-came, gpipe < sent_along
+            losses[i].backward() >>>             y.retain_grad()\\n            losses[i].backward()
+            out = x.grad.clone( >>>             out = (y.grad if last else g).clone(
+== first_one_each_time: first-gradient-each-time, gpipe < sent_along
+            out = x.grad.clone( >>>             out = passes[0][0].grad.clone(
+== nobody_is_last: no-loss-begins, gpipe < sent_along
+    last = rank == size - 1 >>>     last = False
+            dist.recv(g, src=rank + 1) >>>             dist.recv(g, src=(rank + 1) % size)
 == all_losses_at_once: outputs-sent-at-the-end, gpipe < sent_along
 -            losses[i].backward()
 +            if i == 0:

@@ -64,6 +64,10 @@ total(gradient, ctx.group), None >>> total(gradient, ctx.group) / dist.get_world
 +        gradient = gradient.clone()
 +        dist.all_reduce(gradient.contiguous(), group=ctx.group)
 +        return gradient, None
+== clone_keeps_the_order: summed-value-memory-order, copy-reduced < with_classes
+    x = x.contiguous().clone() >>>     x = x.clone()
+== clone_of_the_gradient: copied-gradient-memory-order, copy-reduced < with_classes
+        return total(gradient, ctx.group), None >>>         gradient = gradient.clone()\\n        dist.all_reduce(gradient, group=ctx.group)\\n        return gradient, None
 == x_reduced_in_place: argument-changed, autograd < with_classes
 -        return total(x, group)
 +        dist.all_reduce(x, group=group)

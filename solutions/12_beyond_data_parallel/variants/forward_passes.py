@@ -46,6 +46,12 @@ def forward_passes(stage, micro_batches):
 +    for _, y in passes:
 +        if rank < last:
 +            dist.send(y.detach().contiguous(), rank + 1)
+== all_received_first: inputs-awaited-at-once, gpipe < received_before
+-        requests = [dist.irecv(x, rank - 1) for x in xs]
++        for request in [dist.irecv(x, rank - 1) for x in xs]:
++            request.wait()
+
+-            requests[i].wait()
 == one_buffer: one-buffer-for-all, buffer < sent_along
     passes, sent = [], [] >>>     passes, sent, buffer = [], [], torch.zeros(max(len(m) for m in micro_batches), micro_batches[0].shape[1], dtype=micro_batches[0].dtype)
             x = torch.zeros(given.shape, dtype=given.dtype, device=given.device) >>>             x = buffer[:len(given)].detach()

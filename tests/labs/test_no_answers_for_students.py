@@ -1,0 +1,218 @@
+"""No answer lies in a student's folder: nothing that a lab is released with gets all points where it is handed in.
+
+Each function and class of a lab's checks and notebook is handed in, with what it calls, under the name of each TODO
+that takes as many arguments. The rest of the cell is the solution's. A function inside of another one is handed in as
+that one makes it, with the ranks' communicator, and with mocks for what else it is given. Methods that need their
+object are not tried, nor the classes of checks, nor what is public anyway: the packages `autograde` and `course`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+from case_by_case import checks_of, results_by_case
+from labs_under_test import LABS
+
+from autograde.build import instructor_notebook, release
+from autograde.contract import show
+from autograde.contract.cell_code import has_stub, python_source
+from autograde.contract.labs import Lab, read_package, without_hidden_cases
+
+Definition = ast.FunctionDef | ast.ClassDef
+QUICK = "shard"  # of lab 06: it takes a few seconds, and is tried in each run of the tests
+
+# Loads a lab's modules as if they stood in the cell, so that what they do is seen there, and hands in something of one.
+CELL = """
+
+import importlib, sys
+from importlib.machinery import ModuleSpec
+from unittest.mock import MagicMock
+
+class Released:
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self, is_package=name == {package!r}) if name in {modules!r} else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        code = compile({modules!r}[module.__name__], {file!r}, "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+
+def given(parameter):
+    from autograde.contract.rank_check import Rank
+    from course.world.subworld import shell
+    comm = shell().lockstep_subworld.comm
+    return {{"comm": comm, "rank": Rank(comm)}}.get(parameter) or MagicMock()
+
+del {todo}
+if {package!r} not in sys.modules:
+    sys.meta_path.insert(0, Released())
+{todo} = importlib.import_module({module!r}).{expression}
+"""
+
+
+class Released(NamedTuple):
+    """A function or class that students get. expression: what gives it, in its module. least, most: how many positional
+    arguments it takes."""
+
+    module: str
+    name: str
+    expression: str
+    least: int
+    most: int
+
+
+class Asked(NamedTuple):
+    """A function or class that a TODO asks for, and how many arguments it may get."""
+
+    todo: str
+    name: str
+    least: int
+    most: int
+
+
+@cache
+def notebook_cells(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
+    """The source of each code cell by id, as Python: with the solutions, and as released."""
+    solved = instructor_notebook(lab)
+    return tuple(
+        {cell.id: python_source(cell.source) for cell in notebook.cells if cell.cell_type == "code"}
+        for notebook in (solved, release(solved))
+    )
+
+
+@cache
+def modules_of(lab: Lab) -> dict[str, str]:
+    """What students get of the lab in Python, by module: its checks, and what the notebook's given cells define."""
+    texts = {path.removesuffix(".py"): text for path, text in read_package(lab.checks).items()}
+    modules = {name: without_hidden_cases(text, name) for name, text in texts.items()}
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    trees = [ast.parse(source) for source in notebook_cells(lab)[1].values() if not has_stub(source)]
+    kept = [node for tree in trees for node in tree.body if isinstance(node, kinds)]
+    modules["in_the_notebook"] = ast.unparse(ast.Module(kept, []))
+    return {name: text + "\n\n" + "\n\n".join(made for _, made in inner(text)) for name, text in modules.items()}
+
+
+def functions(node: ast.AST) -> Iterator[ast.FunctionDef]:
+    """The functions of a module or a class, those of its classes included."""
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef):
+            yield each
+        elif isinstance(each, ast.ClassDef):
+            yield from functions(each)
+
+
+def inner(text: str) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Each function or class inside of a function, and the text of a function that makes it."""
+    for outer in functions(ast.parse(text)):
+        for place, each in enumerate(outer.body):
+            if isinstance(each, Definition):
+                names = [one.arg for one in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)]
+                head = f"def made_{outer.name}_{each.name}(given):\n"
+                filled = "".join(f"    {name} = given({name!r})\n" for name in names)
+                body = ast.unparse(ast.Module([*outer.body[: place + 1]], []))
+                lines = "".join(f"    {line}\n" for line in body.splitlines())
+                yield each, f"{head}{filled}{lines}    return {each.name}\n"
+
+
+def arguments(node: Definition) -> tuple[int, int]:
+    """How many positional arguments a function or a class takes, at least and at most."""
+    args, own = node.args if isinstance(node, ast.FunctionDef) else None, 0
+    if args is None:
+        made = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        if not made:
+            return 0, 99
+        args, own = made[0].args, 1
+    takes = len(args.posonlyargs) + len(args.args) - own
+    return takes - len(args.defaults), 99 if args.vararg else takes
+
+
+def is_check(node: Definition) -> bool:
+    """Whether this is the class of a check, which is no answer, though its static methods may be."""
+    return isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Check") for base in node.bases)
+
+
+def released(lab: Lab) -> list[Released]:
+    """What can be handed in."""
+    found = {}
+    for module, text in modules_of(lab).items():
+        tree = ast.parse(text)
+        for node in tree.body:
+            if isinstance(node, Definition) and not node.name.startswith("made_") and not is_check(node):
+                found[module, node.name] = Released(module, node.name, node.name, *arguments(node))
+            for each in node.body if isinstance(node, ast.ClassDef) else ():
+                if isinstance(each, ast.FunctionDef) and "staticmethod" in map(ast.unparse, each.decorator_list):
+                    name = f"{node.name}.{each.name}"
+                    found[module, name] = Released(module, name, name, *arguments(each))
+        for each, made in inner(text):
+            name = made.removeprefix("def ").partition("(")[0]
+            if not name.startswith("made_made_"):
+                found[module, name] = Released(module, name, f"{name}(given)", *arguments(each))
+    return [*found.values()]
+
+
+def asked(lab: Lab) -> list[Asked]:
+    """What the lab asks for."""
+    found, cells = [], notebook_cells(lab)[1]
+    for todo in checks_of(lab):
+        for node in ast.parse(cells[todo]).body:
+            if isinstance(node, Definition) and has_stub(ast.unparse(node)):
+                found.append(Asked(todo, node.name, *arguments(node)))
+    return found
+
+
+def handed_in(lab: Lab, asks: Asked, answer: Released) -> str:
+    """The cell's source: the solution's, with this in place of what is asked for."""
+    package = f"released_{asks.todo}_{hashlib.sha256(repr(modules_of(lab)).encode()).hexdigest()[:12]}"
+    names = {name: package if name == "__init__" else f"{package}.{name}" for name in modules_of(lab)}
+    modules = {names[name]: text for name, text in modules_of(lab).items()}
+    about = {"package": package, "modules": modules, "file": f"<cell {asks.todo}>", "todo": asks.name}
+    return notebook_cells(lab)[0][asks.todo] + CELL.format(
+        **about, module=names[answer.module], expression=answer.expression
+    )
+
+
+def fits(asks: Asked, answer: Released) -> bool:
+    """Whether a call as the TODO asks for may be one of this function or class."""
+    return answer.least <= asks.most and answer.most >= asks.least
+
+
+OPEN = {  # of lab 04, which is being mended
+    "ring_reduce_scatter": "labs/04_collectives/checks/ring_allreduce.py has an answer",
+    "ring_all_gather": "labs/04_collectives/checks/ring_allreduce.py has an answer",
+    "costs": "labs/04_collectives/checks/costs.py has an answer",
+}
+
+
+def hand_ins() -> list:
+    """(lab, what it asks for), each with the marks that it needs."""
+    return [
+        pytest.param(
+            lab,
+            asks,
+            id=f"{lab.name}-{asks.name}",
+            marks=[
+                *([] if asks.name == QUICK else [pytest.mark.thorough]),
+                *([pytest.mark.xfail(strict=True, reason=OPEN[asks.name])] if asks.name in OPEN else []),
+            ],
+        )
+        for lab in LABS
+        for asks in asked(lab)
+    ]
+
+
+@pytest.mark.parametrize(("lab", "asks"), hand_ins())
+def test_nothing_that_students_get_is_an_answer(worlds, lab, asks):
+    check, answers = checks_of(lab)[asks.todo], []
+    for answer in released(lab):
+        if fits(asks, answer):
+            results = results_by_case(worlds.of(lab), check, handed_in(lab, asks, answer))
+            lost = next((result for result in results if result.score < result.points), None)
+            if lost is None:
+                answers.append(f"{answer.module}.{answer.name}")
+            print(answer.module, answer.name, lost and show.text(lost))
+    assert answers == [], f"all points for {asks.name}: {answers}"
