@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import Finding
 from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts import collectives, point_to_point
 
 words = Words("""
-pickle-for-buffer: An error on a rank: it receives by `recv`, which expects a packed Python object, what another rank
-sent by `Send` as it is, or the other way round. Both ends of a message need calls with the same first letter.
-{detail}
+pickle-for-buffer: An error on {who}, in `recv`, which expects a packed Python object: another rank sent the array as it
+is, by `Send`. Both ends of a message need calls with the same first letter, small or capital. ({detail})
 """)
 
 
@@ -25,7 +24,18 @@ def of_finding(found: Finding) -> Wrong:
 def why_it_broke_off(run: Run) -> Wrong:
     """What a run that did not come to its end means: who works in the wrong group, which collective was left out, who
     waits for whom, else the error or the report as it is."""
-    return next((of_finding(each) for each in causes(run)), None) or of_finding(trouble(run.outcome, 0.0)[0])
+    known = next((of_finding(each) for each in causes(run)), None) or pickle_for_buffer(run)
+    return known or of_finding(trouble(run.outcome, 0.0)[0])
+
+
+def pickle_for_buffer(run: Run) -> Wrong | None:
+    """An error of pickle's, on a rank that receives as a packed object what is none."""
+    errors = {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
+    ranks = [rank for rank, error in errors.items() if error["type"] == "UnpicklingError"]
+    if not ranks:
+        return None
+    detail = f"UnpicklingError: {errors[ranks[0]]['message'][:200]}"
+    return words("pickle-for-buffer", run.report, who=Ranks(ranks), detail=detail)
 
 
 def causes(run: Run) -> Iterable[Finding]:

@@ -133,6 +133,8 @@ class CallCheck(Check):
             wrong, reason = self.judged(criterion, calls, on_gpu), ""
             if wrong is not None and (causes := failed(rows, criterion.after)):
                 wrong, reason = None, f"{MAY_FOLLOW}: {causes[0].says}"
+            elif wrong is not None and (same := told(rows, wrong)):
+                wrong, reason = None, f"{MAY_FOLLOW}: {same[0].says}"
             elif wrong is None and criterion.name in ends:
                 wrong = self.why(ends[criterion.name])
             elif wrong is None and self.not_seen(criterion, pending, not_run):
@@ -168,6 +170,15 @@ def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
     """The rows of these criteria that fail, or would but for others of which they may be a consequence."""
     named = [each for each in rows if each.name in names]
     return [each for each in named if each.state == "fails" or each.reason.startswith(MAY_FOLLOW)]
+
+
+def told(rows: list[Row], wrong: Wrong) -> list[Row]:
+    """The rows that say the same already."""
+    return [
+        each
+        for each in rows
+        if each.finding and (each.finding.key, each.finding.message) == (wrong.key, cut(wrong.message))
+    ]
 
 
 def row(criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:

@@ -160,10 +160,12 @@ def of_record(judge: Callable) -> Callable:
 
 def first_of(*judges: Callable[[Call], Wrong | None]) -> Callable[[Call], Wrong | None]:
     """A judge that asks one after the other, and says what the first one finds. It reads the record if one of them
-    does."""
+    does, and has `gives` of the first that has it."""
 
     def judge(call: Call) -> Wrong | None:
         return next((wrong for each in judges if (wrong := each(call)) is not None), None)
 
     judge.of_record = any(getattr(each, "of_record", False) for each in judges)
+    if gives := next((each.gives for each in judges if hasattr(each, "gives")), None):
+        judge.gives = gives
     return judge

@@ -27,8 +27,8 @@ A deadlock: {who} stand in a send, each waiting until its message is taken, and 
 MPI may keep a small message for later, and need not. Who has to receive while the other one sends?
 
 buffer-too-short 1
-An error on {who}: a message has more entries than the array has room for into which it is received. How many does the
-sender send?
+An error on {who}: a message has more bytes than the array has room for into which it is received. How many entries does
+the sender send, and of which dtype?
 
 message-never-sent 2
 A deadlock: {who} for a message, and the rank that should send it has already returned. Which rank leaves a send out?

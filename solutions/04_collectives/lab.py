@@ -161,9 +161,11 @@ def broadcast_rounds(size: int, root: int) -> list[list[tuple[int, int]]]:
 
     size: the number of ranks, at least 1. root: the rank that has the array.
     Returns a list of rounds; each is a list of pairs (from, to), the messages that are
-    sent at the same time. A rank is in at most one pair of a round. `from` is the root,
-    or got the array in an earlier round. Every rank but the root gets it exactly once.
-    There are ceil(log2(size)) rounds: none if size is 1. Any such plan is right.
+    sent at the same time. Any plan is right of which this holds:
+    - a rank is in at most one pair of a round
+    - `from` is the root, or got the array in an earlier round; every rank but the root
+      gets it exactly once
+    - there are ceil(log2(size)) rounds: none if size is 1
     """
     ### BEGIN SOLUTION
     plan, served = [], 1
@@ -242,13 +244,17 @@ def tree_reduce(comm, array: np.ndarray, root: int, op: np.ufunc) -> np.ndarray 
 
     comm: an mpi4py communicator; all its ranks call this function.
     array: 1 dimension or more, C-contiguous, of int64, float32 or float64; the same
-    shape and dtype on all ranks; possibly empty. It stays as it is.
+    shape and dtype on all ranks; possibly empty.
     op: np.add, np.multiply, np.maximum or np.minimum.
-    Returns a new array on the root, with the shape and dtype of `array`, and None on
-    the other ranks.
-    Buffer messages only (Send, Recv, Sendrecv, Isend, Irecv). Each rank but the root
-    sends one message, a whole array. There are at most ceil(log2(size)) rounds. It also
-    works where each send waits for its receive.
+    Returns an array on the root, of the shape and dtype of `array`. You may call
+    `broadcast_rounds`: the check supplies a right one.
+    What is checked:
+    - by messages between two ranks, the root gets `op` of all arrays
+    - each rank but the root sends one buffer message (Send, Recv, Sendrecv, Isend,
+      Irecv), a whole array, in at most ceil(log2(size)) rounds
+    - it also works where each send waits for its receive
+    - `array` stays as it is; the result is a new array, which stays, too; other ranks
+      return None
     """
     ### BEGIN SOLUTION
     place, total, step = (comm.rank - root) % comm.size, array.copy(), 1
@@ -303,12 +309,16 @@ def ring_reduce_scatter(comm, array: np.ndarray) -> np.ndarray:
     """Chunk number `rank` of the sum of the arrays of all ranks.
 
     comm: an mpi4py communicator; all its ranks call this function.
-    array: [n], the same n and dtype on all ranks. It stays as it is. Chunks are cut as
-    np.array_split cuts, one for each rank; some may be empty.
-    Returns a new array on every rank.
-    Buffer messages only. At most size - 1 rounds; in each, every rank sends one chunk
-    to rank + 1 and receives one from rank - 1 (the last rank sends to rank 0). An empty
-    message may be left out. It also works where each send waits for its receive.
+    array: [n], the same n and dtype on all ranks. Chunks are cut as np.array_split
+    cuts, one for each rank; some may be empty.
+    An empty message may be left out.
+    What is checked:
+    - by messages between two ranks, each rank gets its chunk of the sum
+    - every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in
+      a buffer message
+    - a rank sends and receives at the same time, in at most size - 1 rounds, and it
+      also works where each send waits for its receive
+    - `array` stays as it is; the result is a new array, which stays, too
     """
     ### BEGIN SOLUTION
     rank, size = comm.rank, comm.size
@@ -339,12 +349,16 @@ def ring_all_gather(comm, chunk: np.ndarray, lengths: list[int]) -> np.ndarray:
     """The chunks of all ranks, one after the other in the order of the ranks.
 
     comm: an mpi4py communicator; all its ranks call this function.
-    chunk: [lengths[rank]], the same dtype on all ranks. It stays as it is.
+    chunk: [lengths[rank]], the same dtype on all ranks.
     lengths: of the chunks of all ranks, in any proportion; some may be 0.
-    Returns a new array [sum(lengths)] on every rank.
-    Buffer messages only. At most size - 1 rounds; in each, every rank sends one chunk
-    to rank + 1 and receives one from rank - 1. An empty message may be left out. It
-    also works where each send waits for its receive.
+    Returns an array [sum(lengths)]. An empty message may be left out.
+    What is checked:
+    - by messages between two ranks, each rank gets all chunks, in order of the ranks
+    - every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in
+      a buffer message
+    - a rank sends and receives at the same time, in at most size - 1 rounds, and it
+      also works where each send waits for its receive
+    - `chunk` stays as it is; the result is a new array, which stays, too
     """
     ### BEGIN SOLUTION
     rank, size = comm.rank, comm.size
@@ -378,11 +392,17 @@ def ring_allreduce(comm, array: np.ndarray) -> np.ndarray:
 
     comm: an mpi4py communicator; all its ranks call this function.
     array: of any shape and memory layout (0-dimensional, transposed, with fewer entries
-    than ranks); the same shape and dtype on all ranks. It stays as it is.
-    Returns a new array of the same shape and dtype, bit for bit the same on all ranks.
-    Buffer messages to rank + 1 only, none of more than ceil(n / size) of the n entries;
-    at most 2 (size - 1) rounds. It also works where each send waits for its receive.
-    You may call `ring_reduce_scatter` and `ring_all_gather`.
+    than ranks); the same shape and dtype on all ranks.
+    Returns an array of the same shape and dtype. You may call `ring_reduce_scatter` and
+    `ring_all_gather`: the check supplies right ones.
+    What is checked:
+    - by messages between two ranks, every rank gets the sum
+    - buffer messages go to rank + 1 only, none of more than ceil(n / size) of the n
+      entries
+    - a rank sends and receives at the same time, in at most 2 (size - 1) rounds, and it
+      also works where each send waits for its receive
+    - `array` stays as it is; the result is a new array, which stays, too
+    - bit for bit, all ranks return the same
     """
     ### BEGIN SOLUTION
     flat = array.ravel()
@@ -466,9 +486,12 @@ def costs(size: int, nbytes: int, alpha: float, beta: float) -> dict[str, float]
 
     A round takes alpha + beta * (bytes of its message): alpha in seconds, beta in
     seconds per byte.
-    Returns the keys "broadcast, one by one", "broadcast, tree", "all-reduce, tree"
-    (reduce, then broadcast) and "all-reduce, ring" (chunks of nbytes / size, not
-    rounded). All are 0.0 if size is 1.
+    What is checked: by these keys, the seconds that its rounds take together of
+    - "broadcast, one by one"
+    - "broadcast, tree"
+    - "all-reduce, tree" (reduce, then broadcast)
+    - "all-reduce, ring" (chunks of nbytes / size, not rounded)
+    and that all are 0.0 if size is 1.
 
     Example: 8 ranks, 5 MB, alpha 0 and 1 MB/s take 35, 15, 30 and 8.75 s.
     """

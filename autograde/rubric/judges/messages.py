@@ -1,13 +1,15 @@
-"""Judges of messages: who sends to whom, how often, and whether each is received and waited for."""
+"""Judges of messages: who sends to whom, how often, how many bytes, and whether each is received and waited for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
+from autograde.rubric.breaks import of_finding
 from autograde.rubric.criterion import Call, of_record
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, named
-from autograde.verdicts.traffic import traffic
+from autograde.verdicts import exchanges
+from autograde.verdicts.collectives import MESSAGES, named, only
+from autograde.verdicts.traffic import Traffic, traffic
 
 CARRY_NOTHING = ("communicator", "probe")  # kinds of calls
 
@@ -32,6 +34,15 @@ changed or thrown away, and an error would go unseen.
 
 receive-not-waited-for: Line {line} starts {op}, and nothing waits for it to finish. What your code reads before that is
 not the message yet.
+
+no-messages: No rank sends a message to another one, so each of {size:rank} knows its own array only. How does it get
+the others'?
+
+pickled-messages: Your messages are sent by {ops}, which packs them as Python objects. Send arrays as they are, by the
+calls with a capital letter.
+
+twice-the-bytes: Rank {rank} sends a message of {bytes} bytes to rank {destination}, twice as many bytes as there
+should be: float32 numbers travel as float64. Where do they become float64?
 """)
 
 
@@ -83,4 +94,74 @@ def waited_for(call: Call) -> Wrong | None:
     return words(key, absent=True, line=left[0]["line"], op=left[0]["op"])
 
 
-JUDGES = (messages_between, received, waited_for)
+@of_record
+def messages_alone(call: Call) -> Wrong | None:
+    """Ranks communicate by messages of mpi4py between two of them alone: no collective, and no other library."""
+    events = [event for log in call.events for event in log]
+    if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
+        return words("collective-among-messages", ops=named(others), who="two ranks at a time")
+    return first([each for each in only("mpi4py", call.events) if each.key == "other-library"])
+
+
+@of_record
+def buffer_messages(call: Call) -> Wrong | None:
+    """Messages carry arrays as they are, no packed objects; each call is waited for, and each message received."""
+    events = [event for log in call.events for event in log if event["kind"] in MESSAGES]
+    if pickled := [event for event in events if event["library"] == "mpi4py" and event["op"].islower()]:
+        return words("pickled-messages", ops=named(pickled))
+    return waited_for(call) or received(call)
+
+
+def some_message(needed: Callable[[Call], bool]) -> Callable[[Call], Wrong | None]:
+    """Ranks send messages to each other. needed: whether a call needs any."""
+
+    @of_record
+    def judge(call: Call) -> Wrong | None:
+        sent = any(event["kind"] in MESSAGES for log in call.events for event in log)
+        return None if sent or not needed(call) else words("no-messages", absent=True, size=call.size)
+
+    return judge
+
+
+def first(found: Sequence, *, absent: bool = False) -> Wrong | None:
+    """The first finding of `autograde.verdicts`, as words without a price. absent: see `Wrong`."""
+    if not found:
+        return None
+    wrong = of_finding(found[0])
+    return Wrong(wrong.key, wrong.message, {}, wrong.report, absent=absent)
+
+
+def too_large(seen: Traffic, most: int, dtype: str, hint: str) -> Wrong | None:
+    """What is wrong if a message has more than `most` bytes. dtype: of the arrays that the ranks bring. hint: a
+    question to the sender."""
+    large = next((each for each in seen.messages if (each.bytes or 0) > most), None)
+    if large is not None and dtype == "float32" and large.bytes == 2 * most:
+        return words("twice-the-bytes", rank=large.source, destination=large.destination, bytes=large.bytes)
+    return first(exchanges.too_large(seen, most, hint))
+
+
+def senders_to(seen: Traffic, rank: int) -> list[int]:
+    """Who sends to a rank."""
+    return sorted(source for source, target in seen.sends if target == rank)
+
+
+def depth(seen: Traffic, rank: int, path: tuple[int, ...] = ()) -> int:
+    """Rounds until all that comes to a rank is there, if it receives what is ready first. path: ranks on the way to it,
+    whose own receives do not count."""
+    rounds = 0
+    for each in sorted(depth(seen, source, (*path, rank)) for source in senders_to(seen, rank) if source not in path):
+        rounds = max(rounds, each) + 1
+    return rounds
+
+
+def late_arrival(call: Call) -> dict | bool:
+    """Whether a rank receives a message after it has sent one: both, as facts for a mistake's words."""
+    found = traffic(call.events).messages
+    for sent in found:
+        for came in found:
+            if came.destination == sent.source and came.arrived is not None and came.arrived > sent.sent:
+                return {"rank": sent.source, "target": sent.destination, "source": came.source}
+    return False
+
+
+JUDGES = (messages_between, received, waited_for, messages_alone, buffer_messages, some_message)

@@ -47,7 +47,7 @@ whole = alpha + beta * nbytes >>> whole = beta * nbytes
 rounds = ceil(log2(size)) >>> rounds = max(1, ceil(log2(size)))
 == latency_forgotten: other-cost, cost < zipped
 whole = alpha + beta * nbytes >>> whole = beta * nbytes
-== bandwidth_for_beta: other-cost, cost < zipped
+== bandwidth_for_beta: bandwidth-for-beta, cost < zipped
 whole = alpha + beta * nbytes >>> whole = alpha + nbytes / beta if nbytes else alpha
 == a_tuple: not-the-four-costs, cost < zipped
 return dict(zip(names, values)) >>> return values

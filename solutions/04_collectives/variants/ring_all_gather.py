@@ -71,7 +71,7 @@ def ring_all_gather(comm, chunk, lengths):
         out, into = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
         comm.Sendrecv(out, after, recvbuf=into, source=before)
     return np.concatenate(chunks)
-== a_step_short: other-gathered, ring
+== a_step_short: wrong-entry, ring
     chunks = [np.zeros(length, chunk.dtype) for length in lengths]
     chunks[rank][:] = chunk
     for step in range(size - 2):
@@ -83,7 +83,7 @@ def ring_all_gather(comm, chunk, lengths):
         comm.Send(chunks[(rank - step) % size], dest=after)
         comm.Recv(chunks[(rank - step - 1) % size], source=before)
     return np.concatenate(chunks)
-== even_odd: rounds-too-many, ring
+== even_odd: in-turns, ring
     for step in range(size - 1):
         out, into = chunks[(rank - step) % size], chunks[(rank - step - 1) % size]
         if rank % 2:
@@ -100,7 +100,7 @@ def ring_all_gather(comm, chunk, lengths):
             comm.Recv(chunks[other], source=other)
     MPI.Request.Waitall(requests)
     return np.concatenate(chunks)
-== equal_places: other-gathered, rest
+== equal_places: wrong-entry, rest
     longest = max(lengths)
     result = np.zeros(size * longest, chunk.dtype)
     result[rank * longest : rank * longest + len(chunk)] = chunk
@@ -124,7 +124,7 @@ def ring_all_gather(comm, chunk, lengths):
     for step in range(size - 1):
         comm.Sendrecv(rows[(rank - step) % size], after, recvbuf=rows[(rank - step - 1) % size], source=before)
     return rows.ravel()
-== on_rank_0: right-on-some-ranks, one rank
+== on_rank_0: not-on-all-ranks, one rank
     if rank:
         comm.Send(chunk, dest=0)
         return np.zeros(sum(lengths), chunk.dtype)
@@ -153,7 +153,7 @@ def ring_all_gather(comm, chunk, lengths):
         came[begin : begin + len(chunk)] = chunk
         result = came
     return result
-== the_library: collective-for-messages, ring
+== the_library: collective-among-messages, ring
     return np.concatenate(comm.allgather(chunk))
 == objects: pickled-messages, buffers
     for step in range(size - 1):

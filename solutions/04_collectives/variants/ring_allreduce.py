@@ -64,7 +64,7 @@ def rows_of(comm, array):
     return np.concatenate(chunks)
 == not_reshaped: array-of-other-shape, views < solution
 .reshape(array.shape) >>>
-== on_rank_0_only: sum-on-some-ranks, one rank
+== on_rank_0_only: not-on-all-ranks, one rank
     flat = np.array(array, order="C")
     if rank:
         comm.Send(flat, dest=0)
@@ -106,9 +106,9 @@ flat = array.flatten() >>> flat = array.ravel()
         comm.Sendrecv(total, after, recvbuf=came, source=before)
         total += came
     return total
-== not_added: other-sum-of-arrays, ring < own_ring
+== not_added: wrong-entry, ring < own_ring
 into += came >>> into[...] = came
-== the_library: collective-for-messages, ring
+== the_library: collective-among-messages, ring
     total = np.empty(array.shape, array.dtype)
     comm.Allreduce(np.array(array, order="C"), total)
     return total
@@ -118,7 +118,7 @@ flat = array.flatten() >>> flat = array.flatten().astype(float)
 -        comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
 +        comm.Send(chunks[(rank - step) % size], dest=after)
 +        comm.Recv(came, source=before)
-== even_odd: rounds-too-many, ring < own_ring
+== even_odd: in-turns, ring < own_ring
 -        comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
 +        if rank % 2:
 +            comm.Recv(came, source=before)

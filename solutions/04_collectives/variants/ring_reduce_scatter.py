@@ -58,7 +58,7 @@ def ring_reduce_scatter(comm, array):
         comm.Send(chunks[(rank - step) % size], dest=after)
         summed += came
     return chunks[rank]
-== even_odd: rounds-too-many, ring
+== even_odd: in-turns, ring
     for step in range(1, size):
         summed = chunks[(rank - step - 1) % size]
         came = np.empty_like(summed)
@@ -115,7 +115,7 @@ chunks = [np.array(chunk) for chunk in np.array_split(array, size)] >>> chunks =
         comm.Sendrecv(chunks[(rank + step) % size], before, recvbuf=came, source=after)
         summed += came
     return chunks[rank]
-== the_library: collective-for-messages, ring
+== the_library: collective-among-messages, ring
     total = np.empty_like(array)
     comm.Allreduce(array, total)
     return np.array_split(total, size)[rank].copy()
@@ -137,7 +137,7 @@ chunks = [np.array(chunk) for chunk in np.array_split(array, size)] >>> chunks =
         came = np.empty_like(chunks[(rank - step - 1) % size])
         comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
     return chunks[rank]
-== largest_of_all: other-chunk, ring
+== largest_of_all: wrong-entry, ring
     for step in range(1, size):
         came = np.empty_like(chunks[(rank - step - 1) % size])
         comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)

@@ -93,10 +93,10 @@ op(total, other, out=total) >>> total += other
 total, other = array.copy(), np.empty_like(array) >>> total, other = array.astype(float), np.empty(array.shape)
 == into_the_argument: argument-changed, buffers < plan_backwards
 total, other = array.copy(), >>> total, other = array,
-== allreduce: collective-for-messages, reduce
+== allreduce: collective-among-messages, reduce
     comm.Allreduce(array, total)
     return total if rank == root else None
-== gathered: collective-for-messages, to the root
+== gathered: collective-among-messages, to the root
     parts = comm.gather(array, root=root)
     if parts is None:
         return None
@@ -160,6 +160,6 @@ return total if rank == root else None >>> return total.ravel() if rank == root 
         total = op(total, other)
         step *= 2
     return total
-== not_waited_for: not-waited-for, buffers < plan_backwards
+== not_waited_for: send-not-waited-for, buffers < plan_backwards
 comm.Send(total, dest=upper) >>> comm.Isend(total, dest=upper)
 """
