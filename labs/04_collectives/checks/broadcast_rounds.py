@@ -1,160 +1,181 @@
-"""The check of `broadcast_rounds`."""
+"""The check of `broadcast_rounds`: plans are held against the rules, never against one plan."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
-from operator import index
-from typing import Any
+from collections.abc import Callable
 
-from autograde.contract.calls import type_in_words
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, integer, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.judged import Call, JudgedCalls
-from course.world.report import name_ranks
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.words import Ranks, Words, Wrong
 
-from .plans import least_rounds
+from ..probes import broadcast_rounds as probe
 
-MOST = 64  # rounds, and pairs of a round, that are looked at
+words = Words("""
+not-a-plan: For {size:rank} your function returns {kind}. A list of rounds is expected, and each round is a list of
+pairs (from, to).
 
-SLIPS = ("pairs-turned-round", "root-sends-to-all-at-once", "plan-of-another-root")
+busy-twice-in-a-round: In round {round} of {size:rank}, rank {rank} is in {n:pair}: {pairs}. In one round a rank either
+sends one message or receives one.
 
-Plan = Sequence[Sequence[Sequence[int]]]
+rank-beyond-size: With {size:rank}, your plan has a message {pair}, and there is no such rank. Who has nobody to send to
+in the last round, if the number of ranks is no power of two?
 
-finding = Findings("""
-not-a-plan 3
-For {size} ranks your function returns {kind}. A list of rounds is expected, and each round is a list of pairs (from,
-to).
+sends-what-it-has-not: With {size:rank} and root {root}, rank {rank} sends in round {round}, but it has not got the
+array in an earlier one.
 
-rank-beyond-size 2
-With {size} ranks, your plan has a message {pair}, and there is no such rank. Who has nobody to send to in the last
-round, if the number of ranks is no power of two?
+gets-it-twice: With {size:rank} and root {root}, rank {rank} has the array already when it gets it in round {round}.
 
-plan-of-another-root 1.5
-With root {root} of {size}, your plan begins at rank {other}, which does not have the array. It is a good plan for
-another root.
+never-gets-it: With {size:rank} and root {root}, your plan of {n:round} is over before {who:has|have} the array.
 
-pairs-turned-round 1.5
-In your pairs (a, b), b has the array and a is to get it. It should be the other way round: (from, to).
+fewer-rounds-than-needed: Your plan for {size:rank} has {n:round}, where {least} are needed.
 
-root-sends-to-all-at-once 2
-In one round, rank {rank} sends to {n} others. Its line carries one message at a time, so in fact it takes {n} rounds.
-
-busy-twice-in-a-round 2
-In round {round} of {size} ranks, rank {rank} is in {n} pairs: {pairs}. In one round a rank either sends one message or
-receives one.
-
-sends-what-it-has-not 3
-With {size} ranks and root {root}, rank {rank} sends in round {round}, but it has not got the array in an earlier one.
-
-gets-it-twice 1.5
-With {size} ranks and root {root}, rank {rank} has the array already when it gets it in round {round}.
-
-never-gets-it 2
-With {size} ranks and root {root}, your plan of {n} rounds is over before {who} has the array.
-
-one-by-one 1.5
-Your plan is right, and slow: rank {root} sends all {messages} messages, so {n} rounds are needed for {size} ranks.
-Meanwhile, those who have the array already stand idle.
-
-more-rounds-than-needed 1.5
-Your plan for {size} ranks has {n} rounds. Everybody who has the array can pass it on in each round, and then {least}
-are enough.
+more-rounds-than-needed: Your plan for {size:rank} has {n:round}. Everybody who has the array can pass it on in each
+round, and then {least} are enough.
 """)
 
 
-def first_broken(plan: Plan, size: int, root: int) -> Finding | None:
-    """The first rule that a plan breaks, in the order of its rounds; None if everybody gets the array by it."""
-    about: dict[str, Any] = {"size": size, "root": root}
-    has = {root}
-    for number, pairs in enumerate(plan, 1):
-        if beyond := [pair for pair in pairs if not all(0 <= rank < size for rank in pair)]:
-            return finding("rank-beyond-size", size=size, pair=tuple(beyond[0]))
-        busy = Counter(rank for pair in pairs for rank in pair)
-        for rank, n in busy.items():
+def plan_of(call: Call) -> list[list[tuple[int, int]]]:
+    """The rounds."""
+    return call.seen[0].plan
+
+
+def if_a_plan(judge: Callable[[Call], Wrong | None]) -> Callable[[Call], Wrong | None]:
+    """A judge of plans, which says so if there is none."""
+
+    def of_plan(call: Call) -> Wrong | None:
+        kind = call.seen[0].kind
+        return words("not-a-plan", size=call.arguments["size"], kind=kind) if kind else judge(call)
+
+    return of_plan
+
+
+def one_message_at_a_time(call: Call) -> Wrong | None:
+    """No rank is in two pairs of a round."""
+    for number, pairs in enumerate(plan_of(call), 1):
+        for rank, n in Counter(rank for pair in pairs for rank in pair).items():
             if n > 1:
-                own = ", ".join(str(tuple(pair)) for pair in pairs if rank in pair)
-                return finding("busy-twice-in-a-round", size=size, round=number, rank=rank, n=n, pairs=own)
-        for source, destination in pairs:
-            if source not in has:
-                return finding("sends-what-it-has-not", rank=source, round=number, **about)
-            if destination in has:
-                return finding("gets-it-twice", rank=destination, round=number, **about)
-        has |= {destination for _, destination in pairs}
-    if missing := sorted({*range(size)} - has):
-        return finding("never-gets-it", who=name_ranks(missing), n=len(plan), **about)
+                own = ", ".join(str(pair) for pair in pairs if rank in pair)
+                about = {"rank": rank, "n": n, "pairs": own}
+                return words("busy-twice-in-a-round", size=call.arguments["size"], round=number, **about)
     return None
 
 
-class BroadcastRounds(CallCheck, JudgedCalls):
-    """Plans are held against the rules, never against one plan."""
+def delivered(call: Call) -> Wrong | None:
+    """Who sends has the array, and every rank gets it once."""
+    return first_broken(plan_of(call), call.arguments["size"], call.arguments["root"])
 
-    todo, points = "broadcast_rounds", 3
+
+def first_broken(plan: list, size: int, root: int) -> Wrong | None:
+    """The first message of a plan that cannot be, or who is left without the array."""
+    about, has = {"size": size, "root": root}, {root}
+    for number, pairs in enumerate(plan, 1):
+        if beyond := [pair for pair in pairs if not all(0 <= rank < size for rank in pair)]:
+            return words("rank-beyond-size", size=size, pair=str(tuple(beyond[0])))
+        before = {*has}
+        for source, destination in pairs:
+            if source not in before:
+                return words("sends-what-it-has-not", rank=source, round=number, **about)
+            if destination in has:
+                return words("gets-it-twice", rank=destination, round=number, **about)
+            has.add(destination)
+    missing = sorted({*range(size)} - has)
+    return words("never-gets-it", who=Ranks(missing), n=len(plan), **about) if missing else None
+
+
+def fewest_rounds(call: Call) -> Wrong | None:
+    """ceil(log2(size)) rounds."""
+    n, size = len(plan_of(call)), call.arguments["size"]
+    least = (size - 1).bit_length()
+    key = "more-rounds-than-needed" if n > least else "fewer-rounds-than-needed"
+    return words(key, size=size, n=n, least=least) if n != least else None
+
+
+def served_by_root(call: Call) -> dict | bool:
+    """The root sends to all others in one round."""
+    size, root, plan = call.arguments["size"], call.arguments["root"], plan_of(call)
+    alone = len(plan) == 1 and sorted(plan[0]) == [(root, rank) for rank in range(size) if rank != root]
+    return {"rank": root, "n": size - 1} if alone else False
+
+
+def turned_round(call: Call) -> bool:
+    """Every pair is (to, from)."""
+    turned = [[(two, one) for one, two in pairs] for pairs in plan_of(call)]
+    return not first_broken(turned, call.arguments["size"], call.arguments["root"])
+
+
+def of_another_root(call: Call) -> dict | bool:
+    """The plan is right for another root."""
+    size, root = call.arguments["size"], call.arguments["root"]
+    others = [other for other in range(size) if other != root and not first_broken(plan_of(call), size, other)]
+    return {"other": others[0]} if others else False
+
+
+def one_by_one(call: Call) -> dict | bool:
+    """The root sends all messages, one a round."""
+    plan, size, root = plan_of(call), call.arguments["size"], call.arguments["root"]
+    alone = {source for pairs in plan for source, _ in pairs} == {root} and len(plan) == size - 1
+    return {"rank": root, "messages": sum(map(len, plan))} if alone else False
+
+
+class BroadcastRounds(CallCheck):
+    """Pairs, who has the array, and the number of rounds."""
+
+    todo, probe = "broadcast_rounds", probe.PROBE
     consolidation = (
         "In each round, everybody who has the array can serve one more: the number of those who have it doubles. That "
         "is why a tree needs only log2 N rounds, where one sender alone needs N - 1."
     )
+    criteria = (
+        Criterion(
+            "pairs",
+            0.75,
+            "a rank is in at most one pair of a round",
+            if_a_plan(one_message_at_a_time),
+            Mistakes(
+                """root-sends-to-all-at-once: In one round, rank {rank} sends to {n} others. Its line carries one
+                message at a time, so in fact it takes {n:round}.""",
+                root_sends_to_all_at_once=served_by_root,
+            ),
+        ),
+        Criterion(
+            "delivery",
+            1.25,
+            "`from` is the root, or got the array in an earlier round; every rank but the root gets it exactly once",
+            if_a_plan(delivered),
+            Mistakes(
+                """
+                pairs-turned-round: In your pairs (a, b), b has the array and a is to get it. It should be the other way
+                round: (from, to).
+
+                plan-of-another-root: With root {root} of {size}, your plan begins at rank {other}, which does not have
+                the array. It is a good plan for another root.
+                """,
+                pairs_turned_round=turned_round,
+                plan_of_another_root=of_another_root,
+            ),
+        ),
+        Criterion(
+            "rounds",
+            1,
+            "there are ceil(log2(size)) rounds: none if size is 1",
+            if_a_plan(fewest_rounds),
+            Mistakes(
+                """one-by-one: Your plan is right, and slow: rank {rank} sends all {messages} messages, so {n:round} are
+                needed for {size:rank}. Meanwhile, those who have the array already stand idle.""",
+                one_by_one=one_by_one,
+            ),
+            after=("pairs", "delivery"),
+        ),
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """All sizes up to 9 and some larger ones, with roots in every place."""
-
-        def calls(*sizes: int) -> dict:
-            pairs = [(size, root) for size in sizes for root in (0, size - 1, rng.randrange(size))]
-            pairs = sorted({*pairs}, key=lambda pair: (pair[1] > 0, pair))  # what fails for root 0 is to be told first
-            return {"calls": [{"size": size, "root": root} for size, root in pairs]}
-
-        cases = [calls(*range(1, 10), 16, 17)]
-        return cases
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The plan as lists, or what came instead."""
-        value = function(call["size"], call["root"])
-        try:
-            plan = [[[index(source), index(destination)] for source, destination in pairs] for pairs in value]
-        except (TypeError, ValueError):
-            kind = "None" if value is None else f"{type_in_words(value)} of another form"
-            return {"kind": kind, "plan": []}
-        return {"kind": "", "plan": [pairs[:MOST] for pairs in plan[:MOST]]}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Rounds of pairs."""
-        pairs = array(array(integer(), 2), most=MOST)
-        return {"kind": string(), "plan": array(pairs, most=MOST)}
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The rules, and then the number of rounds."""
-        [result], size, root = call.shown, call.plan["size"], call.plan["root"]
-        plan = result["plan"]
-        if result["kind"]:
-            return [finding("not-a-plan", size=size, kind=result["kind"])]
-        if broken := first_broken(plan, size, root):
-            return [explained(broken, plan, size, root)]
-        right = Diagnosis("plan", ruled_out=frozenset(["pairs-turned-round", "root-sends-to-all-at-once"][: size - 1]))
-        if len(plan) <= least_rounds(size):
-            return [right]
-        senders, messages = {source for pairs in plan for source, _ in pairs}, sum(map(len, plan))
-        if senders == {root} and len(plan) == size - 1:
-            return [right, finding("one-by-one", root=root, messages=messages, n=len(plan), size=size)]
-        return [right, finding("more-rounds-than-needed", size=size, n=len(plan), least=least_rounds(size))]
-
-
-def explained(broken: Finding, plan: Plan, size: int, root: int) -> Diagnosis:
-    """What known mistakes say to a plan that breaks a rule."""
-    known: dict[str, Finding | None] = dict.fromkeys(SLIPS)
-    turned = [[(destination, source) for source, destination in pairs] for pairs in plan]
-    if not first_broken(turned, size, root):
-        known["pairs-turned-round"] = finding("pairs-turned-round")
-    if len(plan) == 1 and sorted(map(tuple, plan[0])) == [(root, rank) for rank in range(size) if rank != root]:
-        known["root-sends-to-all-at-once"] = finding("root-sends-to-all-at-once", rank=root, n=size - 1)
-    others = [other for other in range(size) if other != root and not first_broken(plan, size, other)]
-    if others:
-        known["plan-of-another-root"] = finding("plan-of-another-root", size=size, root=root, other=others[0])
-    told = tuple(each for each in known.values() if each)
-    return Diagnosis("plan", told, frozenset(key for key, each in known.items() if not each), broken)
+        sizes = [*range(1, 10), *sorted(rng.sample(range(10, 16), 3)), 16, 17]
+        pairs = {(size, root) for size in sizes for root in (0, size - 1, rng.randrange(size))}
+        ordered = sorted(pairs, key=lambda pair: (pair[1] > 0, pair))  # what fails for root 0 is to be told first
+        return [{"calls": [{"size": size, "root": root} for size, root in ordered]}]
 
 
 CHECK = BroadcastRounds()

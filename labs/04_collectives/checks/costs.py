@@ -1,111 +1,148 @@
-"""The check of `costs`."""
+"""The check of `costs`: numbers are held against rounds and bytes of each plan, which are known for a few sizes."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from math import log2
 from typing import Any
 
-from autograde.contract.calls import described, type_in_words
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, described_value, optional, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import Call, JudgedCalls
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.words import Words, Wrong
 
-ONE, TREE, BOTH, RING = KEYS = (
-    "broadcast, one by one",
-    "broadcast, tree",
-    "all-reduce, tree",
-    "all-reduce, ring",
-)
+from ..probes import costs as probe
 
-finding = Findings("""
-not-the-four-costs 2
-Your function returns {kind}. A dict with the keys {keys} is expected.
+NAMES = ONE, TREE, BOTH, RING = "broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring"
+LEVELS = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 8: 3, 9: 4, 12: 4, 16: 4, 17: 5}  # rounds of a tree, by ranks
+NEAR = Rounding(1e-9)
 
-cost-is-no-number 1
-"{name}" is {kind}. A number is expected.
+words = Words("""
+not-the-four-costs: Your function returns {kind}. A dict with the keys {keys} is expected.
 
-rounds-not-rounded 1
-"{name}": with {size} ranks you take log2({size}) rounds, and that is no whole number. How many rounds does a tree of
-{size} ranks take?
+cost-is-no-number: "{name}" is of type {kind}. A number is expected.
 
-whole-array-in-the-ring 1
-"{name}": in each round of the ring, one chunk is sent. You count the whole array.
+not-free-alone: "{name}": on a single rank nothing has to be sent, so it takes 0 seconds. You return {actual:.6g}.
 
-one-latency 1
-"{name}": you pay alpha once. Each round is a message of its own, and costs alpha again.
-
-a-step-too-many-in-the-ring 1
-"{name}": you count {size} rounds a turn on {size} ranks. How many neighbours does a chunk have to reach until it has
-been everywhere?
-
-latency-divided 1
-"{name}": you divide the time of a whole message by {size}. A chunk has fewer bytes, but its message begins like any
-other.
-
-half-an-allreduce 1
-"{name}": you count one way only. After a reduction one rank has the sum, or each rank has a chunk of it. And then?
-
-everybody-served 1
-"{name}": you count {size} messages for {size} ranks. Does the root need one?
-
-not-free-alone 0.5
-"{name}": on a single rank nothing has to be sent, so it takes 0 seconds. You return {actual:.6g}.
-
-other-cost 1
-"{name}": with {size} ranks, {nbytes} bytes, alpha = {alpha:g} and beta = {beta:g} you return {actual:.6g}, where
-{expected:.6g} is expected. How many rounds are there, and how many bytes has a message?
+other-cost: "{name}": with {size:rank}, {nbytes:byte}, alpha = {alpha:g} and beta = {beta:g} you return {actual:.6g},
+where {expected:.6g} is expected. How many rounds are there, and how many bytes has a message?
 """)
+MISTAKES = Words("""
+one-latency: "{name}": you pay alpha once. Each round is a message of its own, and costs alpha again.
+
+bandwidth-for-beta: "{name}": you divide by beta. It is in seconds per byte: what do so many bytes take?
+
+everybody-served: "{name}": you count {size} messages for {size:rank}. Does the root need one?
+
+rounds-not-rounded: "{name}": with {size:rank} you take log2({size}) rounds, and that is no whole number. How many
+rounds does a tree of {size:rank} take?
+
+half-an-allreduce: "{name}": you count one way only. After a reduction one rank has the sum, or each rank has a chunk of
+it. And then?
+
+whole-array-in-the-ring: "{name}": in each round of the ring, one chunk is sent. You count the whole array.
+
+a-step-too-many-in-the-ring: "{name}": you count {size} rounds a turn on {size:rank}. How many neighbours does a chunk
+have to reach until it has been everywhere?
+
+latency-divided: "{name}": you divide the time of a whole message by {size}. A chunk has fewer bytes, but its message
+begins like any other.
+
+chunk-rounded: "{name}": you round the bytes of a chunk. Here they are nbytes / size, whatever that is.
+""").messages
 
 
-def expected_costs(size: int, nbytes: int, alpha: float, beta: float) -> dict[str, float]:
-    """Seconds by key."""
-    whole, chunk, levels = alpha + beta * nbytes, alpha + beta * nbytes / size, (size - 1).bit_length()
-    return {ONE: (size - 1) * whole, TREE: levels * whole, BOTH: 2 * levels * whole, RING: 2 * (size - 1) * chunk}
-
-
-def mistakes(size: int, nbytes: int, alpha: float, beta: float) -> dict[str, dict[str, float]]:
-    """What known mistakes give, by key."""
-    whole, chunk, levels = alpha + beta * nbytes, alpha + beta * nbytes / size, (size - 1).bit_length()
-    sent = 2 * (size - 1) * nbytes / size * beta
-    bytes_, lower = beta * nbytes, size.bit_length() - 1
-    return {
-        ONE: {"everybody-served": size * whole, "one-latency": (size - 1) * bytes_ + alpha},
-        TREE: {
-            "one-latency": levels * bytes_ + alpha,
-            "rounds-not-rounded": log2(size) * whole,
-            "rounds-not-rounded/down": lower * whole,
-        },
-        BOTH: {
-            "half-an-allreduce": levels * whole,
-            "one-latency": 2 * levels * bytes_ + alpha,
-            "one-latency/each way": 2 * (levels * bytes_ + alpha),
-            "rounds-not-rounded": 2 * log2(size) * whole,
-            "rounds-not-rounded/down": 2 * lower * whole,
-        },
-        RING: {
-            "whole-array-in-the-ring": 2 * (size - 1) * whole,
-            "latency-divided": 2 * (size - 1) * whole / size,
-            "half-an-allreduce": (size - 1) * chunk,
-            "a-step-too-many-in-the-ring": 2 * size * chunk,
-            "one-latency": sent + alpha,
-            "one-latency/each way": sent + 2 * alpha,
-        },
+def numbers(name: str, size: int, nbytes: int, alpha: float, beta: float, **_: Any) -> dict[str, tuple[float, ...]]:
+    """What a plan takes, under "", and what known mistakes give."""
+    ways, whole = 2 if name in (BOTH, RING) else 1, alpha + beta * nbytes
+    rounds = ways * (LEVELS[size] if name in (TREE, BOTH) else size - 1)
+    sent = nbytes / size if name == RING else nbytes
+    known = {
+        "": (rounds * (alpha + beta * sent),),
+        "one-latency": (alpha + rounds * beta * sent, ways * alpha + rounds * beta * sent),
+        "bandwidth-for-beta": (rounds * (alpha + sent / beta),),
     }
+    if name == ONE:
+        known["everybody-served"] = (size * whole,)
+    if name in (TREE, BOTH):
+        known["rounds-not-rounded"] = (ways * log2(size) * whole, ways * (size.bit_length() - 1) * whole)
+    if ways == 2:
+        known["half-an-allreduce"] = (rounds / 2 * (alpha + beta * sent),)
+    if name == RING:
+        known["whole-array-in-the-ring"] = (rounds * whole,)
+        known["a-step-too-many-in-the-ring"] = (2 * size * (alpha + beta * sent),)
+        known["latency-divided"] = (rounds * whole / size,)
+        known["chunk-rounded"] = tuple(rounds * (alpha + beta * (nbytes // size + more)) for more in (0, 1))
+    return known
 
 
-class Costs(CallCheck, JudgedCalls):
+@dataclass(frozen=True)
+class Cost:
+    """Judge of one plan's number."""
+
+    name: str
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """The number is there, and right."""
+        [seen], name = call.seen, self.name
+        if name not in seen.costs:
+            missing = " and ".join(repr(each) for each in NAMES if each not in seen.costs)
+            return words("not-the-four-costs", kind=seen.kind or f"a dict without {missing}", keys=[*map(repr, NAMES)])
+        value, [expected] = seen.costs[name].value, numbers(name, **call.arguments)[""]
+        if value is None:
+            return words("cost-is-no-number", name=name, kind=seen.costs[name].kind)
+        about = {**call.arguments, "name": name, "actual": value, "expected": expected}
+        key = "other-cost" if call.arguments["size"] > 1 else "not-free-alone"
+        return None if near(value, expected) else words(key, compared=True, **about)
+
+    def gives(self, call: Call, value: Any) -> bool:
+        """Whether the number is this one."""
+        number = call.seen[0].costs.get(self.name)
+        return number is not None and number.value is not None and near(number.value, value)
+
+    def mistakes(self) -> Mistakes:
+        """Those that fit the plan."""
+        keys = [key for key in numbers(self.name, 2, 1, 1, 1) if key]
+        text = "\n\n".join(f"{key}: {MISTAKES[key]}" for key in keys)
+        return Mistakes(text, **{key.replace("-", "_"): self.sign(key) for key in keys})
+
+    def sign(self, key: str) -> Any:
+        """The sign of a mistake."""
+        return lambda call: Gives(*numbers(self.name, **call.arguments)[key])
+
+
+def near(actual: float, expected: float) -> bool:
+    """Equal but for rounding, also where the numbers are small."""
+    return NEAR(actual / expected, 1.0) if expected else abs(actual) < 1e-15
+
+
+def free_alone(call: Call) -> Wrong | None:
+    """All four numbers on a single rank."""
+    return next((wrong for name in NAMES if (wrong := Cost(name)(call))), None)
+
+
+def several(arguments: dict) -> bool:
+    """Whether there are several ranks."""
+    return arguments["size"] > 1
+
+
+def criterion(name: str, key: str) -> Criterion:
+    """The criterion on one plan."""
+    return Criterion(name, 0.45, f'"{key}"', Cost(key), Cost(key).mistakes(), on=several)
+
+
+class Costs(CallCheck):
     """The four numbers, with latency and bandwidth each alone and together."""
 
-    todo, points = "costs", 2
+    todo, probe = "costs", probe.PROBE
     consolidation = (
         "Rounds times alpha, and bytes on the busiest line times beta: that is all. Small messages want few rounds, "
         "large ones few bytes."
+    )
+    criteria = (
+        *map(criterion, ("one-by-one", "tree", "tree-twice", "ring"), NAMES),
+        Criterion("alone", 0.2, "all are 0.0 if size is 1", free_alone, on=lambda arguments: not several(arguments)),
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
@@ -113,41 +150,11 @@ class Costs(CallCheck, JudgedCalls):
 
         def call(size: int) -> dict:
             alpha, beta = rng.uniform(1e-4, 5e-3), rng.uniform(1e-8, 1e-6)
-            return {"size": size, "nbytes": rng.randrange(1000, 10**6), "alpha": alpha, "beta": beta}
+            about = {"size": size, "nbytes": 24 * rng.randrange(50, 40_000) + 7, "alpha": alpha, "beta": beta}
+            return {**about, "names": [*NAMES]}
 
-        cases = [{"calls": [*map(call, (4, 6, 3, 2, 1)), call(8) | {"alpha": 0.0}, call(5) | {"nbytes": 0}]}]
-        return cases
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The numbers under the expected keys, as far as they are there."""
-        value: Any = function(**call)
-        if not isinstance(value, dict):
-            return {"kind": type_in_words(value), "costs": None}
-        missing = [key for key in KEYS if key not in value]
-        kind = f"a dict without {' and '.join(map(repr, missing))}" if missing else ""
-        return {"kind": kind, "costs": None if missing else [described(value[key]) for key in KEYS]}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """One number for each key."""
-        return {"kind": string(), "costs": optional(array(described_value(), len(KEYS)))}
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """Each number."""
-        [result] = call.shown
-        if result["costs"] is None:
-            return [finding("not-the-four-costs", kind=result["kind"], keys=", ".join(map(repr, KEYS)))]
-        found: list[Finding | Diagnosis] = []
-        expected, wrong = expected_costs(**call.plan), mistakes(**call.plan)
-        for name, cost in zip(KEYS, result["costs"], strict=True):
-            if cost["value"] is None:
-                found.append(finding("cost-is-no-number", name=name, kind=f"of type {cost['type']}"))
-                continue
-            made = partial(finding, name=name, actual=cost["value"], expected=expected[name], **call.plan)
-            otherwise = "other-cost" if call.plan["size"] > 1 else "not-free-alone"
-            candidates = wrong[name] if call.plan["size"] > 1 else {}
-            found.append(diagnose(name, cost["value"], expected[name], candidates, made, otherwise))
-        return found
+        calls = [*map(call, (4, 6, 3, 2, 1)), call(8) | {"alpha": 0.0}, call(5) | {"nbytes": 0}]
+        return [{"calls": [*calls, *map(call, (rng.choice((9, 12)), 16, 17, 1))]}]
 
 
 CHECK = Costs()

@@ -1,0 +1,1 @@
+"""What the probes and the grader draw alike, from a case's seeds."""
