@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import TOKEN, jupyterlab
-from notebook_page import START
+from notebook_page import LONG, START
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
@@ -64,6 +64,23 @@ def test_a_lab_finds_the_kit_and_its_data(page):
     page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").first.click()  # the cell is folded
     page.keyboard.press("Control+Enter")
     expect(page.locator(".jp-Notebook .jp-OutputArea-output img").first).to_be_visible(timeout=START)
+
+
+def test_validate_runs_the_lab_and_tells_what_it_found(page, screenshot):
+    path = ROOT / "labs" / "01_sgd_trajectories" / "01_sgd_trajectories.ipynb"
+    before = path.read_bytes()
+    try:
+        page.goto(f"lab/tree/labs/{path.parent.name}/{path.name}?token={TOKEN}&reset")
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START)
+        page.locator(".jp-NotebookPanel:visible").get_by_text("Validate", exact=True).click()
+        dialog = page.locator(".jp-Dialog")
+        expect(dialog).to_contain_text("Validation Results", timeout=LONG)
+        expect(dialog).to_contain_text("The following cell failed")
+        expect(dialog).to_contain_text("not started")
+        screenshot(page, "students-validate")
+        dialog.get_by_role("button").last.click()
+    finally:
+        path.write_bytes(before)
 
 
 def test_in_a_narrow_window_no_line_of_code_is_cut_off(page):
