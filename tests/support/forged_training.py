@@ -15,6 +15,7 @@ from forged_evidence import near
 from autograde.fixtures.numbered_net import SIZES
 from course.figures.splitting.schedules import micro_batches_of, missing, too_early
 
+COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
 # The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
 PARTS = {
     "02 local_place": ("calls.*.shown.pair",),
@@ -23,11 +24,11 @@ PARTS = {
     "02 swap": ("calls.*.shown.array",),
     "02 chain": ("calls.*.shown.product",),
     "04 broadcast_rounds": (),  # any plan that serves everybody; see `plans`
-    "04 tree_reduce": ("calls.*.shown.array.sketch",),
-    "04 ring_reduce_scatter": ("calls.*.shown.array.sketch",),
-    "04 ring_all_gather": ("calls.*.shown.array.sketch",),
-    "04 ring_allreduce": ("calls.*.shown.array.sketch",),
-    "04 costs": ("calls.*.shown.costs.*.value",),
+    "04 tree_reduce": ("calls.*.seen.result.entries",),
+    "04 ring_reduce_scatter": ("calls.*.seen.result.entries",),
+    "04 ring_all_gather": ("calls.*.seen.result.entries",),
+    "04 ring_allreduce": ("calls.*.seen.result.entries",),
+    "04 costs": tuple(f"calls.*.seen.costs.{name}.value" for name in COSTS),
     "05 distributed_gradient": ("calls.*.shown.dm.value", "calls.*.shown.dn.value"),
     "05 distributed_path": ("calls.*.shown.rows", "calls.*.shown.shares"),
     "05 learning_rate": ("calls.*.shown.rates.*.value",),
@@ -264,12 +265,12 @@ def plans(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 04's `broadcast_rounds`: who has the array serves one other a round, until all have it, in few rounds."""
     for made, plan in zip(results[0]["calls"], case["calls"], strict=True):
         has = {plan["root"]}
-        for pairs in made["shown"]["plan"]:
+        for pairs in made["seen"]["plan"]:
             sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
             if not {*sources} <= has or {*targets} & has or len({*sources, *targets}) < 2 * len(pairs):
                 return False
             has |= {*targets}
-        if has != {*range(plan["size"])} or len(made["shown"]["plan"]) > math.ceil(math.log2(plan["size"])):
+        if has != {*range(plan["size"])} or len(made["seen"]["plan"]) > math.ceil(math.log2(plan["size"])):
             return False
     return True
 

@@ -57,4 +57,6 @@ return dict(zip(names, values)) >>> return values
 return dict(zip(names, values)) >>> return {name: f"{value} s" for name, value in zip(names, values)}
 == latency_by_ranks: latency-divided, cost < zipped
 2 * (size - 1) * part >>> 2 * (size - 1) * whole / size
+== chunk_rounded: chunk-rounded, cost < zipped
+part = alpha + beta * nbytes / size >>> part = alpha + beta * (nbytes // size)
 """

@@ -171,4 +171,8 @@ return np.concatenate(chunks) >>> return np.concatenate([np.zeros(0), *chunks])
     for step in range(size - 1):
         comm.Sendrecv(chunks[rank], dest=after, recvbuf=chunks[(rank - step - 1) % size], source=before)
     return np.concatenate(chunks)
+== workspace: result-overwritten, views < bounds
+result = np.zeros(ends[-1], dtype=chunk.dtype) >>> result = ring_all_gather.__dict__.setdefault(f"{ends[-1]} {chunk.dtype}", np.zeros(ends[-1], dtype=chunk.dtype))
+== objects_of_buffers: pickle-for-buffer, buffers < separate
+comm.Recv(chunks[(rank - step - 1) % size], source=before) >>> chunks[(rank - step - 1) % size] = comm.recv(source=before)
 """

@@ -145,4 +145,14 @@ return flat.reshape(array.shape) >>> return None
     flat = array.ravel(order="K")
     lengths = [len(part) for part in np.array_split(flat, comm.size)]
     return ring_all_gather(comm, ring_reduce_scatter(comm, flat), lengths).reshape(array.shape)
+== through_float: through-float, buffers < own_ring
+flat = array.flatten() >>> flat = array.flatten().astype(float)
+return flat.reshape(array.shape) >>> return flat.reshape(array.shape).astype(array.dtype)
+== doubles_on_the_way: twice-the-bytes, buffers < own_ring
+flat = array.flatten() >>> flat = array.flatten().astype(float if array.dtype.kind == "f" else array.dtype)
+return flat.reshape(array.shape) >>> return flat.reshape(array.shape).astype(array.dtype)
+== workspace: result-overwritten, views < own_ring
+flat = array.flatten() >>> flat = ring_allreduce.__dict__.setdefault(f"{array.shape} {array.dtype}", array.flatten())\\n    flat[:] = array.flatten()
+== equal_lengths: raised, rest < solution
+[len(chunk) for chunk in np.array_split(flat, comm.size)] >>> [len(flat) // comm.size] * comm.size
 """

@@ -166,4 +166,9 @@ np.array(chunk) for >>> np.array(chunk, dtype=float) for
 came = np.empty_like(summed) >>> came = np.empty(len(array) // size, array.dtype)
 == returned_nothing: returns-no-array, ring < requests
 return chunks[rank] >>> return None
+== through_float: through-float, buffers < requests
+np.array(chunk) for >>> np.array(chunk, dtype=float) for
+return chunks[rank] >>> return chunks[rank].astype(array.dtype)
+== workspace: result-overwritten, views < requests
+return chunks[rank] >>> kept = ring_reduce_scatter.__dict__.setdefault(f"{array.shape} {array.dtype}", chunks[rank])\\n    kept[:] = chunks[rank]\\n    return kept
 """

@@ -162,4 +162,9 @@ return total if rank == root else None >>> return total.ravel() if rank == root 
     return total
 == not_waited_for: send-not-waited-for, buffers < plan_backwards
 comm.Send(total, dest=upper) >>> comm.Isend(total, dest=upper)
+== through_float: through-float, buffers < plan_backwards
+total, other = array.copy(), np.empty_like(array) >>> total, other = array * 1.0, np.empty(array.shape)
+return total if rank == root else None >>> return total.astype(array.dtype) if rank == root else None
+== workspace: result-overwritten, buffers < plan_backwards
+total, other = array.copy(), np.empty_like(array) >>> total, other = tree_reduce.__dict__.setdefault(f"{array.shape} {array.dtype}", array.copy()), np.empty_like(array)\\n    total[...] = array
 """
