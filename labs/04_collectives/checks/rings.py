@@ -282,12 +282,7 @@ class RingAllGather(OnARing):
         "What comes in is kept, and passed on in the next round. So each chunk travels once round the ring, and no "
         "rank has to send anything twice."
     )
-    result = (
-        "chunks",
-        0.8,
-        "by messages between two ranks, each rank gets all chunks, in order of the ranks",
-        CHUNKS,
-    )
+    result = ("chunks", 0.8, "by messages between two ranks, each rank gets all chunks, in order of the ranks", CHUNKS)
     criteria = criteria(GATHERING_RING, gathered, result, (0.4, ONE_CHUNK), 0.4, "size - 1", "chunk")
 
     def calls(self, rng: random.Random) -> tuple[list, ...]:
@@ -324,12 +319,7 @@ class RingAllreduce(OnARing):
         "All-reduce is reduce-scatter, then all-gather: a rank sends 2 (N - 1) / N times its array, less than twice, "
         "on any number of ranks. This ring, in NCCL and Horovod, is the workhorse of distributed training."
     )
-    result = (
-        "sum",
-        0.6,
-        "by messages between two ranks, every rank gets the sum",
-        SUM,
-    )
+    result = ("sum", 0.6, "by messages between two ranks, every rank gets the sum", SUM)
     messages = 0.5, "buffer messages go to rank + 1 only, none of more than ceil(n / size) of the n entries"
     bits = Criterion("bits", 0.3, "bit for bit, all ranks return the same", same_bits, on=plain, after=("sum",))
     criteria = (*criteria(RING, total, result, messages, 0.3, "2 (size - 1)", "array"), bits)

@@ -8,18 +8,11 @@ from functools import reduce
 import numpy as np
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray, alike, some_of
 from autograde.rubric.judges.conduct import argument_unchanged, memory_not_shared, result_stays
-from autograde.rubric.judges.messages import (
-    buffer_messages,
-    depth,
-    late_arrival,
-    messages_alone,
-    senders_to,
-    some_message,
-    too_large,
-)
+from autograde.rubric.judges.messages import buffer_messages, late_arrival, messages_alone, senders_to, some_message
+from autograde.rubric.judges.tree import ToOneRank
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.traffic import traffic
 
@@ -36,17 +29,6 @@ result-on-another-rank: The root is rank {root}, but it is rank {other} that has
 
 result-on-others-too: Rank {rank} is not the root and returns an array. None is expected there: what it has is not the
 result.
-
-sends-more-than-one: Rank {rank} of {size} sends {n:message}, with root {root}. Each rank but the root sends one, and
-the root none.
-
-all-to-the-root: All {n:message} go to rank {root}, which takes them in one after the other: {n:round}, where {least}
-are enough. Who else could receive meanwhile?
-
-in-a-chain: Each rank waits for the one behind it: {n:round} one after the other, where {least} are enough. Which
-messages could be on their way at the same time?
-
-tree-too-deep: Your messages take {n:round} on {size:rank}, where {least} are enough.
 """)
 
 
@@ -86,29 +68,6 @@ def none_elsewhere(call: Call) -> Wrong | None:
 def needs_messages(call: Call) -> bool:
     """Whether there is anything to send."""
     return call.size > 1 and 0 not in call.arguments["shape"]
-
-
-def tree(call: Call) -> Wrong | None:
-    """How many messages each rank sends, how large they are, and how many rounds they take."""
-    seen, size, root = traffic(call.events), call.size, call.arguments["root"]
-    for rank, n in enumerate(seen.steps()):
-        if n > (rank != root):
-            return words("sends-more-than-one", rank=rank, size=size, n=n, root=root)
-    hint = "It is one array. What else is in your message?"
-    if wrong := too_large(seen, arrays_of(call)[0].nbytes, call.arguments["dtype"], hint):
-        return wrong
-    n, least = depth(seen, root), (size - 1).bit_length()
-    if not needs_messages(call) or n <= least:
-        return None
-    chain = all(len(senders_to(seen, rank)) < 2 for rank in range(size))
-    to_root = {target for _, target in seen.sends} == {root}
-    return words(
-        "all-to-the-root" if to_root else "in-a-chain" if chain else "tree-too-deep",
-        n=n,
-        least=least,
-        root=root,
-        size=size,
-    )
 
 
 def own_passed_on(call: Call) -> dict | bool | None:
@@ -177,7 +136,15 @@ class TreeReduce(CallCheck):
             0.75,
             "each rank but the root sends one buffer message (Send, Recv, Sendrecv, Isend, Irecv), a whole array, "
             "in at most ceil(log2(size)) rounds",
-            first_of(messages_alone, buffer_messages, some_message(needs_messages), of_record(tree)),
+            first_of(
+                messages_alone,
+                buffer_messages,
+                some_message(needs_messages),
+                ToOneRank(
+                    root=lambda call: call.arguments["root"],
+                    bytes=lambda call: arrays_of(call)[0].nbytes,
+                ),
+            ),
             on=plain,
             breaks=True,
         ),
