@@ -43,10 +43,10 @@ def halves(rank: CallRank, case: dict) -> dict[str, Callable]:
         return np.array_split(sum(everybody(comm, array)), comm.size)[comm.rank].copy()
 
     def ring_all_gather(comm: Any, chunk: np.ndarray, lengths: list[int]) -> np.ndarray:
-        chunks = everybody(comm, chunk, [*map(int, lengths)])
-        if [*map(len, chunks)] != [*lengths]:
-            raise ValueError(f"ring_all_gather is given lengths {[*lengths]}; the chunks have {[*map(len, chunks)]}")
-        return np.concatenate(chunks)
+        gathered = everybody(comm, chunk, [*map(int, lengths)])
+        if [*map(len, gathered)] != [*lengths]:
+            raise ValueError(f"ring_all_gather is given lengths {[*lengths]}; the chunks have {[*map(len, gathered)]}")
+        return np.concatenate(gathered)
 
     return {"ring_reduce_scatter": ring_reduce_scatter, "ring_all_gather": ring_all_gather}
 
