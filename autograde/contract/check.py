@@ -69,7 +69,7 @@ class Check:
         """Inputs for the probe, as plain JSON. Draw from `rng`, so that each grading has its own."""
         raise NotImplementedError
 
-    def draw(self, seed: int) -> list[dict]:
+    def drawn_cases(self, seed: int) -> list[dict]:
         """All cases for `seed`, that on a GPU last: it may end the ranks."""
         cases = self.cases(random.Random(f"{seed}:{self.todo}"))
         on_gpu = self.gpu_case(random.Random(f"{seed}:{self.todo}:{ON_GPU}"))
@@ -228,7 +228,7 @@ def one_thread() -> Iterator[None]:
 @one_thread()
 def draw_cases(check: Check, seed: int) -> list[dict]:
     """The cases of `check` for `seed`: the same on every machine and day."""
-    return plain(check.draw(seed))
+    return plain(check.drawn_cases(seed))
 
 
 def gather(check: Check, world: Any, subject: Any, cases: Iterable[dict]) -> list[Any]:

@@ -68,10 +68,10 @@ class CallCheck(Check):
         """What the TODO is worth."""
         return sum(criterion.points for criterion in self.criteria)
 
-    def draw(self, seed: int) -> list[dict]:
-        """See `Check.draw`; the first call of each case is made once more in the end, with another seed."""
+    def drawn_cases(self, seed: int) -> list[dict]:
+        """See `Check.drawn_cases`; the first call of each case is made once more in the end, with another seed."""
         rng = random.Random(f"{seed}:{self.todo}:once more")
-        return [case if case.get(ON_GPU) else self.with_repeat(case, rng) for case in super().draw(seed)]
+        return [case if case.get(ON_GPU) else self.with_repeat(case, rng) for case in super().drawn_cases(seed)]
 
     def with_repeat(self, case: dict, rng: random.Random) -> dict:
         """The case with its first call made once more, if this has a seed."""

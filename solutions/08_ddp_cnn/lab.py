@@ -129,8 +129,9 @@ def process_group_from_slurm(environ: dict[str, str]) -> dict[str, str]:
     MASTER_ADDR: the first node of the step's list, written out. In a list, names are
     separated by commas. A name may hold brackets, several of them, each with numbers
     and ranges, and text between them; numbers keep their zeros. It may hold hyphens.
-    MASTER_PORT: from 1024 to 32767, the same for all tasks of a step, and different ones
-    for the first steps of any two of 500 jobs in a row. SLURM_JOB_ID is a whole number.
+    MASTER_PORT: from 1024 to 32767, the same for all tasks of a step, and different
+    ones for the first steps of any two of 500 jobs in a row. SLURM_JOB_ID is a whole
+    number.
     Raises ValueError where SLURM_STEP_ID is missing: this is no task of srun's.
 
     Example: SLURM_STEP_NODELIST = "node[01-03,07],login" gives MASTER_ADDR "node01".

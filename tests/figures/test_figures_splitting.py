@@ -221,7 +221,7 @@ def test_bars_of_memory_are_stacked_of_their_parts() -> None:
 def test_bytes_cross_where_both_ways_send_as_much() -> None:
     figure = FIGURES["bytes"]()
     assert crossing(STEPS["data parallel"], STEPS["tensor parallel"]) == pytest.approx(128)
-    assert "with a batch of about 128" in figure.alt
+    assert "at a batch of about 128" in figure.alt
     assert crossing({8: 1, 16: 1}, {8: 2, 16: 4}) is None and crossing({8: 1}, {16: 1}) is None
     assert marks_between(900, 1100) == [1000] and marks_between(2e3, 2e6)[:3] == [3e3, 1e4, 3e4]
     sent = [[event(bytes=8), event("send", bytes=4)], [event(bytes=8), event("recv", bytes=None), event(bytes=None)]]

@@ -82,7 +82,7 @@ def calls_alike(monkeypatch):
 
 
 CHECK = Sum()
-CASES = CHECK.draw(1)
+CASES = CHECK.drawn_cases(1)
 EVENT = dict.fromkeys(Event.__annotations__) | {"kind": "allreduce", "op": "allreduce", "library": "mpi4py", "end": 1.0}
 
 
@@ -170,6 +170,6 @@ def test_the_first_call_is_made_once_more_with_another_seed():
         def cases(self, rng: random.Random) -> list[dict]:
             return [{"calls": [{"x": 1, "y": 1, "seed": 7}, {"x": 2, "y": 2, "seed": 8}]}]
 
-    [case] = Repeating().draw(1)
+    [case] = Repeating().drawn_cases(1)
     first, _, last = case["calls"]
     assert {**last, "seed": 7} == first and last["seed"] != 7

@@ -162,7 +162,7 @@ def test_two_folders_up_is_the_clone_whose_site_sh_may_name_a_container(place, l
         (clone / name).write_text("export LOCKSTEP_PYTHON='echo in a container:'\n")
     student = fetched("nobody", lab, clone / "labs" / NAME, place / "slurm" / "slurm.conf")
     assert student.batch(home=None)[1] == 0, student.logs()
-    assert f"in a container: -m course.batch.run {NAME}.ipynb" in student.logs()
+    assert f"in a container: -P -m course.batch.run {NAME}.ipynb" in student.logs()
 
 
 @pytest.mark.thorough
