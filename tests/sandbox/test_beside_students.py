@@ -17,7 +17,8 @@ LOOKS_AROUND = """
 def partial_sum(f, intervals, rank, size):
     import os, sys
     modules = [name for name in sys.modules if name.startswith(("autograde", "lockstep_lab"))]
-    files = [name for _, folders, files in os.walk("/tmp") for name in (*folders, *files)]
+    package = os.path.dirname(sys.modules["autograde"].__file__)
+    files = os.listdir(".") + os.listdir(package) + os.listdir(os.path.dirname(package))
     raise ValueError(" ".join(sorted(modules)) + " | " + " ".join(sorted(files)))
 """
 
@@ -40,4 +41,5 @@ def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check():
         marked = examine(lab, answers, 1, sandboxes).marked
     seen = marked[0].result.findings[0].message
     assert ".probes.partial_sum" in seen and ".shared.parts" in seen
-    assert not [word for word in ("rubric", "verdicts", ".checks", "criteria", "solutions") if word in seen]
+    assert "| " in seen and "course" in seen
+    assert not [word for word in ("rubric", "verdicts", ".checks", "criteria", "solutions", "tests") if word in seen]
