@@ -14,10 +14,10 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveC
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
+from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
-from autograde.classroom.releasing import ReleaseFeedback
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.deadlines import PrivateRelease
 from course.exchange.validating import validate_as_graded
