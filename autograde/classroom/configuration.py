@@ -14,6 +14,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveC
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
+from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
