@@ -19,7 +19,6 @@ from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.releasing import ReleaseFromSource
-from autograde.classroom.releasing_feedback import ReleaseFeedback
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
