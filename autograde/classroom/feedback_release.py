@@ -1,68 +1,34 @@
-"""`nbgrader release_assignment`, and the formgrader's button: what students get is made from the lab's source.
-
-So nothing of what somebody does in `labs/` leaves it: an instructor who tries a lab there solves it.
-"""
+"""Feedback is released for marks that are as they would be now; whose is to be graded again is named."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from autograde.build import Built, build, ignored, worked_in, write_file
-from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
-from autograde.contract.places import LABS
-from course.exchange.deadlines import PrivateRelease
+from autograde.contract.labs import LabError, find_lab
+from course.exchange.feedback import PlainReleaseFeedback
 
 
-class ReleaseFromSource(PrivateRelease):
-    """Releases what `lockstep build` makes of a lab now. Of an assignment without such a source, what is in `labs/`,
-    unless there is work in it."""
+class ReleaseFeedback(PlainReleaseFeedback):
+    """The release of feedback, wherever our nbgrader_config.py is read."""
 
-    def start(self) -> None:
-        """Release the assignment."""
-        with TemporaryDirectory(prefix="lockstep-release-") as folder:
-            self._folder = Path(folder)
-            super().start()
+    def copy_files(self) -> None:
+        """Release all pages but those of marks that are to be graded again, which are named in the log."""
+        from autograde.classroom import grades  # only now: they read the configuration that names this class
+        from autograde.classroom.nbgrader_course import Course, printable
 
-    def init_src(self) -> None:
-        """Make what is to be released. Fails with one line where the lab cannot be built."""
-        root, name = Path(self.coursedir.root), self.coursedir.assignment_id
+        directory, lab = self.coursedir, self.coursedir.assignment_id
+        excluded, root = directory.student_id_exclude, Path(self.coursedir.root)
         try:
-            if name not in {lab.name for lab in [*find_labs(root), *labs_left_out(root)]}:
-                super().init_src()
-                self.refuse_work(Path(self.src_path))
-                return
-            built = build(find_lab(root, name))
+            again = grades.to_be_graded_again(Course(root), find_lab(root, lab))
         except LabError as error:
-            self.fail(str(error))
-        for path, file in built.student.items():
-            write_file(self._folder / name / path, file)
-        self.src_path = str(self._folder / name)
-        self.say_what_stays(root / LABS / name, built)
-
-    def refuse_work(self, folder: Path) -> None:
-        """Fail if somebody has worked in a notebook of an assignment that is released as it lies in `labs/`."""
-        for path in sorted(folder.rglob("*.ipynb")):
-            if not ignored(path.relative_to(folder)) and (cells := worked_in(path)):
-                self.fail(
-                    f"{path} has work in cell {', '.join(cells)}, which students would get; move it elsewhere, and run "
-                    "`nbgrader generate_assignment` again"
-                )
-
-    def say_what_stays(self, folder: Path, built: Built) -> None:
-        """Warn of what is in the lab's folder of `labs/`, and is not released."""
-        notebook = folder / built.lab.notebook
-        if notebook.exists() and (cells := worked_in(notebook)):
+            again = {}
+            self.log.warning("%s: what it measures by is not known: %s", lab, error)
+        for student, reason in again.items():
             self.log.warning(
-                "%s has work in cell %s: it stays there; what `lockstep build` makes is released",
-                notebook,
-                ", ".join(cells),
+                "%s: feedback is not released: %s; `lockstep grade %s` grades again", printable(student), reason, lab
             )
-        for path in sorted(folder.rglob("*")):
-            name = path.relative_to(folder)
-            if path.is_file() and not ignored(name) and name.as_posix() not in built.student:
-                self.log.warning(
-                    "%s is not released, as `lockstep build` does not make it; what students are to get goes into %s",
-                    path,
-                    built.lab.folder,
-                )
+        directory.student_id_exclude = ",".join([*filter(None, excluded.split(",")), *again])
+        try:
+            super().copy_files()
+        finally:
+            directory.student_id_exclude = excluded

@@ -104,7 +104,7 @@ def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_ot
     room.grade()
     assert marks(room, LAB)[0]["ada"] == "7.5"
     make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
-    assert "scores given by hand are kept, and wait for a look in the formgrader: ada" in room.grade().output
+    assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
     assert marks(room, LAB)[0]["ada"] == ""
     assert room.scores()["ada"] == 4.5
 
