@@ -162,7 +162,7 @@ def timestamp(folder: Path) -> bytes | None:
 def to_be_graded_again(course: Course, lab: Lab) -> dict[str, str]:
     """Why marks are to be graded again, by student."""
     rows = collect_rows(course, lab, [check.todo for check in load_checks(lab.checks)], [], {})
-    return {row.student: row.problems[-1] for row in rows if row.status == AGAIN}
+    return {row.student: row.problems[0] for row in rows if row.status == AGAIN}
 
 
 def about_again(lab: str, rows: list[Row]) -> list[str]:

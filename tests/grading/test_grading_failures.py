@@ -13,7 +13,7 @@ import pytest
 from classroom import Classroom
 from small_course import ANSWERS, LAB
 
-from autograde.classroom import class_grading, pending
+from autograde.classroom import pending
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.limits import MIB, least_memory
 
