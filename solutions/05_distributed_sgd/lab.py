@@ -27,7 +27,7 @@
 # [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in [Horovod](GLOSSARY.md#horovod): `hvd.allreduce` and
 # `hvd.broadcast`.
 #
-# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) shows why N ranks take the path
+# **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
 # of one process, and what a parameter server costs.
 #
 # **Time:** about 150 minutes.

@@ -27,8 +27,8 @@
 # [global batch](GLOSSARY.md#global-batch) of lab 05 and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch:
 # modules, `DataLoader`, and what `backward` leaves in `.grad`.
 #
-# **Lecture.** [6 On a cluster, and how fast](../../course/lectures/6_cluster.ipynb) reads job scripts line by line, and
-# says what brakes.
+# **Lecture.** [8 On a cluster, and how fast](../../course/lectures/08_cluster.ipynb) reads job scripts line by line,
+# and says what brakes.
 #
 # **Time:** about 150 minutes.
 #
