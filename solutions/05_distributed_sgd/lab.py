@@ -28,7 +28,8 @@
 # `hvd.broadcast`.
 #
 # **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
-# of one process, and what a parameter server costs.
+# of one process; [6 Servers, strategies, and the rate](../../course/lectures/06_servers_and_rates.ipynb) what a
+# parameter server costs, and how long a step may be.
 #
 # **Time:** about 150 minutes.
 #

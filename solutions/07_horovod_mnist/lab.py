@@ -29,7 +29,7 @@
 #
 # **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) has the six edits that make a
 # script parallel, and [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what this lab's sampler
-# does.
+# does. For section 8, [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line.
 #
 # **Time:** about 180 minutes.
 #
