@@ -53,7 +53,7 @@ class Lecture:
 
 def find_lectures(root: Path) -> list[Lecture]:
     """The lectures of a course, in their order. There may be none."""
-    return [Lecture(path) for path in sorted((root / FOLDER).glob("[0-9][0-9]_*.md"))]
+    return [Lecture(path) for path in sorted((root / FOLDER).glob("[0-9]*_*.md"))]
 
 
 def read(lecture: Lecture) -> NotebookNode:

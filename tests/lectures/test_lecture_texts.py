@@ -28,6 +28,8 @@ LECTURES = find_lectures(REPOSITORY)
 lecture_by_name = pytest.mark.parametrize("lecture", LECTURES, ids=lambda lecture: lecture.name)
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 WIDTH = 88  # letters of a line that the site shows without a scroll bar
+LONGEST = {"10_inside_ddp": 590}  # in place of 450: it says where to pause
+FOLDED_CELL = re.compile(r"^```\{code-cell\}\n:tags: \[(?:hide-input|remove-cell)\]\n(?:.*\n)*?```\n", re.MULTILINE)
 ALIKE = 80  # of 100: how like an answer to a TODO a part of a cell may be
 
 
@@ -115,6 +117,13 @@ def test_a_lecture_names_the_documents_that_it_follows_and_papers(lecture: Lectu
     named = [" ".join(line.split()) for line in follows.split("\n- ")[1:]]
     assert [line for line in named if ("CC BY-NC 4.0" in line) != ("Jamil" in line)] == []
     assert [line for line in named if ("no licence stated" in line) == ("Jamil" in line)] == []
+
+
+@lecture_by_name
+def test_a_lecture_is_short_but_for_code_that_is_folded(lecture: Lecture) -> None:
+    text = lecture.source.read_text(encoding="utf-8")
+    lines = len(text.splitlines()) - sum(len(cell.splitlines()) for cell in FOLDED_CELL.findall(text))
+    assert lines <= LONGEST.get(lecture.name, 450)
 
 
 @lecture_by_name
