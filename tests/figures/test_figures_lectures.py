@@ -25,9 +25,12 @@ from course.figures.replicas.distances import distances_picture
 from course.figures.replicas.iteration import APART, SHARES, START, gradient, mean, stepped
 from course.figures.replicas.iteration_film import iteration_film, three_gradients
 from course.figures.replicas.loss_by_ranks import loss_by_ranks
+from course.figures.replicas.stale_film import stale_film
 from course.figures.replicas.strategies import strategies_picture
 from course.figures.scaling.brakes_film import Cost, brakes_film
+from course.figures.scaling.cluster_map import job_film
 from course.figures.wires.node_kinds import node_kinds_picture
+from course.figures.wires.plan_question import plans_film
 
 MEASURED = {"one by one": 36.1, "all at once": 41.0, "a tree": 15.4, "a chain of pieces": 7.0}
 IDEAL = {"one by one": 35, "all at once": 35, "a tree": 15, "a chain of pieces": 5.6}
@@ -66,6 +69,9 @@ FILMS = {
     "bucket sizes": sizes_film,
     "iteration": iteration_film,
     "deal": lambda: deal_film([DEALT, [[9, 5, 1], [8, 4, 0], [7, 3, 9], [6, 2, 8]]], 10, 2),
+    "plans": lambda: plans_film([1e3, 1e5, 3.6e5, 1e6, 1e8], 1e-5, 1e-10),
+    "stale": stale_film,
+    "job": job_film,
     "nodes": lambda: node_film(2, 20, 23),
     "brakes": lambda: brakes_film(Cost(90, 10, 2), [1, 2, 4, 8, 16]),
 }

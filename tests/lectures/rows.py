@@ -123,7 +123,7 @@ ROWS = (
     Row("S4.6", 9, "1. T(N), and its two brakes", ("Strong scaling", "Weak scaling", "speed-up")),
     Row("S4.11", 9, "2. Measured: ranks and cores", ("strong scaling", "four of them")),
     Row("S0.12", 9, "3. 24, 45 and 138 million weights", ("347 layers", "44,601,832", "138,357,544")),
-    Row("S4.6", 9, "4. When somebody shows you a speed-up", ("as a course of IDRIS measured it",)),
+    Row("S4.6", 9, "4. When somebody shows you a speed-up", ("a course of IDRIS", "where does the first node end")),
     Row("S3.9", 9, "What you saw", ("lab 08",)),
     Row("S2.13", 10, "1. In `backward`, every time", ("every backward pass", "all-reduce", "optimizer of its own")),
     Row("S2.13", 10, "2. `no_sync`", ("`no_sync`", "With 100 micro-batches", "the last one, which sends")),

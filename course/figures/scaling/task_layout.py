@@ -43,8 +43,8 @@ def task_layout_picture(
         if guess and axes is drawn[0]:
             node, local = guess
             frame(axes, (node + 0.09, most - local - 0.98, 0.82, 0.96), "none", ground.ink, 3)
-            axes.text(node + 0.5, most - local - 0.12, "your guess", ha="center", va="center", fontsize=8.5)
-        axes.set(xlim=(0, len(nodes)), ylim=(-0.45, most + 0.1), xticks=[], yticks=[])
+            axes.text(node + 0.5, -0.36, "your guess", ha="center", va="top", fontsize=8.5)
+        axes.set(xlim=(0, len(nodes)), ylim=(-0.6 if guess else -0.45, most + 0.1), xticks=[], yticks=[])
         axes.set_title(f"Placed {name}")
         axes.axis("off")
     return figure
