@@ -59,7 +59,7 @@ def cluster_map() -> Drawing:
     """The question: twelve ranks are to run here; where is rank 7?"""
     alt = (
         "You type on a login node. Jobs wait in a queue, yours behind two others. Then come four compute nodes with "
-        "three GPUs each. Twelve ranks are to run there. On which GPU does rank 7?"
+        "three GPUs each. Twelve ranks are to run there. On which GPU rank 7 does is asked."
     )
     return drawing(WIDTH, HEIGHT, alt, *shapes_of(Scene(2, asked="rank 7 of 12: on which GPU?")))
 

@@ -42,7 +42,7 @@ def plan_question() -> Drawing:
     for number, name in enumerate(PLANS):
         shapes += rounds_of(number, name, 7, 56, 3, "? ms")
     shapes += legend("what is sent. How wide is each?")
-    alt = f"An all-reduce on {RANKS} ranks by two plans. {'; '.join(PLANS)}. How long does each take?"
+    alt = f"An all-reduce on {RANKS} ranks by two plans. {'; '.join(PLANS)}. How long each takes is asked."
     return drawing(WIDTH, TOP + 2 * ROW + 38, alt, *shapes)
 
 
