@@ -27,8 +27,9 @@
 # [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in [Horovod](GLOSSARY.md#horovod): `hvd.allreduce` and
 # `hvd.broadcast`.
 #
-# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) shows why N ranks take the path
-# of one process, and what a parameter server costs.
+# **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
+# of one process; [6 Servers, strategies, and the rate](../../course/lectures/06_servers_and_rates.ipynb) what a
+# parameter server costs, and how long a step may be.
 #
 # **Time:** about 150 minutes.
 #

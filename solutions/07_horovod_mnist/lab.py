@@ -27,8 +27,9 @@
 # **Before you start.** You need the Horovod part of lab 03 and the [sampler](GLOSSARY.md#sampler) of lab 06, which is
 # built into torch. From PyTorch: a training loop with model, `DataLoader`, optimizer and `backward`.
 #
-# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) has the six edits that make a
-# script parallel, and [5 Every sample once](../../course/lectures/5_samplers.ipynb) shows what this lab's sampler does.
+# **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) has the six edits that make a
+# script parallel, and [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what this lab's sampler
+# does. For section 8, [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line.
 #
 # **Time:** about 180 minutes.
 #

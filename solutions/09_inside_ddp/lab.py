@@ -30,8 +30,8 @@
 # `contextlib.contextmanager`. Each rank has its own copy of the model and
 # its own part of the [global batch](GLOSSARY.md#global-batch).
 #
-# **Lecture.** [7 Inside DistributedDataParallel](../../course/lectures/7_inside_ddp.ipynb) shows buckets and overlap as
-# films, and what hangs.
+# **Lecture.** [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb) shows buckets and overlap
+# as films, and what hangs.
 #
 # **Time:** about 180 minutes.
 #

@@ -27,8 +27,8 @@
 # [DistributedDataParallel](GLOSSARY.md#distributeddataparallel) and the checkpoint of lab 10. (If your course leaves
 # lab 10 out: section 1 says what is needed of it.)
 #
-# **Lecture.** [8 When a rank dies](../../course/lectures/8_failures.ipynb) kills a rank, resumes the run, and works out
-# how often to save.
+# **Lecture.** [11 When a rank dies](../../course/lectures/11_failures.ipynb) kills a rank, resumes the run, and works
+# out how often to save.
 #
 # **Time:** about 180 minutes.
 #

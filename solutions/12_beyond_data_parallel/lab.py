@@ -27,7 +27,7 @@
 # modules, and what `backward` leaves in `.grad`. Functions with a backward pass of your own are explained where you
 # need them.
 #
-# **Lecture.** [9 When the model does not fit](../../course/lectures/9_model_parallel.ipynb) shows these cuts at work,
+# **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb) shows these cuts at work,
 # as films and on ranks.
 #
 # **Time:** about 180 minutes.
