@@ -266,7 +266,8 @@ with needs("make_loader"):
 # [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the steps before it.
 #
 # Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. The *linear scaling rule*
-# ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)) makes each step longer in return: it multiplies the
+# (Goyal and others, [*Accurate, Large Minibatch SGD: Training ImageNet in 1
+# Hour*](https://arxiv.org/abs/1706.02677), 2017) makes each step longer in return: it multiplies the
 # learning rate by the number of ranks $N$. We call the product the **effective learning
 # rate**.
 

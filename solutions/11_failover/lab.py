@@ -725,8 +725,8 @@ def requeued_training(folder: str, epochs: int, seconds: float) -> tuple[bool, l
 #
 # $$\frac{s}{k\,t} + \frac{k\,t}{2 M}$$
 #
-# (Young, *A first order approximation to the optimum checkpoint interval*, CACM 17, 1974). One term falls with $k$, and
-# the other grows.
+# (Young, [*A first order approximation to the optimum checkpoint
+# interval*](https://doi.org/10.1145/361147.361115), CACM 17, 1974). One term falls with $k$, and the other grows.
 
 # %% todo="best_every"
 import math
