@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,19 +25,27 @@ class StudentId(click.ParamType):
 @contextmanager
 def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
     """Turn what can go wrong with a course or its gradebook, and `more` errors, into ClickException."""
+    log = logging.getLogger("tornado.application")  # nbgrader's, for tracebacks of what it raises as well
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     try:
         yield
     except Exception as error:
-        from sqlalchemy.exc import SQLAlchemyError  # only now: what succeeds need not wait for them
+        from nbgrader.api import InvalidEntry, MissingEntry  # only now: what succeeds need not wait for them
+        from sqlalchemy.exc import SQLAlchemyError
 
+        from autograde.classroom.gradebook.locked import Locked
         from autograde.classroom.nbgrader_course import StepFailed, describe
         from autograde.contract.labs import LabError
 
-        if isinstance(error, (LabError, StepFailed, *more)):
+        if isinstance(error, (LabError, StepFailed, Locked, *more)):
             raise click.ClickException(str(error)) from error
-        if isinstance(error, (OSError, SQLAlchemyError)):  # a full disk, an unreadable file or gradebook
+        # a full disk, an unreadable file or gradebook; and what nbgrader makes of the latter
+        if isinstance(error, (OSError, SQLAlchemyError, InvalidEntry, MissingEntry)):
             raise click.ClickException(describe(error)) from error
         raise
+    finally:
+        log.setLevel(level)
 
 
 @click.command()
@@ -118,9 +127,11 @@ def grades(root: Path, lab: str | None, system: str, students: Path | None, zero
 
     with errors_in_one_line():
         if lab is None:
-            path, notes = write_term_marks(root, system, students, zero)
+            path, warnings, notes = write_term_marks(root, system, students, zero)
         else:
-            path, notes = write_marks(root, lab, system, students, zero)
+            path, warnings, notes = write_marks(root, lab, system, students, zero)
+    for line in warnings:
+        click.echo(line, err=True)
     for line in [*notes, path]:
         click.echo(line)
 
@@ -175,6 +186,7 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: b
 
     with errors_in_one_line():
         course = Course(root)
+        course.wait_until_free()
         for line in course.in_one_form():
             click.echo(line)
         if remove:

@@ -7,8 +7,8 @@
 Submissions are examined on this machine, or with `--slurm` on compute nodes, see `autograde.slurm.array_grading`.
 
 If one submission cannot be graded, the others still are. A submission that has been graded is not graded again, unless
-the student has handed in a newer one. Its late penalty and feedback are brought up to date, where the instructor has
-changed a score, a comment or a deadline.
+the student has handed in a newer one, or the lab measures otherwise by now, see `autograde.classroom.measure`. Late
+penalty and feedback are brought up to date, where the instructor has changed a score, a comment or a deadline.
 """
 
 from __future__ import annotations
@@ -20,33 +20,27 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 import click
-from nbformat import NotebookNode
-from nbgrader.utils import parse_utc
 from tqdm import tqdm
 
 from autograde.build import build, write_instructor
 from autograde.classroom import grades
 from autograde.classroom.feedback import up_to_date, write_feedback
+from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
-from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
-from autograde.classroom.nbgrader_steps import Judge, released_notebook
-from autograde.classroom.submission import Submission, read_submission, to_grade
-from autograde.classroom.times import FORMAT, utc_time
+from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.nbgrader_steps import Judge
+from autograde.classroom.pending import about_again, read_all, waits_with_score
+from autograde.classroom.submission import Submission
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Answers, Examined, examine
 from autograde.sandbox.limits import Settings, default_jobs
 from autograde.sandbox.pool import Cancelled, Sandboxes
 from autograde.slurm.array_grading import examined_on_nodes
-from course.exchange.names import TIMESTAMP
-from course.files import Unreadable, read_plain, write_whole
-
-MAX_TIMESTAMP = 1000  # bytes
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,8 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     """What `grade` does once it holds the lock."""
     todos = [check.todo for check in load_checks(lab.checks)]
     try:
-        course.register(lab.name)
+        for line in course.register(lab.name):
+            click.echo(line)
     except StepFailed as error:
         raise StepFailed(f"{lab.name} does not go into the gradebook: {error}") from error
     succeeded = True
@@ -112,11 +107,13 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     for student in sorted(set(options.students) - set(handed_in)):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
-    pending, failed = read_all(course, lab, chosen, options.force)
+    pending, failed, again = read_all(course, lab, chosen, options.force)
     unchanged = len(chosen) - len(pending) - len(failed)
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
     )
+    for line in about_again(again):
+        click.echo(line)
     without_feedback, graded = [], set()
     for student, error in grade_all(course, lab, pending, options):
         if error:
@@ -134,27 +131,14 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     for student in tqdm(missing, desc="feedback", unit="page", disable=not missing):
         if not write_feedback(course, lab, student):
             without_feedback.append(student)
+    if kept := [student for student in again if student in graded and waits_with_score(course, lab, student)]:
+        click.echo(
+            f"a score by hand is kept, and waits for a look in the formgrader: {'; '.join(map(printable, kept))}"
+        )
     failures = grades.failures(course, lab, handed_in)
     earlier = {student: reason for student, reason in failures.items() if student not in chosen}
     written = write_grades(course, lab, todos, handed_in, earlier | failed)
     return succeeded and written and not failed and not without_feedback
-
-
-def read_all(
-    course: Course, lab: Lab, students: list[str], force: bool
-) -> tuple[dict[str, Submission], dict[str, str]]:
-    """The submissions to grade, and why others cannot be graded, which is also printed; both by student."""
-    found: dict[str, Submission] = {}
-    failed: dict[str, str] = {}
-    released = released_notebook(course.root, lab)
-    for student in students:
-        try:
-            if submission := to_be_graded(course, lab, student, released, force):
-                found[student] = submission
-        except Exception as error:
-            failed[student] = str(error) if isinstance(error, StepFailed) else describe(error)
-            click.echo(f"{printable(student)}: not graded: {failed[student]}")
-    return found, failed
 
 
 def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> bool:
@@ -171,56 +155,6 @@ def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str
     counts = Counter(row.status for row in rows)
     click.echo(", ".join(f"{status}: {count}" for status, count in counts.items()) + f"; written to {path}")
     return True
-
-
-def to_be_graded(course: Course, lab: Lab, student: str, released: NotebookNode, force: bool) -> Submission | None:
-    """Read a student's submission. Returns None if this very one has been graded completely, unless `force`.
-
-    Raises StepFailed if nbgrader cannot grade it, OSError.
-    """
-    if reason := unusable(student) or bad_timestamp(course, lab, student):
-        raise StepFailed(reason)
-    folder = course.folder("submitted", student, lab.name)
-    handed_in = read_submission(folder / lab.notebook)
-    before = None if force else grades.notes(course, lab, student)
-    same = before is not None and before.submission == handed_in.fingerprint
-    if same and timestamp(folder) == timestamp(course.folder("autograded", student, lab.name)):
-        return None
-    return to_grade(lab, folder, handed_in, released)
-
-
-def bad_timestamp(course: Course, lab: Lab, student: str) -> str | None:
-    """Why nobody can read when the submission was handed in; None if one can.
-
-    Writes it in UTC where nbgrader would take it for another time.
-    """
-    path = course.folder("submitted", student, lab.name) / TIMESTAMP
-    try:
-        text = read_plain(path, MAX_TIMESTAMP).decode().strip()
-        moment = utc_time(text, course.zone) if text else None
-        if moment and reads_otherwise(text, moment):
-            write_whole(path, moment.strftime(FORMAT).encode())
-    except FileNotFoundError:
-        return None
-    except (Unreadable, UnicodeDecodeError, OSError):
-        return f"{path} is not a date and time; correct or delete it"
-    except ValueError as error:
-        return f"{path} {error}; correct or delete it"
-    return None
-
-
-def reads_otherwise(text: str, moment: datetime) -> bool:
-    """Whether nbgrader takes this text for another time."""
-    try:
-        return parse_utc(text) != moment
-    except (ValueError, OverflowError):
-        return True
-
-
-def timestamp(folder: Path) -> bytes | None:
-    """When the submission was handed in, as nbgrader wrote it; None if it did not."""
-    path = folder / TIMESTAMP
-    return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
 
 
 def grade_all(
@@ -289,6 +223,8 @@ def grade_one(
         course.autograde(lab.name, student, submission, outcome)
     except StepFailed as error:
         return str(error)
+    except Locked:  # for a minute: nobody else can be written either
+        raise
     except Exception as error:
         return describe(error)
     return None

@@ -22,7 +22,7 @@ from sqlalchemy.engine import make_url
 
 from autograde.build import build
 from autograde.classroom import grades
-from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row
+from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, Row
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
@@ -38,7 +38,7 @@ from course.files import write_whole
 # show in the report: a rank waits.
 STOPPED = {"hang", "too-slow", "rank-died", "sandbox-ended"}
 WAITS = re.compile(r"^ranks? [\d, -]+  waits? in ", re.MULTILINE)
-STATUSES = (GRADED, MANUAL, FAILED, WAITING, NOTHING)
+STATUSES = (GRADED, AGAIN, MANUAL, FAILED, WAITING, NOTHING)
 MAX_BARS = 12  # of a histogram
 DARKEST = 0.65  # opacity of the red where all students have a finding; text stays readable on it
 
@@ -272,6 +272,8 @@ def ungradable(students: list[Student], todos: list[str]) -> list[tuple[Student,
     """What is left to a person: student, TODO (None: the whole notebook) and why."""
     found: list[tuple[Student, str | None, str]] = []
     for student in students:
+        if student.row.status == AGAIN:
+            found.append((student, None, f"{student.row.problems[0]}; `lockstep grade` grades again"))
         if student.row.status == FAILED:
             found.append((student, None, student.row.problems[-1]))
         if student.row.status != MANUAL:

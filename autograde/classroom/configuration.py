@@ -9,15 +9,17 @@ import sys
 from pathlib import Path
 
 from nbgrader.apps.baseapp import NbGrader
-from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata
+from nbgrader.converters import GenerateAssignment
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveCells
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
+from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import markdown_to_html, without_mathjax
+from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.releasing import ReleaseFromSource
 from autograde.contract.places import CLASS, LABS, SOURCE
-from course.exchange.feedback import PlainReleaseFeedback
 from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
 
@@ -35,6 +37,8 @@ def configure(c: Config, root: Path | str) -> None:
     c.Autograde.exporter_class = SubmissionExporter
     c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
+    steps = GenerateAssignment.preprocessors.default_args[0]
+    c.GenerateAssignment.preprocessors = [KeepCells if step is SaveCells else step for step in steps]
     c.LabPreprocessor.root = str(root)
     validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
@@ -42,7 +46,7 @@ def configure(c: Config, root: Path | str) -> None:
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = ReleaseFromSource
-    c.ExchangeFactory.release_feedback = PlainReleaseFeedback
+    c.ExchangeFactory.release_feedback = ReleaseFeedback
     with contextlib.suppress(OSError):  # people without write access may look at a course
         make_class_folder(root)
     if shutil.which("alembic") is None:  # nbgrader starts it by name, even if our environment is not activated

@@ -77,6 +77,7 @@ def settle_penalty(course: Course, lab: Lab, student: str) -> None:
     if AssignLatePenalties not in course.config.Autograde.autograde_preprocessors:
         return
     which = {"notebook": lab.name, "assignment": lab.name, "student": student, "db_url": course.directory.db_url}
+    course.wait_until_free()
     quiet = logging.Logger("lockstep.penalties", logging.ERROR)
     try:
         AssignLatePenalties(config=course.config, log=quiet).preprocess(new_notebook(), {"nbgrader": which})

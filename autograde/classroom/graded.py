@@ -23,7 +23,7 @@ class Graded:
 
     problems: what is wrong with it, one sentence each. manual: why a person must look at the whole notebook, if so.
     submission: its fingerprint. seed: of its cases. seconds: of `Examined`. marked: one per TODO, in the lab's order.
-    jobs: cluster/number, of its records.
+    jobs: cluster/number, of its records. measured: what the lab measured by, see `measure`; empty: not known.
     """
 
     problems: list[str]
@@ -33,6 +33,7 @@ class Graded:
     seconds: dict[str, float] = field(default_factory=dict)
     marked: list[Marked] = field(default_factory=list)
     jobs: list[str] = field(default_factory=list)
+    measured: str = ""
 
     def plain(self) -> dict:
         """As plain JSON."""
@@ -43,7 +44,8 @@ class Graded:
         """The notes in a graded notebook; None if there is none, or our grading of it was not completed."""
         try:
             found = json.loads(notebook.read_text(encoding="utf-8"))["metadata"][KEY]
-            known = {each.name: found[each.name] for each in fields(cls)}
+            known = {each.name: found[each.name] for each in fields(cls) if each.name != "measured"}
+            known["measured"] = found.get("measured", "")  # not there in what an earlier version graded
             return cls(**{**known, "marked": [Marked.from_plain(mark) for mark in known["marked"]]})
         except (OSError, ValueError, LookupError, TypeError):
             return None

@@ -13,12 +13,17 @@ from nbgrader.api import MissingEntry
 
 from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.graded import Graded, read_failures
+from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
-from autograde.contract.labs import Lab
+from autograde.contract.labs import Lab, load_checks
 from autograde.contract.places import CLASS
+from course.exchange.names import TIMESTAMP
+from course.files import Unreadable, read_plain
 
 GRADED, MANUAL, FAILED = "graded", "needs manual grading", "not graded"
 WAITING, NOTHING = "not graded yet", "no submission"
+AGAIN = "to be graded again"  # what it was measured by has changed, see `autograde.classroom.measure`
+MAX_TIMESTAMP = 1000  # bytes
 
 
 @dataclass
@@ -54,9 +59,9 @@ def notes(course: Course, lab: Lab, student: str) -> Graded | None:
     return Graded.read(course.folder("autograded", student, lab.name) / lab.notebook)
 
 
-def submissions(course: Course, lab: Lab) -> list[str]:
-    """Ids of the students whose submissions of `lab` are in the class's folder."""
-    folder = course.root / course.directory.submitted_directory
+def submissions(course: Course, lab: Lab, step: str | None = None) -> list[str]:
+    """Ids of the students whose submissions of `lab` are in the class's folder; else in that of another step."""
+    folder = course.root / (step or course.directory.submitted_directory)
     return (
         sorted(entry.name for entry in os.scandir(folder) if Path(entry.path, lab.name).is_dir())
         if folder.is_dir()
@@ -76,11 +81,17 @@ def failures_path(course: Course, lab: Lab) -> Path:
 
 
 def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> list[Row]:
-    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded."""
+    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded.
+
+    Who was graded before, or has something in the exchange, has handed in, even if the gradebook is lost.
+    """
+    now = measure(lab)
     with course.gradebook() as gradebook:
         known = [student.id for student in gradebook.students]
-        rows = [row_of(course, gradebook, lab, todos, student) for student in known]
+        rows = [row_of(course, gradebook, lab, todos, student, now) for student in known]
     by_id = {row.student: row for row in rows}
+    autograded = submissions(course, lab, course.directory.autograded_directory)
+    handed_in = [*dict.fromkeys([*handed_in, *autograded, *course.in_exchange(lab.name)])]
     for student in sorted({*handed_in, *failed} - set(by_id)):
         by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(todos))
     for row in same_job(rows):
@@ -94,8 +105,8 @@ def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str
     return sorted(by_id.values(), key=lambda row: row.student)
 
 
-def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) -> Row:
-    """The row of a student in the gradebook."""
+def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str, now: str) -> Row:
+    """The row of a student in the gradebook. now: the lab's measure."""
     row = Row(student, NOTHING, scores=dict.fromkeys(todos), deadline=gradebook.find_assignment(lab.name).duedate)
     try:
         notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
@@ -119,6 +130,15 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
     if notebook.assignment.timestamp:
         row.submitted = f"{utc(notebook.assignment.timestamp)} UTC"
     row.seconds_late = notebook.assignment.total_seconds_late if row.deadline else 0
+    submitted = course.folder("submitted", student, lab.name)
+    named = {grade.name: grade for grade in notebook.grades}
+    reason = why_again(lab, found, named, now, submitted.is_dir())
+    if reason is None and found and submitted.is_dir():
+        autograded = course.folder("autograded", student, lab.name)
+        reason = NEWER if timestamp(submitted) != timestamp(autograded) else None
+    if reason:  # what it was measured by is not what others are measured by: no number is told
+        row.status, row.score, row.scores, row.problems = AGAIN, None, dict.fromkeys(todos), [reason]
+        return row
     if found is None:
         return row
     row.problems, row.seed, row.jobs = list(found.problems), found.seed, found.jobs
@@ -128,6 +148,33 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str) 
             row.criteria += [f"{marked.todo}:{each.name} {each.score:g}/{each.points:g}" for each in marked.result.rows]
         row.problems += [f"{marked.todo}: {marked.reason}"] if marked.reason else []
     return row
+
+
+def timestamp(folder: Path) -> bytes | None:
+    """When the submission was handed in, as nbgrader wrote it; None if it did not, or it cannot be read."""
+    path = folder / TIMESTAMP
+    try:
+        return read_plain(path, MAX_TIMESTAMP) if path.exists() else None
+    except (OSError, Unreadable):
+        return None
+
+
+def to_be_graded_again(course: Course, lab: Lab) -> dict[str, str]:
+    """Why marks are to be graded again, by student."""
+    rows = collect_rows(course, lab, [check.todo for check in load_checks(lab.checks)], [], {})
+    return {row.student: row.problems[0] for row in rows if row.status == AGAIN}
+
+
+def about_again(lab: str, rows: list[Row]) -> list[str]:
+    """What to say of rows that are to be graded again, a line for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row.status == AGAIN:
+            reasons.setdefault(row.problems[0], []).append(printable(row.student))
+    return [
+        f"{lab}: {reason}: {'; '.join(students)}; no mark until `lockstep grade {lab}` has graded again"
+        for reason, students in reasons.items()
+    ]
 
 
 def same_job(rows: list[Row]) -> list[Row]:

@@ -20,7 +20,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.auth import Authenticator
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
@@ -30,6 +30,7 @@ from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
 from autograde.classroom.configuration import configuration, is_ours, make_class_folder
+from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 from autograde.classroom.submission import Submission
@@ -96,6 +97,10 @@ class Course:
             )
         self.directory = CourseDirectory(config=self.config)
 
+    def wait_until_free(self) -> None:
+        """Wait for another program that writes to the gradebook. Raises Locked."""
+        wait_until_free(self.directory.db_url)
+
     def gradebook(self) -> Gradebook:
         """The open gradebook, a context manager."""
         return Gradebook(self.directory.db_url, self.directory.course_id)
@@ -141,10 +146,18 @@ class Course:
         with self.gradebook() as gradebook:
             return any(each.name == lab and each.notebooks for each in gradebook.assignments)
 
-    def register(self, lab: str) -> None:
-        """Put the lab's cells and points into the gradebook. Raises StepFailed."""
+    def in_exchange(self, lab: str) -> set[str]:
+        """Who has handed in `lab` through the exchange, as the names there say; nobody if it cannot be read."""
+        inbound = Path(Exchange(config=self.config).root) / self.directory.course_id / "inbound"
+        try:
+            return {parsed.student for name in os.listdir(inbound) if (parsed := read_name(name, lab))}
+        except OSError:
+            return set()
+
+    def register(self, lab: str) -> list[str]:
+        """Put the lab's cells and points into the gradebook. Returns nbgrader's warnings. Raises StepFailed."""
         with changed(self.directory, assignment_id=lab, release_directory="build/release"):  # labs/ stays as it is
-            self._start(GenerateAssignment, self.config, force=True)
+            return self._start(GenerateAssignment, self.config, force=True)
 
     def autograde(self, lab: str, student: str, submission: Submission, examined: Examined) -> list[str]:
         """Write an examined submission to the gradebook. Returns nbgrader's warnings. Raises StepFailed."""
@@ -188,7 +201,8 @@ class Course:
         return [f"{len(students)} in the exchange", *notices], failed
 
     def _start(self, converter: Any, config: Config, **attributes: Any) -> list[str]:
-        """Run one of nbgrader's steps. Returns its warnings. Raises StepFailed."""
+        """Run one of nbgrader's steps. Returns its warnings. Raises StepFailed, Locked."""
+        self.wait_until_free()
         captured = CapturedLog()
         log = logging.Logger("lockstep.grading", logging.WARNING)
         log.addHandler(captured)
@@ -234,6 +248,10 @@ def describe(error: BaseException) -> str:
     """One line on the error that stopped a step."""
     if error.__context__ is not None and type(error).__name__ == "NbGraderException":
         error = error.__context__
+    if is_locked(error):
+        return LOCKED
+    if isinstance(error, InvalidEntry):  # nbgrader's, around SQLAlchemy's
+        return f"the gradebook: {' '.join(str(error).split())}"[:500]
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}{f': {error.filename}' if error.filename else ''}"
     return " ".join(f"{type(error).__name__}: {error}".split())[:500]

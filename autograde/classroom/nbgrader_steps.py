@@ -29,6 +29,7 @@ from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 from autograde.build import release
 from autograde.classroom.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.graded import KEY, Graded
+from autograde.classroom.measure import measure, same
 from autograde.classroom.rebuild import Rebuilt
 from autograde.classroom.submission import MAX_FILE, Submission, read_submission, to_grade
 from autograde.contract import show
@@ -227,6 +228,7 @@ class Judge(LabPreprocessor):
             seconds=examined.seconds,
             marked=[mark for mark, _ in found],
             jobs=sorted({record.job for _, record in found if record.job}),
+            measured=measure(lab),
         )
         nb.metadata[KEY] = notes.plain()
         grading.unknown = [name for name, (mark, _) in by_cell.items() if mark.score is None]
@@ -262,14 +264,21 @@ def outputs(marked: Marked, remarks: tuple[str, ...] = ()) -> list[NotebookNode]
 
 
 class SaveGrades(SaveAutoGrades):
-    """nbgrader's step, but it saves no 0 for an unknown score, and flags what a person must look at."""
+    """nbgrader's step, but it saves no 0 for an unknown score, and flags what a person must look at.
+
+    A score by hand needs no other look where the same work has the same result again.
+    """
 
     def _add_score(self, cell: NotebookNode, resources: dict) -> None:
-        super()._add_score(cell, resources)
         name, grading = cell.metadata.nbgrader["grade_id"], resources["lockstep"]
+        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
+        waited, before = grade.needs_manual_grade, grade.auto_score
+        super()._add_score(cell, resources)
+        if grading.submission.again and grade.manual_score is not None and same(grade.auto_score, before):
+            grade.needs_manual_grade = waited  # a person has seen this very work, with this very result
+            self.gradebook.db.commit()
         if not grading.submission.rebuilt.manual and name not in grading.unknown:
             return
-        grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
         grade.needs_manual_grade = True
         if name in grading.unknown:
             grade.auto_score = None

@@ -52,12 +52,16 @@ class HandedIn:
 
 @dataclass(frozen=True)
 class Submission:
-    """What is graded. fingerprint: of what was handed in. record: of a batch run."""
+    """What is graded.
+
+    fingerprint: of what was handed in. record: of a batch run. again: whether this very work was graded before.
+    """
 
     rebuilt: Rebuilt
     fingerprint: str
     answers: Answers
     record: RecordFile
+    again: bool = False
 
 
 def read_submission(path: Path) -> HandedIn:

@@ -1,6 +1,6 @@
 """Makes a lecture's notebook from its text.
 
-    course/lectures/2_ranks.md --> course/lectures/2_ranks.ipynb    no outputs; committed, and compared
+    course/lectures/02_ranks.md --> course/lectures/02_ranks.ipynb    no outputs; committed, and compared
 
 The text is a MyST text notebook: `{code-cell}` runs, other code is a listing. A box of it,
 
@@ -53,7 +53,7 @@ class Lecture:
 
 def find_lectures(root: Path) -> list[Lecture]:
     """The lectures of a course, in their order. There may be none."""
-    return [Lecture(path) for path in sorted((root / FOLDER).glob("[0-9]_*.md"))]
+    return [Lecture(path) for path in sorted((root / FOLDER).glob("[0-9]*_*.md"))]
 
 
 def read(lecture: Lecture) -> NotebookNode:

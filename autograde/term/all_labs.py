@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from sqlalchemy.engine import make_url
-
 from autograde.classroom import grades
 from autograde.classroom.class_report import HeatMapRow, Student, class_of, heat_map
-from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING
+from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, about_again
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.contract.labs import Lab, find_labs, load_checks
 from autograde.hints import load_hints
+from autograde.term.not_counted import NotCounted, has_gradebook, not_counted
 from autograde.term.total import Reached, Rule, Sum, rule_of, total
 
 
@@ -53,7 +52,7 @@ class LabOfTerm:
     @property
     def left(self) -> list[str]:
         """Who waits for a person, or for a grading."""
-        return [one for one, student in self.students.items() if student.row.status in (MANUAL, FAILED, WAITING)]
+        return [one for one, student in self.students.items() if student.row.status in (AGAIN, MANUAL, FAILED, WAITING)]
 
     def begun(self, now: datetime) -> bool:
         """Whether it says something about the class: something was handed in, or the deadline is over."""
@@ -90,7 +89,10 @@ class StudentOfTerm:
 
 @dataclass
 class Term:
-    """All labs of a course, and its students. begun: the labs that say something about the class."""
+    """All labs of a course, and its students.
+
+    begun: the labs that say something about the class. not_counted: what was handed in and is none of its labs.
+    """
 
     course: Course
     labs: list[LabOfTerm]
@@ -98,6 +100,13 @@ class Term:
     students: list[StudentOfTerm]
     rule: Rule
     now: datetime
+    not_counted: list[NotCounted]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the totals leave out though it was handed in, a line each."""
+        again = [(lab.name, [student.row for student in lab.students.values()]) for lab in self.begun]
+        return [*map(str, self.not_counted), *(line for lab, rows in again for line in about_again(lab, rows))]
 
     @property
     def most(self) -> float:
@@ -115,21 +124,21 @@ def read_term(root: Path) -> Term:
     every = find_labs(root)
     rule = rule_of(course.config, [lab.name for lab in every])
     labs = [lab_of_term(course, lab) for lab in every if registered(course, lab)]
+    left_out = not_counted(course, every, labs)
     if not labs:
-        raise StepFailed("no lab was graded in this class; run `lockstep grade LAB` first")
+        more = "".join(f"; {each}" for each in left_out)
+        raise StepFailed(f"no lab was graded in this class; run `lockstep grade LAB` first{more}")
     begun = [lab for lab in labs if lab.begun(now)]
     ids = sorted({student for lab in labs for student in lab.students})
     with course.gradebook() as gradebook:
         known = {one.id: f"{one.first_name or ''} {one.last_name or ''}".strip() for one in gradebook.students}
     students = [student_of_term(one, known.get(one, ""), begun, rule, now) for one in ids]
-    return Term(course, labs, begun, students, rule, now)
+    return Term(course, labs, begun, students, rule, now, left_out)
 
 
 def registered(course: Course, lab: Lab) -> bool:
     """Whether the lab is in the gradebook. Creates no gradebook."""
-    url = make_url(course.directory.db_url)
-    there = url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
-    return there and course.knows(lab.name)
+    return has_gradebook(course) and course.knows(lab.name)
 
 
 def class_deadline(root: Path, lab: Lab) -> datetime | None:

@@ -39,6 +39,7 @@ def extend(root: Path, name: str, student: str, until: str) -> list[str]:
     """
     lab = find_lab(root, name)
     course = Course(root)
+    course.wait_until_free()
     if not course.knows(lab.name):  # a submission in the gradebook has the lab's cells
         write_instructor(build(lab), root)
         course.register(lab.name)
@@ -66,6 +67,7 @@ def extend_everywhere(root: Path, student: str, until: str) -> list[str]:
     """
     said, refused = [], []
     course = Course(root)
+    course.wait_until_free()
     with course.gradebook() as gradebook:
         refuse_unknown(gradebook, student)
         dated = {each.name for each in gradebook.assignments if each.duedate is not None}

@@ -26,7 +26,7 @@ from pathlib import Path
 from autograde.classroom import grades
 from autograde.classroom.class_report import refuse_ungraded
 from autograde.classroom.csv_file import write_csv_file
-from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, number, utc
+from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, about_again, number, utc
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.contract.check import Check
 from autograde.contract.labs import find_lab, load_checks
@@ -39,6 +39,7 @@ CANVAS = (CANVAS_ID, SIS_USER, SIS_LOGIN)
 MOODLE = (EMAIL, NUMBER, USERNAME)
 FILES = {"moodle": "marks_moodle.csv", "canvas": "marks_canvas.csv", "csv": "marks.csv"}
 DAYS_LATE = "days late"
+UNCOUNTED = "handed in only what is not counted"  # status over all labs; see `autograde.term.not_counted`
 OPEN = "has time left"  # status over all labs of who may still hand one in
 UNKNOWN = "not in the gradebook"  # status of who is on a list, and is no student of this course
 UNCLEAR = "not clear who it is"  # status of who is on a list with what two students have
@@ -66,12 +67,14 @@ class Line:
     mark: float | None
 
 
-def write_marks(root: Path, name: str, system: str, students: Path | None, zero: bool) -> tuple[Path, list[str]]:
+def write_marks(
+    root: Path, name: str, system: str, students: Path | None, zero: bool
+) -> tuple[Path, list[str], list[str]]:
     """Write the marks in the lab called `name` for `system`: "moodle", "canvas" or "csv".
 
     students: a list of who is who in the system; without it the gradebook says so. zero: who handed in nothing, and
-    whose deadline is over, gets 0. Returns the file, and what the instructor should know, a line each. Raises
-    LabError, StepFailed.
+    whose deadline is over, gets 0. Returns the file, which marks are not in it though they were given, and what else
+    the instructor should know, a line each. Raises LabError, StepFailed.
     """
     lab = find_lab(root, name)
     checks = load_checks(lab.checks)
@@ -83,13 +86,15 @@ def write_marks(root: Path, name: str, system: str, students: Path | None, zero:
     most = max([row.points for row in rows], default=0.0) or sum(check.points for check in checks)
     columns = {DAYS_LATE: days_late, "deadline UTC": lambda row: utc(row.deadline)}
     marked = Marked(lab.name, rows, most, lambda row: feedback(row, checks), columns)
-    return write_file(course, marked, grades.csv_path(course, lab).with_name(FILES[system]), system, students, zero)
+    path = grades.csv_path(course, lab).with_name(FILES[system])
+    path, notes = write_file(course, marked, path, system, students, zero)
+    return path, about_again(lab.name, rows), notes
 
 
 def write_file(
     course: Course, marked: Marked, path: Path, system: str, students: Path | None, zero: bool
 ) -> tuple[Path, list[str]]:
-    """Write marks to the file at `path`; else as `write_marks`."""
+    """Write marks to the file at `path`. Returns it, and what the instructor should know; else as `write_marks`."""
     with course.gradebook() as gradebook:
         known = [from_gradebook(student) for student in gradebook.students]
     people, nobody = (known, []) if students is None else from_list(students, known)
@@ -143,6 +148,7 @@ def write_file(
     nothing = [line for line in lines if line.row.status == NOTHING]
     notes += listed("handed in nothing, 0 points", [called(line) for line in nothing if line.mark is not None])
     notes += listed("handed in nothing, mark left empty", [called(line) for line in nothing if line.mark is None])
+    notes += listed(f"{UNCOUNTED}, mark left empty", [called(line) for line in lines if line.row.status == UNCOUNTED])
     undone = [called(line) for line in lines if line.row.status in (MANUAL, FAILED, WAITING)]
     notes += listed("not graded completely, mark left empty", undone)
     with_time = [called(line) for line in lines if line.row.status == OPEN]

@@ -8,12 +8,12 @@ from pathlib import Path
 from autograde.classroom.grades import GRADED, NOTHING, Row, number
 from autograde.contract.places import CLASS
 from autograde.term.all_labs import LabOfTerm, StudentOfTerm, Term, read_term
-from autograde.term.marks import FILES, OPEN, Marked, write_file
+from autograde.term.marks import FILES, OPEN, UNCOUNTED, Marked, write_file
 
 NAME = "all_labs"
 
 
-def write_term_marks(root: Path, system: str, students: Path | None, zero: bool) -> tuple[Path, list[str]]:
+def write_term_marks(root: Path, system: str, students: Path | None, zero: bool) -> tuple[Path, list[str], list[str]]:
     """Write totals over all labs of the course at `root`, as `write_marks` does for a lab.
 
     Who has handed in some labs gets 0 for each other one whose deadline is over; who has handed in none gets an empty
@@ -24,13 +24,16 @@ def write_term_marks(root: Path, system: str, students: Path | None, zero: bool)
     rows = [row_of(one, term) for one in term.students]
     columns = {lab.name: of_lab(lab) for lab in term.begun}
     marked = Marked(NAME, rows, term.most, lambda row: said(by_id.get(row.student), row, term), columns)
-    return write_file(term.course, marked, term.course.root / CLASS / FILES[system], system, students, zero)
+    path, notes = write_file(term.course, marked, term.course.root / CLASS / FILES[system], system, students, zero)
+    return path, term.warnings, notes
 
 
 def row_of(one: StudentOfTerm, term: Term) -> Row:
     """The row of a student over all labs. The deadline, which keeps a zero away, is the last that is not over."""
     handed_in = len(one.missing) + len(one.open) < len(term.begun)
     status = next(iter(one.waiting.values()), OPEN if one.open else GRADED) if handed_in else NOTHING
+    if status == NOTHING and any(one.student in each.students for each in term.not_counted):
+        status = UNCOUNTED
     score = None if one.total.score is None else round(one.total.score, 2)
     left = [lab.deadline_of(one.student) for lab in term.begun if lab.name in one.open]
     return Row(one.student, status, score, term.most, deadline=max(filter(None, left), default=None))

@@ -32,6 +32,7 @@ def write_term_report(root: Path) -> Path:
             commonest=COMMONEST,
             most=term.most,
             rule=term.rule,
+            warnings=term.warnings,
         )
     )
     return write_page(term.course.root / CLASS / "report.html", page)

@@ -24,7 +24,7 @@
 # functions and loops, PyTorch tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a
 # `torch.nn.Module` and `backward`.
 #
-# **Lecture.** [1 A batch too large for one machine](../../course/lectures/1_one_machine.ipynb) says what a batch is,
+# **Lecture.** [1 A batch too large for one machine](../../course/lectures/01_one_machine.ipynb) says what a batch is,
 # and makes one step by hand.
 #
 # **Time:** about 60 minutes.

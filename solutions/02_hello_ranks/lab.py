@@ -29,7 +29,7 @@
 # **Before you start.** You need no earlier lab, and no MPI: only Python functions and NumPy arrays, and in section 3 a
 # few lines of PyTorch.
 #
-# **Lecture.** [2 One program, many ranks](../../course/lectures/2_ranks.ipynb) shows what ranks share, who waits for
+# **Lecture.** [2 One program, many ranks](../../course/lectures/02_ranks.ipynb) shows what ranks share, who waits for
 # whom, and a deadlock.
 #
 # **Time:** about 120 minutes.

@@ -31,8 +31,8 @@
 # need Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch tensors. You need
 # not know MPI.
 #
-# **Lecture.** [2 One program, many ranks](../../course/lectures/2_ranks.ipynb) introduces what this lab uses;
-# [3 Talking to everybody at once](../../course/lectures/3_talking_to_everybody.ipynb) shows what it costs.
+# **Lecture.** [2 One program, many ranks](../../course/lectures/02_ranks.ipynb) introduces what this lab uses;
+# [3 Talking to everybody at once](../../course/lectures/03_talking_to_everybody.ipynb) shows what it costs.
 #
 # **Time:** about 90 minutes.
 #

@@ -26,8 +26,9 @@
 # **Before you start.** You need the messages of lab 02 (`Send`, `Recv`, `Sendrecv`, and why two that both send first
 # are unsafe) and the all-reduce of lab 03, from the outside.
 #
-# **Lecture.** [3 Talking to everybody at once](../../course/lectures/3_talking_to_everybody.ipynb) shows these plans as
-# films, and what they cost.
+# **Lecture.** [3 Talking to everybody at once](../../course/lectures/03_talking_to_everybody.ipynb) shows these plans
+# as films and measures them; [4 What a collective costs](../../course/lectures/04_costs.ipynb), before section 6, says
+# when each of them is fast.
 #
 # **Time:** about 150 minutes.
 #

@@ -27,8 +27,9 @@
 # [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in [Horovod](GLOSSARY.md#horovod): `hvd.allreduce` and
 # `hvd.broadcast`.
 #
-# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) shows why N ranks take the path
-# of one process, and what a parameter server costs.
+# **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
+# of one process; [6 Servers, strategies, and the rate](../../course/lectures/06_servers_and_rates.ipynb) what a
+# parameter server costs, and how long a step may be.
 #
 # **Time:** about 150 minutes.
 #
@@ -270,9 +271,9 @@ rank_paths_picture(x, y, runs)
 # ## 3. Longer steps
 #
 # N ranks with batches of the same size have a global batch N times as large, and make 1/N of the steps in an epoch. To
-# get as far, each step may be N times as long: this is the *linear scaling rule* ([Goyal and others,
-# 2017](https://arxiv.org/abs/1706.02677), *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*). Where training
-# begins, such steps can be too long. A *warm-up* leads up to them.
+# get as far, each step may be N times as long: this is the *linear scaling rule* (Goyal and others,
+# [*Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*](https://arxiv.org/abs/1706.02677), 2017). Where
+# training begins, such steps can be too long. A *warm-up* leads up to them.
 
 
 # %% todo="learning_rate"
@@ -340,8 +341,9 @@ with needs("learning_rate"):
 #
 # ## 4. A server for the parameters
 #
-# Until now each rank has had a copy of the parameters. There is another way (Dean and others, *Large Scale Distributed
-# Deep Networks*, 2012; Li and others, [*Scaling Distributed Machine Learning with the Parameter
+# Until now each rank has had a copy of the parameters. There is another way (Dean and others, [*Large Scale Distributed
+# Deep Networks*](https://papers.nips.cc/paper/4687-large-scale-distributed-deep-networks), 2012; Li and others,
+# [*Scaling Distributed Machine Learning with the Parameter
 # Server*](https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu), 2014): one rank, the
 # *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker **pulls** the
 # parameters, computes a gradient at its own pace, and **pushes** it to the server, which takes the step. No worker

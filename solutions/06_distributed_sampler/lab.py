@@ -26,7 +26,7 @@
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. From Python: classes and iterators;
 # from PyTorch: tensors, `Dataset` and `DataLoader`.
 #
-# **Lecture.** [5 Every sample once](../../course/lectures/5_samplers.ipynb) deals out samples by hand, and asks what
+# **Lecture.** [7 Every sample once](../../course/lectures/07_samplers.ipynb) deals out samples by hand, and asks what
 # goes wrong.
 #
 # **Time:** 90 to 120 minutes.

@@ -27,8 +27,9 @@
 # **Before you start.** You need the Horovod part of lab 03 and the [sampler](GLOSSARY.md#sampler) of lab 06, which is
 # built into torch. From PyTorch: a training loop with model, `DataLoader`, optimizer and `backward`.
 #
-# **Lecture.** [4 One model on many ranks](../../course/lectures/4_data_parallel.ipynb) has the six edits that make a
-# script parallel, and [5 Every sample once](../../course/lectures/5_samplers.ipynb) shows what this lab's sampler does.
+# **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) has the six edits that make a
+# script parallel, and [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what this lab's sampler
+# does. For section 8, [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line.
 #
 # **Time:** about 180 minutes.
 #
@@ -265,7 +266,8 @@ with needs("make_loader"):
 # [momentum](GLOSSARY.md#momentum), which makes each step from the gradient and from the steps before it.
 #
 # Four ranks see four times as many images in a step, so an epoch has a quarter of the steps. The *linear scaling rule*
-# ([Goyal et al., 2017](https://arxiv.org/abs/1706.02677)) makes each step longer in return: it multiplies the
+# (Goyal and others, [*Accurate, Large Minibatch SGD: Training ImageNet in 1
+# Hour*](https://arxiv.org/abs/1706.02677), 2017) makes each step longer in return: it multiplies the
 # learning rate by the number of ranks $N$. We call the product the **effective learning
 # rate**.
 

@@ -27,8 +27,9 @@
 # [global batch](GLOSSARY.md#global-batch) of lab 05 and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch:
 # modules, `DataLoader`, and what `backward` leaves in `.grad`.
 #
-# **Lecture.** [6 On a cluster, and how fast](../../course/lectures/6_cluster.ipynb) reads job scripts line by line, and
-# says what brakes.
+# **Lecture.** [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line, and says who
+# tells a rank who it is; [9 How fast it gets](../../course/lectures/09_scaling.ipynb), before section 4, says what
+# brakes.
 #
 # **Time:** about 150 minutes.
 #

@@ -30,8 +30,8 @@
 # `contextlib.contextmanager`. Each rank has its own copy of the model and
 # its own part of the [global batch](GLOSSARY.md#global-batch).
 #
-# **Lecture.** [7 Inside DistributedDataParallel](../../course/lectures/7_inside_ddp.ipynb) shows buckets and overlap as
-# films, and what hangs.
+# **Lecture.** [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb) shows buckets and overlap
+# as films, and what hangs.
 #
 # **Time:** about 180 minutes.
 #
@@ -401,8 +401,9 @@ with needs("assign_buckets"):
 # ## 5. The reducer
 #
 # What is left is the heart of DistributedDataParallel, its *reducer*. When the last gradient of a bucket is ready, the
-# bucket goes. But there is a rule, and whoever writes a reducer forgets it at first ([Li et al.
-# 2020](https://arxiv.org/abs/2006.15704), section 3.2.3). All-reduces are matched by their *order*: the first of this
+# bucket goes. But there is a rule, and whoever writes a reducer forgets it at first (Li and
+# others, [*PyTorch Distributed: Experiences on Accelerating Data Parallel Training*](https://arxiv.org/abs/2006.15704),
+# 2020, section 3.2.3). All-reduces are matched by their *order*: the first of this
 # rank with the first of the others. And the order in which gradients become ready may differ by rank. So **a bucket
 # goes when it is complete and all buckets before it are gone**. A bucket that is complete too early waits for its turn.
 #

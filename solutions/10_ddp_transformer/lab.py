@@ -27,9 +27,9 @@
 # and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch: modules, optimizers, a `DataLoader`, and what
 # `backward` leaves in `.grad`.
 #
-# **Lecture.** [5 Every sample once](../../course/lectures/5_samplers.ipynb) shows what the sampler of this lab does,
-# and how a padded test set is counted. [7 Inside DistributedDataParallel](../../course/lectures/7_inside_ddp.ipynb)
-# shows when gradients travel, and what `no_sync` is for. [8 When a rank dies](../../course/lectures/8_failures.ipynb)
+# **Lecture.** [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what the sampler of this lab does,
+# and how a padded test set is counted. [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb)
+# shows when gradients travel, and what `no_sync` is for. [11 When a rank dies](../../course/lectures/11_failures.ipynb)
 # says what a checkpoint is for, and what belongs in it.
 #
 # **Time:** about 300 minutes, in two sessions: sections 1 to 4, and sections 5 to 8.

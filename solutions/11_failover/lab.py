@@ -27,8 +27,8 @@
 # [DistributedDataParallel](GLOSSARY.md#distributeddataparallel) and the checkpoint of lab 10. (If your course leaves
 # lab 10 out: section 1 says what is needed of it.)
 #
-# **Lecture.** [8 When a rank dies](../../course/lectures/8_failures.ipynb) kills a rank, resumes the run, and works out
-# how often to save.
+# **Lecture.** [11 When a rank dies](../../course/lectures/11_failures.ipynb) kills a rank, resumes the run, and works
+# out how often to save.
 #
 # **Time:** about 180 minutes.
 #
@@ -725,8 +725,8 @@ def requeued_training(folder: str, epochs: int, seconds: float) -> tuple[bool, l
 #
 # $$\frac{s}{k\,t} + \frac{k\,t}{2 M}$$
 #
-# (Young, *A first order approximation to the optimum checkpoint interval*, CACM 17, 1974). One term falls with $k$, and
-# the other grows.
+# (Young, [*A first order approximation to the optimum checkpoint
+# interval*](https://doi.org/10.1145/361147.361115), CACM 17, 1974). One term falls with $k$, and the other grows.
 
 # %% todo="best_every"
 import math

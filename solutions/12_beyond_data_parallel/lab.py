@@ -27,7 +27,7 @@
 # modules, and what `backward` leaves in `.grad`. Functions with a backward pass of your own are explained where you
 # need them.
 #
-# **Lecture.** [9 When the model does not fit](../../course/lectures/9_model_parallel.ipynb) shows these cuts at work,
+# **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb) shows these cuts at work,
 # as films and on ranks.
 #
 # **Time:** about 180 minutes.
@@ -354,8 +354,8 @@ check("pipeline_schedule")
 # %% [markdown]
 # Your plan for 4 stages and 8 micro-batches, as a film: bubbles are grey, and below each stage you see of how many
 # micro-batches it keeps activations, from the forward pass until the backward pass. Below it is another plan: 1F1B (one
-# forward, one backward), or, if that is yours, GPipe's (all forward passes first; Huang and others 2019). Both take
-# equally many ticks. Which of the two is better, and why?
+# forward, one backward), or, if that is yours, GPipe's (all forward passes first; [Huang and
+# others, 2019](https://arxiv.org/abs/1811.06965)). Both take equally many ticks. Which of the two is better, and why?
 
 # %%
 with needs("pipeline_schedule"):
@@ -567,7 +567,8 @@ with needs("forward_passes", "backward_passes"):
 # Adam and AdamW, the usual optimizers of transformers, keep two numbers for each weight; SGD with
 # [momentum](GLOSSARY.md#momentum) one. In data parallel training all ranks keep all of them, and all of them compute
 # the same update. That is waste: let each rank update a share of the parameters, and keep the optimizer's numbers for
-# that share alone. This is what ZeRO (Rajbhandari and others 2020) begins with.
+# that share alone. This is what ZeRO ([Rajbhandari and others,
+# 2020](https://arxiv.org/abs/1910.02054)) begins with.
 #
 # The ranks need the mean gradient of *their own share* only: a reduce-scatter, where there was an all-reduce. After the
 # update they need each other's parameters: an all-gather. And a ring's all-reduce is these two, one after the other: as
@@ -789,10 +790,16 @@ bytes_of_a_step_picture(sent)
 #
 # Frameworks put these together: Megatron-LM splits within layers and between them, and DeepSpeed and PyTorch's FSDP
 # split up gradients and weights, too, after the optimizer's numbers. You have written the parts that they are made of.
-# Read: Shoeybi and others, [*Megatron-LM*](https://arxiv.org/abs/1909.08053) (2019) for f and g; Huang and others,
-# [*GPipe*](https://arxiv.org/abs/1811.06965) (2019); Rajbhandari and others, [*ZeRO*](https://arxiv.org/abs/1910.02054)
-# (2020); and Narayanan and others, [*Efficient Large-Scale Language Model Training on GPU Clusters Using
-# Megatron-LM*](https://arxiv.org/abs/2104.04473) (2021) for all of them together.
+# Read:
+#
+# - Shoeybi and others, [*Megatron-LM: Training Multi-Billion Parameter Language Models Using Model
+#   Parallelism*](https://arxiv.org/abs/1909.08053) (2019), for f and g
+# - Huang and others, [*GPipe: Efficient Training of Giant Neural Networks using Pipeline
+#   Parallelism*](https://arxiv.org/abs/1811.06965) (2019)
+# - Rajbhandari and others, [*ZeRO: Memory Optimizations Toward Training Trillion Parameter
+#   Models*](https://arxiv.org/abs/1910.02054) (2020)
+# - Narayanan and others, [*Efficient Large-Scale Language Model Training on GPU Clusters Using
+#   Megatron-LM*](https://arxiv.org/abs/2104.04473) (2021), for all of them together
 #
 # ## Two questions
 #

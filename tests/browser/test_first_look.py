@@ -191,7 +191,7 @@ def test_lectures_are_pages_for_who_is_logged_in_and_notebooks_of_ones_own(
     expect(cleo.get_by_role("heading", name="2 One program, many ranks")).to_be_visible(timeout=START)
     screenshot(cleo, "first-look-lecture")
     folder = hub.home("cleo") / "course" / "lectures"
-    links = re.findall(r"\]\((\.\.[^)#]*)", (folder / "2_ranks.ipynb").read_text())
+    links = re.findall(r"\]\((\.\.[^)#]*)", (folder / "02_ranks.ipynb").read_text())
     assert {f"../../{course}/03_pi_allreduce/03_pi_allreduce.ipynb"} <= {*links}
     assert all(link.startswith(f"../../{course}/") for link in links)
     assert (folder / "GLOSSARY.md").exists()

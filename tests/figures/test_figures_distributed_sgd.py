@@ -39,6 +39,7 @@ FIGURES = {
     "arrangements": lambda: arrangements_picture({"ring": RING, "central": CENTRAL, "messages": MESSAGES}, 800),
     "busiest rank": lambda: busiest_rank_picture({2: 160, 3: 320, 4: 480}, 80),
     "busiest rank of a ring": lambda: busiest_rank_picture({2: 160, 8: 1120}, 80, {2: 160, 8: 280}),
+    "busiest rank with a guess": lambda: busiest_rank_picture({2: 160, 8: 1120}, 80, {2: 160, 8: 280}, 7),
 }
 
 

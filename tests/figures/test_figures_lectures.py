@@ -25,8 +25,12 @@ from course.figures.replicas.distances import distances_picture
 from course.figures.replicas.iteration import APART, SHARES, START, gradient, mean, stepped
 from course.figures.replicas.iteration_film import iteration_film, three_gradients
 from course.figures.replicas.loss_by_ranks import loss_by_ranks
+from course.figures.replicas.stale_film import stale_film
 from course.figures.replicas.strategies import strategies_picture
 from course.figures.scaling.brakes_film import Cost, brakes_film
+from course.figures.scaling.cluster_map import job_film
+from course.figures.wires.node_kinds import node_kinds_picture
+from course.figures.wires.plan_question import plans_film
 
 MEASURED = {"one by one": 36.1, "all at once": 41.0, "a tree": 15.4, "a chain of pieces": 7.0}
 IDEAL = {"one by one": 35, "all at once": 35, "a tree": 15, "a chain of pieces": 5.6}
@@ -40,6 +44,7 @@ FIGURES = {
     "bars with guesses": lambda: broadcast_bars(MEASURED, IDEAL, [35, 5, 20, 40]),
     "line": lambda: measured_line({1000: 1e-4, 16_000: 2e-4, 256_000: 1e-3}, 1e-4, 4e-9, "An all-reduce"),
     "plans": lambda: plans_picture(16, 1e-5, 1e-10),
+    "plans with a guess": lambda: plans_picture(16, 1e-5, 1e-10, 1e6),
     "waits": lambda: product_waits(MOMENTS),
     "waits with guesses": lambda: product_waits(MOMENTS, [4, 1]),
     "growth": growth_picture,
@@ -50,6 +55,7 @@ FIGURES = {
     "deal with guesses": lambda: deal_grid(DEALT, 2, [10, 3]),
     "distances": lambda: distances_picture(APART_PATHS),
     "distances with a guess": lambda: distances_picture(APART_PATHS, 0),
+    "node kinds": lambda: node_kinds_picture({"a": [1, 1.9, 3], "b": [1, 1.8, 2]}, [1, 2, 4], {"a": 2, "b": 4}),
     "losses by ranks": lambda: loss_by_ranks(BY_RANKS, 10),
 }
 FILMS = {
@@ -63,6 +69,9 @@ FILMS = {
     "bucket sizes": sizes_film,
     "iteration": iteration_film,
     "deal": lambda: deal_film([DEALT, [[9, 5, 1], [8, 4, 0], [7, 3, 9], [6, 2, 8]]], 10, 2),
+    "plans": lambda: plans_film([1e3, 1e5, 3.6e5, 1e6, 1e8], 1e-5, 1e-10),
+    "stale": stale_film,
+    "job": job_film,
     "nodes": lambda: node_film(2, 20, 23),
     "brakes": lambda: brakes_film(Cost(90, 10, 2), [1, 2, 4, 8, 16]),
 }
@@ -85,11 +94,14 @@ def test_guesses_are_drawn_beside_what_was_measured_and_none_is_not() -> None:
     assert round(samples[1]) == 1 and 2.3 < samples[0] < 3.3  # on the tenth sample, rank 1's last one
     assert batches == (2.8, -0.75)  # above the second batch
     assert diamonds(deal_grid(DEALT, 2, [None, None])) == []
+    assert [x for x, _ in diamonds(plans_picture(16, 1e-5, 1e-10, 1e6))] == [1e6]
+    assert diamonds(plans_picture(16, 1e-5, 1e-10)) == []
 
 
 def test_a_guess_is_part_of_the_description() -> None:
     assert "a tree: 15.4 s measured, 15.0 ideal, you guessed 20" in broadcast_bars(MEASURED, IDEAL, [1, 2, 20, 3]).alt
     assert deal_grid(DEALT, 2, [10, 3]).alt.endswith("You guessed 10 samples. You guessed batches, 3 a rank.")
+    assert plans_picture(16, 1e-5, 1e-10, 1e6).alt.endswith("You guessed 1 MB.")
 
 
 @pytest.mark.parametrize("name", FILMS)

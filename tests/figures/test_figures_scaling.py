@@ -24,6 +24,7 @@ COSTS = {
 GIVEN = {"Inception V3": (34e9, 95e6), "ResNet-101": (47e9, 178e6), "VGG-16": (93e9, 553e6)}
 FIGURES = {
     "layout": lambda: task_layout_picture(LAYOUTS),
+    "layout with a guess": lambda: task_layout_picture({"in blocks": LAYOUTS["in blocks"]}, (1, 0)),
     "timed steps": lambda: timed_steps_picture([1.0, 1.0, 2.5, 1.0], first=6.0, warmup=2, steps=5),
     "real scaling": lambda: scaling_picture("real", [1, 2, 3, 4], TIMES, (0.168, 0.032, 0.008), 2),
     "simulated scaling": lambda: scaling_picture("simulated", [1, 2, 3, 4], TIMES, (0.168, 0.032, 0.008), 2),
@@ -38,6 +39,13 @@ FIGURES = {
 def test_ranks_are_drawn_on_their_nodes() -> None:
     assert nodes_of(LAYOUTS["in turns"]) == {0: ["0", "3", "4"], 1: ["1"], 2: ["2"]}
     assert "in turns: node 0 has ranks 0 3 4" in FIGURES["layout"]().alt
+
+
+def test_a_guess_of_a_place_is_drawn_at_that_place() -> None:
+    figure = FIGURES["layout with a guess"]()
+    (said,) = (text for text in figure.axes[0].texts if text.get_text() == "your guess")
+    assert said.get_position()[0] == 1.5 and figure.alt.endswith("You guessed local rank 0 on node 1.")
+    assert not [text for axes in FIGURES["layout"]().axes for text in axes.texts if text.get_text() == "your guess"]
 
 
 def test_the_clock_starts_when_the_slowest_is_warm_and_stops_when_it_is_done() -> None:

@@ -33,9 +33,9 @@ ALL = {"reference", "blank", "broken", "elsewhere", "twice", *MISTAKES}
 UNDONE = ([0, 0, 0, 0], ["not-done"] * 4)
 SCORES = {
     "reference": ([3, 3, 3, 3], ["", "", "", ""]),
-    "ada": ([1, 1, 1, 1.5], ["remainder-lost", "reduce-not-allreduce", "average-for-sum", "allreduce-in-the-loop"]),
-    "bob": ([1, 1.5, 1, 0], ["overlapping-shares", "float32", "not-waited-for", "everything-on-every-rank"]),
-    "carl o'odd [x] é": ([0, 0, 0, 0], ["local-h", "not-done", "not-done", "not-done"]),
+    "ada": ([1.5, 0.75, 2, 2], ["remainder-lost", "reduce-not-allreduce", "average-for-sum", "allreduce-in-the-loop"]),
+    "bob": ([1.5, 0.75, 1, 2.25], ["overlapping-shares", "float32", "not-waited-for", "everything-on-every-rank"]),
+    "carl o'odd [x] é": ([1, 0, 0, 0], ["local-h", "not-done", "not-done", "not-done"]),
     "dina": ([3, 0, 3, 0], ["", "collective-skipped", "", "not-done"]),
     **dict.fromkeys(("blank", "broken", "elsewhere", "twice"), UNDONE),
 }

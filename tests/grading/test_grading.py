@@ -8,6 +8,7 @@ import pytest
 from small_course import ANSWERS, LAB
 
 from autograde.classroom.csv_file import defused
+from autograde.classroom.grades import AGAIN
 
 ODD = [" [o'b]rien {é}+* ", "-dash", ".dot", "'quote\"", "a,b;c", "名前", "a" * 200, "~$HOME", "..."]
 
@@ -100,7 +101,7 @@ def test_a_grading_that_was_broken_off_is_done_again(small):
 
 
 @pytest.mark.thorough
-def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small):
+def test_manual_scores_comments_and_late_submissions_are_kept(small):
     small.put("ada", small.released())
     small.grade()
     with small.gradebook() as gradebook:
@@ -111,7 +112,7 @@ def test_manual_scores_and_late_submissions_are_kept_as_nbgrader_has_them(small)
     small.grade("--force")
     row = small.rows()["ada"]
     assert (row["score"], row["total"], row["seconds_late"]) == ("2.5", "2.5", "3600")
-    assert row["status"] == "needs manual grading"  # nbgrader asks for a look at each regraded manual score
+    assert row["status"] == "graded"  # nothing has changed that the score by hand was given for
     with small.gradebook() as gradebook:
         assert gradebook.find_comment("total", LAB, LAB, "ada").comment == "Well argued."
     assert "Well argued." in small.feedback("ada")
@@ -128,8 +129,9 @@ def test_points_that_are_changed_later_count_for_those_who_are_graded_again(smal
     small.grade("--force", "--student", "ada")
     assert {student: (row["score"], row["max"]) for student, row in small.rows().items()} == {
         "ada": ("4", "7"),
-        "bob": ("2", "7"),
+        "bob": ("", "7"),
     }
+    assert small.rows()["bob"]["status"] == AGAIN
 
 
 @pytest.mark.thorough

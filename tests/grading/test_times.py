@@ -9,8 +9,8 @@ import pytest
 from dateutil import tz
 from small_course import LAB, make_course
 
-from autograde.classroom.class_grading import bad_timestamp
 from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.pending import bad_timestamp
 from autograde.classroom.times import course_zone, later, utc_time
 from autograde.contract.labs import find_lab
 

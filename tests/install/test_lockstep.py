@@ -92,8 +92,8 @@ def test_a_server_of_another_hub_needs_no_proxy(clone):
 
 @pytest.mark.thorough
 def test_book_has_what_builds_the_site_and_passes_its_arguments(clone):
-    status, output = clone.run("book", "3_talking_to_everybody")
-    assert status == 3 and "kit book 3_talking_to_everybody\n" in output
+    status, output = clone.run("book", "03_talking_to_everybody")
+    assert status == 3 and "kit book 03_talking_to_everybody\n" in output
     assert {path.name for path in clone.stamps} == {"lockstep.lab", "lockstep.book"}
     assert list((clone.folder / ".venv").glob("lib/python*/site-packages/small_book-1.0.dist-info"))
     assert clone.run("book")[1] == "kit book\n"

@@ -47,9 +47,9 @@ def test_the_usual_mistakes_are_findings_that_the_labs_known_mistakes_get(lab):
 @each_of_ours
 def test_the_lectures_are_those_that_the_notebook_links_and_they_are_there(lab):
     opening = re.search(r"\*\*Lecture\.\*\*.*?\n#\n", lab.source.read_text(), re.DOTALL)[0].replace("\n# ", " ")
-    linked = set(re.findall(r"\[(\d) ([^\]]+)\]\([^)]*/course/lectures/", opening))
-    named = set(re.findall(r"(\d), \*([^*]+)\*", table(lab)["Lecture"]))
-    headings = [re.search(r"^# (\d) (.+)$", path.read_text(), re.MULTILINE) for path in LECTURES]
+    linked = set(re.findall(r"\[(\d+) ([^\]]+)\]\([^)]*/course/lectures/", opening))
+    named = set(re.findall(r"(\d+), \*([^*]+)\*", table(lab)["Lecture"]))
+    headings = [re.search(r"^# (\d+) (.+)$", path.read_text(), re.MULTILINE) for path in LECTURES]
     there = {heading.groups() for heading in headings if heading}
     assert linked and linked <= named <= there
 

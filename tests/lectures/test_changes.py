@@ -45,7 +45,7 @@ def edited(cells: list[str], change: Change) -> list[str]:
 
 def of(lecture: Lecture) -> list[Change]:
     """The changes of a lecture, in the order of its text."""
-    return [change for change in CHANGES if lecture.name.startswith(f"{change.lecture}_")]
+    return [change for change in CHANGES if lecture.name.startswith(f"{change.lecture:02}_")]
 
 
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda lecture: lecture.name)

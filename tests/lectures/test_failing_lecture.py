@@ -12,7 +12,7 @@ from autograde.cli import main
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER
 
-SOUND = "# 1 Sound\n\n```{code-cell}\nprint(6 * 7)\n```\n\nThe [other](2_broken.ipynb) one.\n"
+SOUND = "# 1 Sound\n\n```{code-cell}\nprint(6 * 7)\n```\n\nThe [other](02_broken.ipynb) one.\n"
 BROKEN = """# 2 Broken
 
 Text.
@@ -24,7 +24,7 @@ total = 5
 assert total == 6, 'not six'
 ```
 """
-INDEX = "# Lectures\n\n```{toctree}\n1_sound\n2_broken\n```\n"
+INDEX = "# Lectures\n\n```{toctree}\n01_sound\n02_broken\n```\n"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / FOLDER
     shutil.copytree(REPOSITORY / FOLDER / "static", folder / "static")
     shutil.copy(REPOSITORY / FOLDER / "conf.py", folder)
-    for name, text in {"1_sound.md": SOUND, "2_broken.md": BROKEN, "index.md": INDEX}.items():
+    for name, text in {"01_sound.md": SOUND, "02_broken.md": BROKEN, "index.md": INDEX}.items():
         (folder / name).write_text(text)
     (tmp_path / "labs").mkdir()
     monkeypatch.setenv("LOCKSTEP_COURSE", str(tmp_path))
@@ -44,22 +44,22 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_lecture_that_fails_is_named_with_its_line_and_the_others_are_built(course: Path) -> None:
     result = CliRunner().invoke(main, ["book"])
     assert result.exit_code == 1
-    assert "Error: 2_broken.md:9: AssertionError: not six" in result.output
-    assert "1_sound: ran in" in result.output and "build/book/html/index.html: built" in result.output
-    assert ">42\n" in (course / "build/book/html/course/lectures/1_sound.html").read_text()
+    assert "Error: 02_broken.md:9: AssertionError: not six" in result.output
+    assert "01_sound: ran in" in result.output and "build/book/html/index.html: built" in result.output
+    assert ">42\n" in (course / "build/book/html/course/lectures/01_sound.html").read_text()
 
 
 @pytest.mark.thorough
 def test_a_link_that_leads_nowhere_fails_and_is_named(course: Path) -> None:
-    (course / FOLDER / "2_broken.md").write_text("# 2 Mended\n\nSee [the lab](../../labs/99_none/99_none.ipynb).\n")
+    (course / FOLDER / "02_broken.md").write_text("# 2 Mended\n\nSee [the lab](../../labs/99_none/99_none.ipynb).\n")
     result = CliRunner().invoke(main, ["book"])
     assert result.exit_code == 1
-    assert "99_none" in result.output and "2_broken" in result.output
+    assert "99_none" in result.output and "02_broken" in result.output
 
 
 def test_a_lecture_that_is_not_there_is_told(course: Path) -> None:
-    result = CliRunner().invoke(main, ["book", "7_none"])
+    result = CliRunner().invoke(main, ["book", "07_none"])
     assert (result.exit_code, result.output.strip()) == (
         1,
-        "Error: there is no lecture 7_none; there are: 1_sound, 2_broken",
+        "Error: there is no lecture 07_none; there are: 01_sound, 02_broken",
     )

@@ -28,6 +28,8 @@ LECTURES = find_lectures(REPOSITORY)
 lecture_by_name = pytest.mark.parametrize("lecture", LECTURES, ids=lambda lecture: lecture.name)
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 WIDTH = 88  # letters of a line that the site shows without a scroll bar
+LONGEST = {"10_inside_ddp": 590}  # in place of 450: it says where to pause
+FOLDED_CELL = re.compile(r"^```\{code-cell\}\n:tags: \[(?:hide-input|remove-cell)\]\n(?:.*\n)*?```\n", re.MULTILINE)
 ALIKE = 80  # of 100: how like an answer to a TODO a part of a cell may be
 
 
@@ -44,7 +46,7 @@ def test_each_notebook_is_what_its_text_makes() -> None:
 def test_a_notebook_that_was_changed_is_left_over_or_missing_is_told(tmp_path: Path) -> None:
     folder = tmp_path / FOLDER
     folder.mkdir(parents=True)
-    for name in "1_one", "2_two", "3_three":
+    for name in "01_one", "02_two", "03_three":
         (folder / f"{name}.md").write_text("# A title\n\n```{code-cell}\n1 + 1\n```\n")
     one, two, _ = find_lectures(tmp_path)
     write(one)
@@ -52,14 +54,14 @@ def test_a_notebook_that_was_changed_is_left_over_or_missing_is_told(tmp_path: P
     two.notebook.write_text(two.notebook.read_text().replace("1 + 1", "1 + 2"))
     (folder / "old.ipynb").write_text("{}")
     assert [line.split(";")[0] for line in differences(tmp_path)] == [
-        "course/lectures/2_two.ipynb is not what its source makes",
-        "course/lectures/3_three.ipynb is missing",
+        "course/lectures/02_two.ipynb is not what its source makes",
+        "course/lectures/03_three.ipynb is missing",
         "course/lectures/old.ipynb is made from no text",
     ]
 
 
 def test_a_box_is_a_quotation_in_the_notebook(tmp_path: Path) -> None:
-    source = tmp_path / "1_one.md"
+    source = tmp_path / "01_one.md"
     source.write_text("Before.\n\n:::{admonition} Red pen\n:class: tip\nOne.\n\nTwo.\n:::\n\nAfter.\n")
     cells = nbformat.reads(for_jupyter(Lecture(source)).decode(), as_version=4).cells
     assert [cell.source for cell in cells] == ["Before.", "> **Red pen**\n>\n> One.\n>\n> Two.", "After."]
@@ -67,7 +69,7 @@ def test_a_box_is_a_quotation_in_the_notebook(tmp_path: Path) -> None:
 
 
 def test_a_line_of_a_cell_is_found_in_the_text(tmp_path: Path) -> None:
-    source = tmp_path / "1_one.md"
+    source = tmp_path / "01_one.md"
     source.write_text("# A title\n\n```{code-cell}\n:tags: [hide-input]\n\n1\n2\n```\n\n```{code-cell}\n3\n```\n")
     lines = source.read_text().splitlines()
     assert [lines[line_of(Lecture(source), *place) - 1] for place in ((0, 1), (0, 2), (1, 1))] == ["1", "2", "3"]
@@ -75,7 +77,7 @@ def test_a_line_of_a_cell_is_found_in_the_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.source} in {row.lecture}: {row.heading}")
 def test_what_the_documents_say_stands_under_its_heading(row: Row) -> None:
-    (lecture,) = (each for each in LECTURES if each.name.startswith(f"{row.lecture}_"))
+    (lecture,) = (each for each in LECTURES if each.name.startswith(f"{row.lecture:02}_"))
     text = " ".join(sections(lecture)[row.heading].split())
     assert [words for words in row.words if words not in text] == []
 
@@ -109,12 +111,19 @@ def test_a_lecture_has_one_guess_some_questions_and_a_line_of_what_to_change(lec
 def test_a_lecture_names_the_documents_that_it_follows_and_papers(lecture: Lecture) -> None:
     follows, papers = sections(lecture)["Sources"].split("Read on:")
     for author, row in {"Sarmiento": "S0", "Tsing Hua": "S1", "Jamil": "S2", "Sikan Li": "S3", "IDRIS": "S4"}.items():
-        due = any(each.source.startswith(f"{row}.") for each in ROWS if lecture.name.startswith(f"{each.lecture}_"))
+        due = any(each.source.startswith(f"{row}.") for each in ROWS if lecture.name.startswith(f"{each.lecture:02}_"))
         assert (author in follows) == due, author
     assert 3 <= papers.count("\n- ") <= 8
     named = [" ".join(line.split()) for line in follows.split("\n- ")[1:]]
     assert [line for line in named if ("CC BY-NC 4.0" in line) != ("Jamil" in line)] == []
     assert [line for line in named if ("no licence stated" in line) == ("Jamil" in line)] == []
+
+
+@lecture_by_name
+def test_a_lecture_is_short_but_for_code_that_is_folded(lecture: Lecture) -> None:
+    text = lecture.source.read_text(encoding="utf-8")
+    lines = len(text.splitlines()) - sum(len(cell.splitlines()) for cell in FOLDED_CELL.findall(text))
+    assert lines <= LONGEST.get(lecture.name, 450)
 
 
 @lecture_by_name
@@ -153,7 +162,7 @@ def test_each_lab_names_the_lectures_that_come_before_it() -> None:
     due = {
         (name, lab)
         for row in rows
-        for name in re.findall(r"\((\d_\w+)\.ipynb\)", row)
+        for name in re.findall(r"\((\d\d_\w+)\.ipynb\)", row)
         for lab in re.findall(r"labs/(\w+)/", row)
     }
     found = set()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER, find_lectures
 
-CHOSEN = "3_talking_to_everybody"  # what `./lockstep test` runs each time; `--all` runs every lecture
+CHOSEN = "03_talking_to_everybody"  # what `./lockstep test` runs each time; `--all` runs every lecture
 LECTURES = sorted((lecture.name for lecture in find_lectures(REPOSITORY)), key=lambda name: (name != CHOSEN, name))
 
 

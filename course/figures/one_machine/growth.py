@@ -21,17 +21,17 @@ class Model(NamedTuple):
 
 
 MODELS = (
-    Model("AlexNet", 2012.9, 60e6, 1.2e6, "images", "Krizhevsky et al. 2012", "above"),
-    Model("VGG-16", 2014.7, 138e6, 1.3e6, "images", "Simonyan and Zisserman 2014", "right"),
-    Model("GoogLeNet", 2014.7, 6.8e6, None, "images", "Szegedy et al. 2014", "right"),  # the images of VGG-16
-    Model("ResNet-152", 2015.9, 60e6, None, "images", "He et al. 2015", "right"),  # and so are these
-    Model("Transformer", 2017.5, 213e6, None, "tokens", "Vaswani et al. 2017", "right"),
-    Model("BERT", 2018.8, 340e6, 3.3e9, "words", "Devlin et al. 2018"),
-    Model("GPT-2", 2019.1, 1.5e9, None, "tokens", "Radford et al. 2019"),
-    Model("T5", 2019.8, 11e9, 1e12, "tokens", "Raffel et al. 2019"),
-    Model("GPT-3", 2020.4, 175e9, 300e9, "tokens", "Brown et al. 2020"),
-    Model("PaLM", 2022.3, 540e9, 780e9, "tokens", "Chowdhery et al. 2022", "above"),
-    Model("Llama 3.1", 2024.6, 405e9, 15.6e12, "tokens", "Grattafiori et al. 2024", "below"),
+    Model("AlexNet", 2012.9, 60e6, 1.2e6, "images", "Krizhevsky et al., NIPS 2012", "above"),
+    Model("VGG-16", 2014.7, 138e6, 1.3e6, "images", "Simonyan and Zisserman 2014, arXiv:1409.1556", "right"),
+    Model("GoogLeNet", 2014.7, 6.8e6, None, "images", "Szegedy et al. 2014, arXiv:1409.4842", "right"),
+    Model("ResNet-152", 2015.9, 60e6, None, "images", "He et al. 2015, arXiv:1512.03385", "right"),
+    Model("Transformer", 2017.5, 213e6, None, "tokens", "Vaswani et al. 2017, arXiv:1706.03762", "right"),
+    Model("BERT", 2018.8, 340e6, 3.3e9, "words", "Devlin et al. 2018, arXiv:1810.04805"),
+    Model("GPT-2", 2019.1, 1.5e9, None, "tokens", "Radford et al. 2019, OpenAI"),
+    Model("T5", 2019.8, 11e9, 1e12, "tokens", "Raffel et al. 2019, arXiv:1910.10683"),
+    Model("GPT-3", 2020.4, 175e9, 300e9, "tokens", "Brown et al. 2020, arXiv:2005.14165"),
+    Model("PaLM", 2022.3, 540e9, 780e9, "tokens", "Chowdhery et al. 2022, arXiv:2204.02311", "above"),
+    Model("Llama 3.1", 2024.6, 405e9, 15.6e12, "tokens", "Grattafiori et al. 2024, arXiv:2407.21783", "below"),
 )
 
 

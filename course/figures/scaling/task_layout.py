@@ -11,8 +11,13 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 
 
 @on_both_grounds
-def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, ground: Ground) -> Picture:
-    """Nodes with their ranks, once for each layout. layouts: by name, the variables of each task, by rank."""
+def task_layout_picture(
+    layouts: Mapping[str, Sequence[Mapping[str, str]]], guess: tuple[int, int] | None = None, *, ground: Ground
+) -> Picture:
+    """Nodes with their ranks, once for each layout. layouts: by name, the variables of each task, by rank.
+
+    guess: node and local rank at which the reader looks for a rank; a frame in the first layout.
+    """
     told = {
         name: "; ".join(
             f"{name_of(node, tasks)} has ranks {' '.join(ranks)}" for node, ranks in nodes_of(tasks).items()
@@ -20,7 +25,9 @@ def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, g
         for name, tasks in layouts.items()
     }
     alt = ". ".join(f"Placed {name}: {words}" for name, words in told.items()) + "."
+    alt += f" You guessed local rank {guess[1]} on node {guess[0]}." if guess else ""
     figure, drawn = new_figure(7.6, 2.9, columns=len(layouts), alt=alt, ground=ground)
+    drawn = drawn if len(layouts) > 1 else (drawn,)
     for axes, (name, tasks) in zip(drawn, layouts.items(), strict=True):
         nodes = nodes_of(tasks)
         most = max(map(len, nodes.values()))
@@ -33,7 +40,11 @@ def task_layout_picture(layouts: Mapping[str, Sequence[Mapping[str, str]]], *, g
                 place = {"ha": "center", "va": "center", "color": ink_on(fill)}
                 axes.text(number + 0.5, most - local - 0.36, f"rank {rank}", fontweight="bold", **place)
                 axes.text(number + 0.5, most - local - 0.68, f"local rank {local}", fontsize=8.5, **place)
-        axes.set(xlim=(0, len(nodes)), ylim=(-0.45, most + 0.1), xticks=[], yticks=[])
+        if guess and axes is drawn[0]:
+            node, local = guess
+            frame(axes, (node + 0.09, most - local - 0.98, 0.82, 0.96), "none", ground.ink, 3)
+            axes.text(node + 0.5, -0.36, "your guess", ha="center", va="top", fontsize=8.5)
+        axes.set(xlim=(0, len(nodes)), ylim=(-0.6 if guess else -0.45, most + 0.1), xticks=[], yticks=[])
         axes.set_title(f"Placed {name}")
         axes.axis("off")
     return figure
@@ -51,8 +62,9 @@ def name_of(node: int, tasks: Sequence[Mapping[str, str]]) -> str:
     return names[0] or f"node {node}"
 
 
-def frame(axes: object, place: tuple[float, float, float, float], fill: str, edge: str) -> None:
+def frame(axes: object, place: tuple[float, float, float, float], fill: str, edge: str, thickness: float = 1) -> None:
     """A box with round corners. place: left, bottom, width and height."""
     left, bottom, width, height = place
     style = "round,pad=0,rounding_size=0.05"
-    axes.add_patch(FancyBboxPatch((left, bottom), width, height, boxstyle=style, facecolor=fill, edgecolor=edge))
+    look = {"facecolor": fill, "edgecolor": edge, "linewidth": thickness}
+    axes.add_patch(FancyBboxPatch((left, bottom), width, height, boxstyle=style, **look))

@@ -1,0 +1,102 @@
+"""What changes after somebody was graded: no mark is told that was measured otherwise, and nothing given is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
+from classroom import Classroom
+from filled_gradebook import add_lab, deadline, filled, hand_in
+from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+
+from autograde.classroom import class_grading
+
+
+@pytest.fixture
+def room(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
+    """A class of ada and bob, where ada's work is graded without ranks."""
+    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    assert small.lockstep("enrol", "ada", "bob").exit_code == 0
+    deadline(small, "2030-01-01 12:00:00")
+    small.put("ada", small.answered(ANSWERS))
+    assert small.grade().exit_code == 0
+    return small
+
+
+def test_after_a_change_of_points_no_mark_is_told_until_all_are_graded_again(room):
+    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    told, said = marks(room, LAB)
+    assert told["ada"] == ""
+    assert "checks have changed since it was graded: ada; no mark until `lockstep grade 90_small`" in said
+    assert marks(room)[0]["ada"] == ""
+    assert "no mark until" in room.lockstep("report").output + (room.root / "class" / "report.html").read_text()
+    room.put("bob", room.answered(ANSWERS))
+    said = room.grade().output
+    assert "graded again, as the lab's points, TODOs or checks have changed since it was graded: ada" in said
+    assert marks(room, LAB)[0] == {"ada": "7", "bob": "7"}
+
+
+def test_a_new_hidden_case_counts_as_a_change_and_the_same_lab_does_not(room):
+    assert "1 graded before and unchanged" in room.grade().output
+    make_course(room.root, checks=CHECKS_PY.replace("-rng.randrange(1, 100)", "-rng.randrange(1, 99)"))
+    assert marks(room, LAB)[0]["ada"] == ""
+    assert "graded again" in room.grade().output
+
+
+def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_others(room):
+    by_hand(room, "ada", "double", 1.5)
+    make_course(room.root, checks=CHECKS_PY.replace("points = 3", "points = 6"))
+    room.grade()
+    assert marks(room, LAB)[0]["ada"] == "7.5"
+    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
+    assert marks(room, LAB)[0]["ada"] == ""
+    assert room.scores()["ada"] == 4.5
+
+
+def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_named(room):
+    assert room.lockstep("extend", LAB, "bob", "3d").exit_code == 0
+    by_hand(room, "ada", "double", 1.5)
+    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK)
+    done = room.grade()
+    assert done.exit_code == 0, done.output
+    assert marks(room, LAB)[0] == {"ada": "4.5", "bob": ""}
+    by_hand(room, "ada", "third", 1)
+    make_course(room.root)
+    done = room.grade()
+    assert "third-check of ada: 1 points; the gradebook as it was is kept in" in done.output
+    assert list((room.root / "class").glob("gradebook-before-*.db"))
+    assert marks(room, LAB)[0]["ada"] == "4.5"
+    with room.gradebook() as gradebook:
+        assert gradebook.find_submission(LAB, "bob").extension.days == 3
+
+
+def test_a_gradebook_that_was_lost_is_filled_again_and_nobody_has_handed_in_nothing(room):
+    (room.root / "class" / "gradebook.db").unlink()
+    assert room.lockstep("enrol", "ada", "bob").exit_code == 0
+    told, said = marks(room, LAB, "--zero")
+    assert told == {"ada": "", "bob": "0"}
+    assert "not graded completely, mark left empty: ada" in said
+    assert "the gradebook has other scores than its grading gave: ada" in room.grade().output
+    assert marks(room, LAB)[0]["ada"] == "5"
+
+
+@pytest.mark.parametrize("how", ["renamed", "left out"])
+def test_a_graded_lab_that_the_course_has_no_longer_is_named_wherever_totals_are_made(tmp_path: Path, how: str):
+    room = filled(tmp_path / "course")
+    add_lab(room, "92_other")
+    hand_in(room, "ada", 2, 3)
+    hand_in(room, "noor", 2, 3)
+    hand_in(room, "ada", 1, 1, lab="92_other")
+    if how == "renamed":
+        os.rename(room.root / "solutions" / LAB, room.root / "solutions" / "93_small")
+    else:
+        (room.root / "course.toml").write_text('labs = ["92_other"]\n')
+    told, said = marks(room, "--zero")
+    assert (told["ada"], told["noor"], told["li"]) == ("2", "", "0")
+    assert "90_small: 2 graded, not counted: no lab of this course now" in said
+    assert "handed in only what is not counted, mark left empty: noor" in said
+    assert room.lockstep("report").exit_code == 0
+    assert "90_small: 2 graded, not counted" in (room.root / "class" / "report.html").read_text()

@@ -1,0 +1,206 @@
+"""Random sequences of what happens in a term, against a small model of what each mark must be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
+from classroom import Classroom
+from filled_gradebook import deadline
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from seeds import SEED
+from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+
+from autograde.classroom import class_grading
+
+STUDENTS = ("ada", "bob")
+OTHER_NAME = "93_small"
+RIGHT = {**ANSWERS, "third": "def third(x):\n    return 3 * x"}
+students, points = st.sampled_from(STUDENTS), st.sampled_from((2, 4))
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the lab asks for now: the points of `double`, whether it has a third TODO, its hidden cases."""
+
+    double: int = 2
+    third: bool = False
+    cases: int = 99
+
+    @property
+    def points(self) -> dict[str, int]:
+        """The points of each TODO."""
+        return {"double": self.double, "total": 3} | ({"third": self.double} if self.third else {})
+
+    def write(self, root: Path) -> None:
+        """Make this the lab of the course at `root`."""
+        checks = CHECKS_PY + (THIRD_CHECK if self.third else "")
+        checks = checks.replace("points = 2", f"points = {self.double}").replace(", 100)", f", {self.cases})")
+        make_course(root, LAB_PY + (THIRD if self.third else ""), checks)
+
+
+@dataclass
+class Student:
+    """A student in the model. answers: the TODOs that the last submission answers; None: nothing was handed in.
+
+    graded: the answers and the measure of the last grading. by_hand: scores that a person gave, by TODO, for so many
+    points of that TODO. look: TODOs whose score waits for a person.
+    """
+
+    answers: frozenset[str] | None = None
+    handed_in: int = 0
+    graded: tuple[int, Measure] | None = None
+    right: frozenset[str] = frozenset()
+    by_hand: dict[str, float] = field(default_factory=dict)
+    look: set[str] = field(default_factory=set)
+    days: int | None = None
+
+    def mark(self, now: Measure) -> str:
+        """What the export must say: nothing, if the mark is not what it would be if it were made now."""
+        if self.graded != (self.handed_in, now) or self.look:
+            return ""
+        scores = {todo: most if todo in self.right else 0 for todo, most in now.points.items()} | self.by_hand
+        return f"{sum(scores.values()):g}"
+
+
+class Term(RuleBasedStateMachine):
+    """A class of two, whose lab changes while they hand in and are graded."""
+
+    template: Path  # the course before anything has happened
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        root = Path(self.folder.name) / "course"
+        shutil.copytree(self.template, root)
+        self.room = Classroom(root, LAB)
+        self.now, self.registered = Measure(), Measure()
+        self.students = {student: Student() for student in STUDENTS}
+        self.renamed = False
+
+    def teardown(self) -> None:
+        """Delete the course."""
+        self.folder.cleanup()
+
+    @rule(double=points, third=st.booleans(), cases=st.sampled_from((99, 98)))
+    @precondition(lambda self: not self.renamed)
+    def change(self, double: int, third: bool, cases: int) -> None:
+        """Change points, TODOs or hidden cases."""
+        self.now = Measure(double, third, cases)
+        self.now.write(self.room.root)
+
+    @rule(student=students, answers=st.frozensets(st.sampled_from(sorted(RIGHT))))
+    @precondition(lambda self: not self.renamed)
+    def hand_in(self, student: str, answers: frozenset[str]) -> None:
+        """Hand in the notebook that is released now, with some of the answers."""
+        assert self.room.lockstep("build").exit_code == 0
+        one = self.students[student]
+        one.handed_in += 1
+        one.answers = answers & self.now.points.keys()
+        notebook = self.room.answered({todo: RIGHT[todo] for todo in one.answers})
+        notebook.metadata["nth"] = one.handed_in  # two submissions differ
+        self.room.put(student, notebook, when=f"2026-01-{one.handed_in:02} 10:00:00.000000 UTC")
+
+    @rule()
+    @precondition(lambda self: not self.renamed)
+    def grade(self) -> None:
+        """Grade the class."""
+        done = self.room.grade()
+        assert done.exit_code == 0, done.output
+        lost = [todo for todo in self.registered.points if todo not in self.now.points]
+        others = {todo for todo, most in self.now.points.items() if self.registered.points.get(todo, most) != most}
+        for name, one in self.students.items():
+            for todo in lost:
+                one.look.discard(todo)
+                if one.by_hand.pop(todo, None) is not None:
+                    assert f"{todo}-check of {name}" in done.output
+            one.look |= others & one.by_hand.keys()
+            if one.answers is None or one.graded == (one.handed_in, self.now):
+                continue
+            if one.graded is not None and one.graded[0] != one.handed_in:  # nbgrader asks for a look
+                one.look |= one.by_hand.keys()
+            elif one.graded is not None:
+                assert "graded again" in done.output and name in done.output
+            one.graded, one.right = (one.handed_in, self.now), one.answers & self.now.points.keys()
+        self.registered = self.now
+
+    @rule(student=students, todo=st.sampled_from(("double", "total")), score=st.sampled_from((0.5, 1.5)))
+    def score_by_hand(self, student: str, todo: str, score: float) -> None:
+        """Give a score as in the formgrader."""
+        one = self.students[student]
+        if one.graded is None or self.renamed:
+            return
+        by_hand(self.room, student, todo, score)
+        one.by_hand[todo] = score
+        one.look.discard(todo)
+
+    @rule(student=students, days=st.integers(1, 3))
+    @precondition(lambda self: not self.renamed)
+    def extend(self, student: str, days: int) -> None:
+        """Give one student more time."""
+        done = self.room.lockstep("extend", LAB, student, f"{days}d")
+        assert done.exit_code == 0, done.output
+        self.students[student].days = days
+
+    @rule()
+    def rename(self) -> None:
+        """Give the lab another name, or its old one again."""
+        names = (OTHER_NAME, LAB) if self.renamed else (LAB, OTHER_NAME)
+        os.rename(*(self.room.root / "solutions" / name for name in names))
+        self.renamed = not self.renamed
+
+    @invariant()
+    def marks_are_those_of_the_model(self) -> None:
+        """Export, and compare."""
+        if self.renamed:
+            done = self.room.lockstep("grades")
+            graded = [one for one in self.students.values() if one.graded]
+            assert not graded or f"{LAB}: {len(graded)} graded, not counted" in done.output
+            return
+        expected = {name: one.mark(self.now) for name, one in self.students.items()}
+        if any(one.answers is not None or one.days for one in self.students.values()) and self.room_is_known():
+            said, output = marks(self.room, LAB)
+            assert said == expected, output
+            for name, one in self.students.items():
+                if one.answers is not None and not expected[name]:
+                    assert name in output
+        for name, one in self.students.items():
+            if one.days:
+                with self.room.gradebook() as gradebook:
+                    assert gradebook.find_submission(LAB, name).extension.days == one.days
+
+    def room_is_known(self) -> bool:
+        """Whether the class has been graded at least once."""
+        return any(one.graded for one in self.students.values())
+
+
+@pytest.fixture
+def template(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A class of two, with a deadline, before anybody has handed in."""
+    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    assert small.lockstep("enrol", *STUDENTS).exit_code == 0
+    deadline(small, "2030-01-01 12:00:00")
+    return small.root
+
+
+@pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.thorough)])
+def test_every_mark_is_what_the_model_says(template: Path, examples: int) -> None:
+    machine = seed(SEED)(type("TermOf", (Term,), {"template": template}))
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=12 if examples < 10 else 25,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate, Phase.shrink] if examples >= 10 else [Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
