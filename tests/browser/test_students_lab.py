@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
 @pytest.fixture(scope="module")
 def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """JupyterLab as it opens."""
-    with jupyterlab(None, tmp_path_factory.mktemp("state")) as address:
+    with jupyterlab(None, tmp_path_factory.mktemp("state"), "--LabApp.expose_app_in_browser=True") as address:
         context = browser.new_context(viewport={"width": 1280, "height": 900}, base_url=address)
         page = context.new_page()
         page.goto(f"{address}lab?token={TOKEN}")
@@ -64,6 +64,20 @@ def test_a_lab_finds_the_kit_and_its_data(page):
     page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").first.click()  # the cell is folded
     page.keyboard.press("Control+Enter")
     expect(page.locator(".jp-Notebook .jp-OutputArea-output img").first).to_be_visible(timeout=START)
+
+
+def test_a_lab_that_was_opened_and_not_changed_counts_as_saved(page):
+    """Also once its kernel has said what it runs, which JupyterLab puts into the notebook; typing makes the dot."""
+    page.goto(f"lab/tree/labs/02_hello_ranks/02_hello_ranks.ipynb?token={TOKEN}&reset")
+    expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START)
+    version = "() => window.jupyterapp.shell.currentWidget.content.model.getMetadata('language_info').version"
+    page.wait_for_function(version, timeout=START)
+    dot = page.locator(".lm-TabBar-tab.jp-mod-current.jp-mod-dirty")
+    expect(page.locator(".lm-TabBar-tab.jp-mod-current")).to_have_count(1)
+    expect(dot).to_have_count(0)
+    page.locator(".jp-Notebook .jp-CodeCell .cm-content:visible").last.click()
+    page.keyboard.type("# mine")
+    expect(dot).to_have_count(1)
 
 
 def test_validate_runs_the_lab_and_tells_what_it_found(page, screenshot):

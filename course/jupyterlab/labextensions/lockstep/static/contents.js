@@ -5,7 +5,7 @@ window._JUPYTERLAB.lockstep = {
   init: () => {},
   get: async () => () => ({
     __esModule: true,
-    default: {
+    default: [{
       id: 'lockstep:contents',
       description: 'Shows the table of contents once a page, with its first notebook, unless the sidebar is closed.',
       autoStart: true,
@@ -23,6 +23,25 @@ window._JUPYTERLAB.lockstep = {
           }
         });
       }
-    }
+    }, {
+      id: 'lockstep:nothing-to-save',
+      description: 'Shows a notebook as saved that nobody has changed, though its kernel has said what it runs.',
+      autoStart: true,
+      activate: app => {
+        // JupyterLab puts that into the notebook's metadata, which differ by machine, and counts it as a change.
+        const same = {
+          language_info: () => true,
+          kernelspec: (before, after) => before?.name === after?.name
+        };
+        const settle = (model, { key, oldValue, newValue }) => {
+          if (!model.dirty && same[key]?.(oldValue, newValue)) {
+            queueMicrotask(() => { model.dirty = false; });
+          }
+        };
+        app.docRegistry.addWidgetExtension('Notebook', {
+          createNew: (panel, context) => { context.model.metadataChanged.connect(settle); }
+        });
+      }
+    }]
   })
 };
