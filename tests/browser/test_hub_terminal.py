@@ -60,7 +60,6 @@ def test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there(hub:
     assert f"Next: ./lockstep build {LAB}" in typed(f"./lockstep new {LAB}")
     assert made.owner() == hub.name("grader-hpc")
     typed(f"./lockstep build {LAB}")
-    typed(f"nbgrader db assignment add {LAB} --duedate='2099-01-31 12:00 UTC'")
     typed(f"printf 'id,name,email\\n{ada.name},Ada Lovelace,ada@x.org\\n' > class.csv")
     screenshot(iris, "terminal-new")
 
