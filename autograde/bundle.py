@@ -29,7 +29,7 @@ from course.files import write_whole
 
 PACKAGES = ("autograde", "course")
 FILES = ("LICENSE", "LICENSE-CC-BY-4.0", "environment.yml", "lockstep", "pyproject.toml")  # those that there are
-LEFT_OUT = ("course/pictures/",)  # of README.md
+LEFT_OUT = ("course/pictures/",)  # of README.md and docs/
 README = """{name}
 
 This folder holds a lab on distributed training, and the software that it runs on. You need Linux, some GB of disk, and

@@ -1,4 +1,4 @@
-"""Builds the site: the lectures with the outputs of a run, the labs as students get them, and the glossary.
+"""Builds the site: the lectures with the outputs of a run, the labs as students get them, the glossary, and docs/.
 
 build/book/source/    what Sphinx reads; folders lie as in the clone, so that one link works in both
 build/book/html/      the site, which opens from a folder: index.html
@@ -30,6 +30,8 @@ START = "course/lectures/index.html"
 MATHJAX = ("sphinx-mathjax-offline", "static/mathjax/tex-svg.js")
 PNG = re.compile(r"(data:image/png;base64,)([\w+/=]+)")
 SHOWN = ("*.ipynb", "*.md", "*.png")  # files of a lab
+DOCS = Path("docs")
+LINKED = re.compile(r"^!\[[^\]]*\]\(([^)\s]+)\)|^```\{include\} (\S+)", re.MULTILINE)  # pictures and texts in a page
 
 
 class BookError(Exception):
@@ -51,6 +53,7 @@ def stage(root: Path, lectures: list[Lecture], ran: dict[str, NotebookNode]) -> 
             nbformat.write(smaller(ran.get(lecture.name) or read(lecture)), path)
     for name in ("index.md", "conf.py"):
         shutil.copy(root / FOLDER / name, folder / name)
+    stage_docs(root, source)
     static = folder / "static"
     shutil.copytree(root / FOLDER / "static", static, dirs_exist_ok=True)
     shutil.copy(mathjax(), static / "tex-svg.js")
@@ -67,6 +70,17 @@ def stage(root: Path, lectures: list[Lecture], ran: dict[str, NotebookNode]) -> 
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
     return source
+
+
+def stage_docs(root: Path, source: Path) -> None:
+    """Copy the pages for readers to `source`, with the pictures and texts that they show, in the same places."""
+    shutil.rmtree(source / DOCS, ignore_errors=True)
+    for page in sorted((root / DOCS).glob("*.md")):
+        shown = [page.parent / (picture or text) for picture, text in LINKED.findall(page.read_text(encoding="utf-8"))]
+        for path in [page, *shown]:
+            target = source / path.resolve().relative_to(root.resolve())
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
 
 
 def smaller(notebook: NotebookNode) -> NotebookNode:

@@ -95,7 +95,7 @@ def report(tally: Tally) -> str:
 
 
 def markdown(tallies: list[Tally]) -> str:
-    """The table of the README."""
+    """The table of docs/grader.md."""
     head = ("lab", "mutants", "refused", "equivalent", "keep all points", "of devices, open", "not graded")
     rows = [(one.lab, one.total, one.refused, one.equivalent, len(one.holes), one.open, one.pending) for one in tallies]
     rows.append(("all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])))

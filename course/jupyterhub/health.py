@@ -28,7 +28,7 @@ from course.processes.reaper import MARK
 from course.processes.surroundings.room import MEMORY
 
 GIB = 2**30
-PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see solutions/README.md, "What a class costs"
+PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see docs/admins.md, "What a class costs"
 LEAST_SPACE = GIB  # bytes free on each disk
 LEAST_FILES = 10_000  # that can still be made on it
 # By what their commands contain.
@@ -97,7 +97,7 @@ def memory(courses: list[Course], processes: list[Process]) -> Line:
     seen += f"{needed:.1f}, {PER_STUDENT} each"
     if free + held / GIB >= needed:
         return Line("memory", OK, seen)
-    mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; Settings in README.md: end worlds sooner"
+    mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; Settings in docs/admins.md: end worlds sooner"
     return Line("memory", WRONG, seen, mend)
 
 

@@ -5,7 +5,7 @@ To change something, write only that into a file of your own, and start the hub 
     c = get_config()
     c.JupyterHub.ssl_cert = "/etc/ssl/hub.pem"
 
-README.md in this folder has such lines for TLS, login services, limits, culling and subdomains; slurm_config.py is such
+docs/admins.md has such lines for TLS, login services, limits, culling and subdomains; slurm_config.py is such
 a file.
 """
 
@@ -40,7 +40,7 @@ def landing_page(handler: object) -> str:
     return f"{handler.hub.base_url}home" if teaches else ""
 
 
-# Listen on this machine only: traffic that leaves it must be encrypted, see README.md for TLS.
+# Listen on this machine only: traffic that leaves it must be encrypted, see docs/admins.md for TLS.
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
 # Fixed ports, so that running servers find the hub again after a restart.
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{port + 81}"

@@ -5,7 +5,10 @@ author = "the Lockstep authors"
 copyright = "the Lockstep authors. Texts and pictures: CC BY 4.0"
 root_doc = "course/lectures/index"
 extensions = ["myst_nb"]
-exclude_patterns = ["**/README.md"]
+exclude_patterns = [
+    "**/README.md",
+    "CONTRIBUTING.md",
+]  # two of them are included by pages of docs/
 nb_execution_mode = "off"
 nb_output_stderr = "remove"
 nb_merge_streams = True

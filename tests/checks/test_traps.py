@@ -1,7 +1,7 @@
 """Mistakes that published graders of distributed training let pass, and what the labs' own checks say of them.
 
 Each is run twice on real ranks: before a check of the usual kind, written here, which it passes, and before the lab's.
-The table in the README is made from what these tests show.
+The table in docs/grader.md is made from what these tests show.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def finding_due(trap: Trap) -> str:
 
 
 def table() -> str:
-    """The README's table."""
+    """The page's table."""
     rows = ["| mistake | a usual check, which it passes | what Lockstep finds |", "|---|---|---|"]
     for trap in TRAPS:
         rows.append(f"| {trap.mistake} | {trap.usual} | `{finding_due(trap)}` in `{trap.todo}` of lab {trap.lab[:2]} |")
@@ -350,7 +350,7 @@ def test_a_mistake_that_usual_checks_let_pass_is_found_by_ours(world, trap):
     assert result.score < result.points
 
 
-def test_the_readme_has_the_table_of_these_mistakes():
-    text = (ROOT / "README.md").read_text()
-    assert BEGIN in text, f"the README needs, between {BEGIN!r} and {END!r}:\n{table()}"
-    assert text.partition(BEGIN)[2].partition(END)[0] == table(), f"the README's table is to be:\n{table()}"
+def test_the_page_on_the_grader_has_the_table_of_these_mistakes():
+    text = (ROOT / "docs" / "grader.md").read_text()
+    assert BEGIN in text, f"docs/grader.md needs, between {BEGIN!r} and {END!r}:\n{table()}"
+    assert text.partition(BEGIN)[2].partition(END)[0] == table(), f"docs/grader.md's table is to be:\n{table()}"

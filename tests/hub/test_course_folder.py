@@ -62,8 +62,8 @@ def test_the_clone_keeps_its_answers_and_gives_what_a_bundle_is_made_of(tmp_path
     assert {*FILES} <= {*FOR_ALL}
 
 
-def test_the_packages_of_a_hubs_machine_have_the_programs_that_its_readme_uses():
-    text = (REPOSITORY / "course" / "jupyterhub" / "README.md").read_text()
+def test_the_packages_of_a_hubs_machine_have_the_programs_that_its_page_uses():
+    text = (REPOSITORY / "docs" / "admins.md").read_text()
     named = re.search(r"sudo apt install (.+)", text)[1].split()
     assert {*packages_that_the_readme_names()} < {*named}
     assert ("setfacl" in text) == ("acl" in named)

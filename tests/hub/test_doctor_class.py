@@ -67,7 +67,7 @@ def test_a_class_that_is_too_large_for_the_memory_is_told_how_much_it_takes(plac
 
 
 def test_it_counts_with_the_size_that_the_guide_names():
-    guide = " ".join((REPOSITORY / "solutions" / "README.md").read_text().split())
+    guide = " ".join((REPOSITORY / "docs" / "admins.md").read_text().split())
     assert f"For twenty students at once, plan {20 * health.PER_STUDENT:.0f} GiB" in guide
 
 

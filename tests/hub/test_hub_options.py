@@ -1,4 +1,4 @@
-"""Settings of an admin's own: what course/jupyterhub/README.md gives lines for."""
+"""Settings of an admin's own: what docs/admins.md gives lines for."""
 
 from __future__ import annotations
 

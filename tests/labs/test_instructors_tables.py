@@ -56,7 +56,7 @@ def test_the_lectures_are_those_that_the_notebook_links_and_they_are_there(lab):
 
 @each_of_ours
 def test_the_guide_names_each_lab(lab):
-    assert f"`{lab.name[:2]}`" in (COURSE / "solutions" / "README.md").read_text()
+    assert f"`{lab.name[:2]}`" in (COURSE / "docs" / "instructors.md").read_text()
 
 
 def test_the_table_is_released_to_nobody(tmp_path):

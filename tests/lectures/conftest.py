@@ -22,7 +22,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) 
     root = tmp_path_factory.mktemp("course")
     lectures = [CHOSEN] if pytestconfig.getoption("chosen") else []
     shutil.copytree(REPOSITORY / FOLDER, root / FOLDER)
-    shutil.copytree(REPOSITORY / "labs", root / "labs")
+    for name in ("labs", "docs", "solutions", "course/pictures", "bench/pictures"):
+        shutil.copytree(REPOSITORY / name, root / name)
+    shutil.copy(REPOSITORY / "CONTRIBUTING.md", root)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOCKSTEP_COURSE", str(root))
         patch.setenv("PYTHONPATH", str(REPOSITORY))

@@ -1,0 +1,78 @@
+"""Which test runs each command that the pages for readers show in a block."""
+
+from __future__ import annotations
+
+# Pattern of a command --> the file of the test, and the test.
+RUN_BY = {
+    r"\./lockstep lab": "fresh/test_fresh_systems.py::test_lab_opens_jupyterlab",
+    r"\./lockstep lab --ServerApp\.root_dir=\.": (
+        "install/test_lockstep.py::test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments"
+    ),
+    r"\./lockstep lab --slides": "browser/test_slides.py::test_slides_go_on_by_key_and_a_cell_runs_on_stage",
+    r"\./lockstep setup": "fresh/test_fresh_systems.py::test_a_second_start_has_nothing_to_set_up",
+    r"\./lockstep setup --(collect|wheels) .*": (
+        "install/test_without_network.py::test_what_was_collected_sets_up_beside_another_pythons_torch"
+    ),
+    r"\./lockstep doctor": "fresh/test_fresh_systems.py::test_the_doctor_finds_all_that_the_labs_and_grading_need",
+    r"sudo \./lockstep doctor --class": (
+        "hub/test_doctor_class.py::test_permissions_that_are_wrong_are_mended_by_the_commands_it_prints"
+    ),
+    r"sudo apt install .*bubblewrap( acl)?": (
+        "hub/test_course_folder.py::test_the_packages_of_a_hubs_machine_have_the_programs_that_its_page_uses"
+    ),
+    r"sudo apt install slurmctld .*": "slurm/test_slurm_local.py::test_missing_packages_are_named",
+    r"\./lockstep test( --all)?( --part 2/8)?( tests/\w+(/test_world\.py)?)?": (
+        "test_run.py::test_what_passes_alone_is_listed_and_what_fails_again_fails_the_command"
+    ),
+    r"\./lockstep test( --all)? --lab \w+": (
+        "labs/test_one_lab.py::test_the_tests_of_one_lab_are_of_each_kind_and_of_no_other_lab"
+    ),
+    r"\./lockstep (new|build|bundle)( \w+)?": (
+        "browser/test_hub_terminal.py::test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there"
+    ),
+    r"\./lockstep mutants \w+": "mutants/test_mutants.py::test_what_keeps_all_points_is_shown_until_it_is_listed",
+    r"\./lockstep rewritings \w+": ("mutants/test_rewritings.py::test_the_command_tells_which_rewriting_loses_points"),
+    r"(sudo )?\./lockstep hub|git clone … /opt/lockstep && cd /opt/lockstep": (
+        "hub/test_hub_of_a_directory.py::test_instructors_land_on_their_courses_and_have_a_shell_each"
+    ),
+    r"\./lockstep data \S+|export LOCKSTEP_DATA=.*": (
+        "course/test_data_fetch.py::"
+        "test_the_files_come_whole_from_the_first_mirror_that_has_them_and_are_what_digits_reads"
+    ),
+    r"\./lockstep (enrol|grade|grades|report|waiting|extend)( (?!--no-collect|--slurm)\S+)*|"
+    r"nbgrader (release_\w+|db assignment add) \w+( --duedate=.*)?|"
+    r"source \.venv/bin/activate": (
+        "browser/test_hub_terminal.py::test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there"
+    ),
+    r"\./lockstep grade \w+ --no-collect": (
+        "grading/test_mailed_in.py::test_it_is_graded_and_feedback_is_released_to_all_others"
+    ),
+    r"\./lockstep grade \w+ --slurm": "slurm/test_array.py::test_scores_and_findings_are_those_of_grading_here",
+    r"export LOCKSTEP_HOME=.*|\. \"\$LOCKSTEP_HOME/slurm/site\.sh\"": (
+        "slurm/test_batch.py::test_two_folders_up_is_the_clone_whose_site_sh_may_name_a_container"
+    ),
+    r"sbatch (--nodes 2 --ntasks 8 )?run\.sh": (
+        "slurm/test_batch.py::test_a_job_leaves_log_executed_notebook_and_record"
+    ),
+    r"LAUNCHER=torchrun sbatch run\.sh": (
+        "slurm/test_batch.py::test_torchrun_starts_the_ranks_where_that_is_asked_for"
+    ),
+    r"(sudo )?slurm/local/cluster (start|clean) .*|export SLURM_CONF=.*": (
+        "slurm/test_slurm_local.py::test_stop_ends_daemons_and_jobs_and_clean_removes_the_folder"
+    ),
+    r"\./lockstep book": "lectures/test_site.py::test_search_finds_pages_in_a_folder",
+    r"\.venv/bin/python tests/gpu": (
+        "install/test_gpu_table.py::test_a_step_that_is_stopped_keeps_its_rows_and_says_why_it_has_no_more"
+    ),
+    r"python bench/inside_ddp\.py": "bench/test_bench_inside_ddp.py::test_the_bench_runs_and_draws",
+    r"python bench/checkpoints\.py": "bench/test_bench_checkpoints.py::test_the_bench_runs_and_draws",
+    r"python bench/restarts\.py": "slurm/test_restart_bench.py::test_the_bench_of_restarts_tells_all_parts_of_both",
+    r"python bench/term\.py .*": (
+        "grading/test_simulated_term.py::test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong"
+    ),
+}
+# What no test runs, and why.
+NOT_RUN = {
+    r"(podman|apptainer) .*": "needs a registry; fresh/test_container.py follows the Containerfile without one",
+    r"python bench/(collectives|world)\.py": "takes minutes on a quiet machine",
+}
