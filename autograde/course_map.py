@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass
 
 from autograde.contract.labs import Lab
+from course.overview.about import about, found
 
 PICTURE = "picture.png"
 WIDTH = 600  # of a picture, in CSS pixels
@@ -59,26 +60,20 @@ def place(lab: Lab) -> Place:
     """What `lab` says of itself."""
     _, _, cells = lab.source.read_text("utf-8").partition("# %% [markdown]\n")
     first = re.sub(r"^# ?", "", cells.partition("\n# %%")[0], flags=re.MULTILINE)
-    text = " ".join(first.split())
+    said = about(first)
     readme = lab.folder / "README.md"
     table = readme.read_text("utf-8") if readme.exists() else ""
     rows = dict(re.findall(r"^\| ([^|]+?) \| (.+) \|$", table, re.MULTILINE))
     shown, alt = re.fullmatch(r"(?:`([\w-]+)`: )?(.*)", rows.get("Picture", "")).groups()
     return Place(
-        found(r"^# (.+)", first) or lab.name,
-        found(r"The idea in one sentence: \*\*(.+?)\*\*", text),
-        found(r"\*\*Before you start\.\*\* (You need .+?\.)(?= |$)", text),
-        found(r"\*\*Time:\*\* (?:about )?(\d+(?: to \d+)?) minutes", text),
+        said.title or lab.name,
+        said.idea,
+        said.needs,
+        said.minutes,
         found(r"^(\d+) s\b", rows.get("From top to bottom", "")),
         shown or "",
         alt,
     )
-
-
-def found(pattern: str, text: str) -> str:
-    """What the pattern's group matches; empty if it is not there."""
-    match = re.search(pattern, text)
-    return match[1] if match else ""
 
 
 def course_map(labs: list[Lab]) -> str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import nbformat
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from conftest import TOKEN, jupyterlab
 from notebook_page import LONG, START
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
+
+from autograde.contract.check import Result
+from autograde.contract.show import text
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
 
@@ -24,6 +29,67 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         expect(page.locator(".jp-DirListing-item").first).to_be_visible(timeout=START)
         yield page
         context.close()
+
+
+def test_the_first_screen_is_the_map_of_the_course(page, screenshot):
+    course = page.get_by_role("region", name="Course map")
+    expect(course.get_by_role("heading", level=1)).to_have_text("Course map", timeout=START)
+    labs, lectures = course.get_by_role("list").all()
+    expect(labs.get_by_role("listitem")).to_have_count(len([*(ROOT / "labs").glob("[0-9]*/*.ipynb")]))
+    expect(lectures.get_by_role("listitem")).to_have_count(len([*(ROOT / "course" / "lectures").glob("[0-9]*.md")]))
+    expect(course.get_by_role("link", name="01 Paths over a loss surface, not begun")).to_be_visible()
+    assert course.locator("img").evaluate_all("all => all.filter(one => one.complete && !one.naturalWidth).length") == 0
+    # axe takes all for hidden that lies outside of the body, which in JupyterLab has no height.
+    page.evaluate("document.body.style.overflow = 'visible'")
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        change = "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})"
+        page.evaluate(change, theme)
+        expect(page.locator(f"body[data-jp-theme-light='{str('Light' in theme).lower()}']")).to_have_count(1)
+        expect(page.locator("#jupyterlab-splash")).to_have_count(0)  # it lies over all for a moment
+        assert Axe().run(page, context=".lockstep-Map").response["violations"] == []
+        screenshot(page, f"students-first-{theme.split()[-1].lower()}")
+    page.set_viewport_size({"width": 1000, "height": 900})
+    assert course.evaluate("one => one.scrollWidth <= one.clientWidth")
+    screenshot(page, "students-first-narrow")
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_lab_opens_from_the_map_by_keyboard_and_the_map_says_how_far_one_is(page, screenshot):
+    lab = ROOT / "labs" / "06_distributed_sampler" / "06_distributed_sampler.ipynb"
+    before = lab.read_bytes()
+    course = page.get_by_role("region", name="Course map")
+    link = course.get_by_role("link", name=re.compile("^06 "))
+    try:
+        link.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=START)
+        lab.write_bytes(with_a_check_passed(before))
+        page.evaluate("window.jupyterapp.commands.execute('lockstep-map:open')")
+        expect(link).to_have_accessible_name(re.compile("passed 1 of"))
+        screenshot(page, "students-first-passed")
+    finally:
+        lab.write_bytes(before)
+    page.reload()
+    expect(course.get_by_role("heading", level=1)).to_be_visible(timeout=START)
+    page.goto("lab?reset")
+    expect(course.get_by_role("heading", level=1)).to_be_visible(timeout=START)
+
+
+def with_a_check_passed(notebook: bytes) -> bytes:
+    """The notebook with what its first check says of a right answer."""
+    written = nbformat.reads(notebook.decode(), as_version=4)
+    cell = next(cell for cell in written.cells if cell.id.endswith("-check"))
+    said = text(Result(cell.id.removesuffix("-check"), 3, 3))
+    cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": said})]
+    return nbformat.writes(written).encode()
+
+
+def test_the_launcher_offers_what_students_need(page):
+    page.evaluate("window.jupyterapp.commands.execute('launcher:create')")
+    cards = page.locator(".jp-LauncherCard:visible")
+    expect(cards.filter(has_text="Course map")).to_have_count(1)
+    assert [name for name in cards.all_text_contents() if "onsole" in name] == []
+    page.goto("lab?reset")
 
 
 def test_the_file_browser_shows_labs_and_lectures_and_nothing_else(page, screenshot):

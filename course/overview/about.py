@@ -1,0 +1,80 @@
+"""What a lab or a lecture says of itself at its top.
+
+A lab's first cell has its title, and sentences of this form:
+
+    The idea in one sentence: **...**                    **Before you start.** You need ... of lab 03.
+    **Time:** about 90 minutes.                          **Lecture.** [3 A title](../../course/lectures/03_name.ipynb)
+
+A lecture says "It takes about 25 minutes to read". What is left out is empty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class NoNotebook(Exception):
+    """A file is no notebook. The message says what is wrong with it, without its name."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a text says. title, idea, needs: as Markdown. minutes: as "90 to 120". lecture: title and file, or empty."""
+
+    title: str = ""
+    idea: str = ""
+    needs: str = ""
+    minutes: str = ""
+    lecture: tuple[str, str] | tuple[()] = ()
+
+
+def about(text: str) -> About:
+    """What a notebook's text, the Markdown of one or more of its cells, says of it."""
+    line = " ".join(text.split())
+    lecture = re.search(r"\*\*Lecture\.\*\* \[([^\]]+)\]\([^)]*?([\w-]+\.ipynb)\)", line)
+    return About(
+        found(r"(?m)^# +(.+?)\s*$", text),
+        found(r"The idea in one sentence: \*\*(.+?)\*\*", line),
+        found(r"\*\*Before you start\.\*\* (You need .+?\.)(?= |$)", line),
+        found(r"(?:\*\*Time:\*\*|It takes) (?:about )?(\d+(?: to \d+)?) minutes", line),
+        lecture.groups() if lecture else (),
+    )
+
+
+def found(pattern: str, text: str) -> str:
+    """What the pattern's group matches; empty if it is not there."""
+    match = re.search(pattern, text)
+    return match[1] if match else ""
+
+
+def plain(markdown: str) -> str:
+    """A sentence without the marks of links, code and emphasis."""
+    return re.sub(r"[`*]", "", re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", markdown))
+
+
+def cells_of(notebook: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook's file, each with its source as one text. Raises OSError and NoNotebook."""
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        return [{"metadata": {}, **cell, "source": "".join(cell.get("source", ""))} for cell in cells]
+    except ValueError as error:  # no JSON, or not UTF-8
+        raise NoNotebook("it is cut off or damaged") from error
+    except (AttributeError, KeyError, TypeError) as error:
+        raise NoNotebook("it is not a notebook of today's form") from error
+
+
+def text_of(cells: list[dict[str, Any]]) -> str:
+    """The Markdown of a notebook's cells."""
+    return "\n\n".join(cell["source"] for cell in cells if cell.get("cell_type") == "markdown")
+
+
+def about_notebook(notebook: Path) -> About:
+    """What a notebook says of itself; nothing if it cannot be read."""
+    try:
+        return about(text_of(cells_of(notebook)))
+    except (OSError, NoNotebook):
+        return About()

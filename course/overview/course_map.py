@@ -1,0 +1,82 @@
+"""The course map in JupyterLab: the first screen. An extension of Jupyter Server, which answers with a part of a page.
+
+JupyterLab's side is `course/jupyterlab/students/labextensions/lockstep-map`, which shows it in a tab.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+from jupyter_server.auth.decorator import authorized
+from jupyter_server.base.handlers import JupyterHandler
+from jupyter_server.serverapp import ServerApp
+from jupyter_server.utils import url_path_join
+from tornado import web
+
+from course.overview.entries import Entry, lab_entries, lecture_entries
+
+URL = "lockstep/map"
+LABS, LECTURES = "labs", "course/lectures"  # below the server's root, in `./lockstep lab`
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass(frozen=True)
+class Overview:
+    """What the map shows. trouble: why there is less, in a sentence. glossary: the path of the list of terms; empty if
+    there is none."""
+
+    labs: list[Entry]
+    lectures: list[Entry]
+    trouble: str = ""
+    glossary: str = ""
+
+
+class CourseMap(JupyterHandler):
+    """The map as HTML without head and body. overview: reads what it shows."""
+
+    auth_resource = "contents"
+
+    def initialize(self, overview: Callable[[], Overview]) -> None:
+        """overview: reads what is shown, anew for each request."""
+        self.overview = overview
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """The map as it is now."""
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Cache-Control", "no-store")
+        self.finish(render(await asyncio.to_thread(self.overview), self.base_url))
+
+
+def render(overview: Overview, base_url: str) -> str:
+    """The map's HTML, in which what people wrote is escaped. base_url: the server's."""
+    made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template("course_map.html").render(overview=overview, base_url=base_url)
+
+
+def add_map(server: ServerApp, overview: Callable[[], Overview]) -> None:
+    """Serve the map of what `overview` reads."""
+    address = url_path_join(server.base_url, URL)
+    server.web_app.add_handlers(".*$", [(address, CourseMap, {"overview": overview})])
+
+
+def local_overview(root: Path) -> Overview:
+    """The map of the labs and lectures below the server's root."""
+    lectures = lecture_entries(root / LECTURES, root, LECTURES)
+    labs = lab_entries(root, LABS, lectures)
+    trouble = "" if labs else f"There is no lab in the folder {root / LABS}. Instructors make them: ./lockstep build"
+    glossary = f"{LABS}/GLOSSARY.md"
+    return Overview(labs, lectures, trouble, glossary if (root / glossary).is_file() else "")
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    return [{"module": __name__}]
+
+
+def _load_jupyter_server_extension(server: ServerApp) -> None:
+    add_map(server, lambda: local_overview(Path(server.root_dir)))

@@ -1,0 +1,90 @@
+"""How far a student is with a notebook, from what is saved in it: its answers, and what its checks last said.
+
+Nothing is run. That a check passed is read from its output, whose first line is "partial_sum: passed, 3 of 3 points".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader.utils import compute_checksum
+
+from course.overview.about import NoNotebook, cells_of
+
+CHECK = "-check"  # ends the grade_id of a TODO's check
+
+
+@dataclass(frozen=True)
+class Progress:
+    """todos: how many checks there are. passed: how many of them passed when they were last run. begun: whether a cell
+    was run or an answer was written. trouble: why nothing is known, or empty."""
+
+    todos: int = 0
+    passed: int = 0
+    begun: bool = False
+    trouble: str = ""
+
+    @property
+    def words(self) -> str:
+        """It in words: "not begun", "begun", "passed 3 of 6"."""
+        if self.trouble:
+            return self.trouble
+        if self.passed:
+            return f"passed {self.passed} of {self.todos}"
+        return "begun" if self.begun else "not begun"
+
+    @property
+    def done(self) -> bool:
+        """Whether all checks passed."""
+        return 0 < self.todos == self.passed
+
+
+def progress(notebook: Path) -> Progress:
+    """The progress in a notebook's file. One that cannot be read is a `trouble`."""
+    try:
+        cells = cells_of(notebook)
+        checks = [cell for cell in cells if is_check(cell)]
+        passed = [cell for cell in checks if has_passed(cell)]
+        return Progress(len(checks), len(passed), any(was_run(cell) or is_changed(cell) for cell in cells))
+    except FileNotFoundError:
+        return Progress(trouble=f"{notebook.name} is missing")
+    except OSError as error:
+        return Progress(trouble=f"{notebook.name} cannot be read: {error.strerror}")
+    except NoNotebook as error:
+        return Progress(trouble=f"{notebook.name} cannot be read: {error}")
+    except (AttributeError, KeyError, TypeError):  # outputs or metadata of no known form
+        return Progress(trouble=f"{notebook.name} cannot be read: it is not a notebook of today's form")
+
+
+def tag_of(cell: dict[str, Any]) -> dict[str, Any]:
+    """nbgrader's metadata of a cell; empty if it has none."""
+    return cell["metadata"].get("nbgrader", {})
+
+
+def is_check(cell: dict[str, Any]) -> bool:
+    """Whether a cell is a TODO's check."""
+    tag = tag_of(cell)
+    return bool(tag.get("grade")) and not tag.get("solution") and str(tag.get("grade_id")).endswith(CHECK)
+
+
+def has_passed(cell: dict[str, Any]) -> bool:
+    """Whether a check's saved output says that it passed."""
+    begin = f"{tag_of(cell)['grade_id'].removesuffix(CHECK)}: passed,"
+    texts = ("".join(output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", ()))
+    return any(text.startswith(begin) for text in texts)
+
+
+def was_run(cell: dict[str, Any]) -> bool:
+    """Whether a cell has been run."""
+    return bool(cell.get("outputs") or cell.get("execution_count"))
+
+
+def is_changed(cell: dict[str, Any]) -> bool:
+    """Whether a TODO's cell has another text than it was released with."""
+    tag = tag_of(cell)
+    return bool(tag.get("solution") and "checksum" in tag) and tag["checksum"] != compute_checksum(
+        nbformat.from_dict(cell)
+    )

@@ -1,0 +1,91 @@
+"""How far a student is with each lab and lecture, read from saved notebooks."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from classroom import REPOSITORY
+
+from autograde.contract.check import Result
+from autograde.contract.show import text
+from autograde.contract.verdict import Finding
+from course.overview.course_map import local_overview, render
+from course.overview.entries import lab_entries
+from course.overview.progress import progress
+
+LAB = "03_pi_allreduce"
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    """A lab as a student gets it, below the folder that JupyterLab shows."""
+    (tmp_path / "labs" / LAB).mkdir(parents=True)
+    for name in (f"{LAB}.ipynb", "picture.png"):
+        shutil.copy(REPOSITORY / "labs" / LAB / name, tmp_path / "labs" / LAB)
+    shutil.copy(REPOSITORY / "labs" / "README.md", tmp_path / "labs")
+    return tmp_path / "labs" / LAB / f"{LAB}.ipynb"
+
+
+def say(notebook: Path, results: list[Result]) -> None:
+    """Put what checks say below them, as JupyterLab saves it."""
+    written = nbformat.read(notebook, as_version=4)
+    said = {f"{one.todo}-check": text(one) for one in results}
+    for cell in written.cells:
+        if cell.id in said:
+            cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": said[cell.id]})]
+    nbformat.write(written, notebook)
+
+
+def test_a_lab_goes_from_not_begun_to_all_passed(notebook):
+    assert progress(notebook).words == "not begun"
+    written = nbformat.read(notebook, as_version=4)
+    answer = next(cell for cell in written.cells if cell.id == "partial_sum")
+    answer.source = answer.source.replace("raise NotImplementedError", "return 0.0")
+    nbformat.write(written, notebook)
+    assert progress(notebook).words == "begun"
+    todos = [cell.id.removesuffix("-check") for cell in written.cells if cell.id.endswith("-check")]
+    wrong = Result(todos[1], 3, 1, [Finding("wrong", "It is wrong.", 2)])
+    say(notebook, [Result(todos[0], 3, 3), wrong])
+    assert (progress(notebook).words, progress(notebook).done) == (f"passed 1 of {len(todos)}", False)
+    say(notebook, [Result(todo, 3, 3) for todo in todos])
+    assert progress(notebook).done
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"cells": 3}', b'{"cells": [3]}', b"\xff\xfe"])
+def test_a_damaged_notebook_is_named_with_the_next_step(notebook, damage):
+    notebook.write_bytes(damage)
+    page = render(local_overview(notebook.parents[2]), "/")
+    assert f"{LAB}.ipynb cannot be read: it is" in page
+    assert "Get it again" in page
+
+
+def test_labs_stand_in_the_maps_order_and_one_of_ones_own_after_them(notebook):
+    root = notebook.parents[2]
+    (root / "labs" / "13_mine").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(), root / "labs" / "13_mine" / "13_mine.ipynb")
+    entries = lab_entries(root, "labs", ())
+    assert [one.name for one in entries][-1] == "13_mine"
+    assert [one.name for one in entries] == sorted(one.name for one in entries)
+    by_name = {one.name: one for one in entries}
+    assert by_name[LAB].path == f"labs/{LAB}/{LAB}.ipynb" and by_name[LAB].minutes and by_name[LAB].idea
+    assert by_name["04_collectives"].progress.words == "the folder labs/04_collectives is missing"
+
+
+def test_the_page_has_each_lab_and_lecture_of_the_course_below_the_servers_path(tmp_path):
+    (tmp_path / "course").mkdir()
+    (tmp_path / "labs").symlink_to(REPOSITORY / "labs")
+    (tmp_path / "course" / "lectures").symlink_to(REPOSITORY / "course" / "lectures")
+    overview = local_overview(tmp_path)
+    assert len(overview.labs) == len([*(REPOSITORY / "solutions").glob("[0-9]*/lab.py")])
+    assert len(overview.lectures) == len([*(REPOSITORY / "course" / "lectures").glob("[0-9]*.md")])
+    assert all(one.title and one.minutes and one.idea and one.path for one in [*overview.labs, *overview.lectures])
+    assert all(one.lecture for one in overview.labs)
+    page = render(overview, "/user/ada/")
+    assert 'href="/user/ada/lab/tree/labs/03_pi_allreduce/03_pi_allreduce.ipynb"' in page
+
+
+def test_a_folder_without_labs_says_what_makes_them(tmp_path):
+    assert "./lockstep build" in render(local_overview(tmp_path), "/")
