@@ -50,7 +50,7 @@ def read_roster(path: Path, known: Known) -> Roster:
 
     A column `id` has the ids in this course; without one they are in that of the usual columns which has most of the
     ids in the gradebook, else in that which most lines have, the first of these. Who is in the gradebook already, with
-    this id or alone with another of the line's, is that student.
+    this id or alone with another of the line's, is that student. Of ids that lead to two students, `id` alone decides.
     """
     listed = read_list(path)
     heading = heading_of_ids(listed, known)
@@ -59,7 +59,7 @@ def read_roster(path: Path, known: Known) -> Roster:
         first, last = names_in(line)
         called, text = " ".join(filter(None, (first, last))) or "?", line.get(heading, "")
         found, _, why = known.find(line)
-        if text in known.people:
+        if text in known.people and (heading == ID or not why):
             found, why = text, ""
         near = () if found or why else known.near(line)
         if why or near:
@@ -124,9 +124,8 @@ def enrol_list(course: Course, path: Path, all_new: bool = False) -> list[str]:
             if known is None or (not known.first_name and known.last_name in (None, "", entry.student)):
                 facts |= {"first_name": entry.first, "last_name": entry.last or ("" if entry.first else entry.student)}
             gradebook.update_or_create_student(entry.student, **{key: text for key, text in facts.items() if text})
-    notes = [
-        f"{len(roster.entries)} on the list, {len(new)} of them new; their ids are from the column {roster.heading}"
-    ]
+    source = f"; their ids are from the column {roster.heading}" if roster.entries else ""
+    notes = [f"{len(roster.entries)} on the list, {len(new)} of them new{source}"]
     if before and new:
         notes.append(f"new: {'; '.join(map(printable, new))}")
     if outside:

@@ -180,6 +180,18 @@ def test_who_is_known_by_another_of_the_lines_ids_is_not_enrolled_a_second_time(
         assert room.lockstep("enrol", "--remove", "7").exit_code == 0
 
 
+def test_ids_that_lead_to_two_students_enrol_neither_unless_one_is_the_id(room, listed):
+    before = students(room)
+    listed.write_text("Username;Email address\nada;2@example.org\nli;\n")
+    done = room.lockstep("enrol", "--students", str(listed))
+    assert "not enrolled: ? (ada): Username ada is that of ada, Email address 2@example.org is that of" in done.output
+    assert students(room) == before
+    listed.write_text("id;email\nada;2@example.org\n")
+    assert read_roster(
+        listed, Known([from_gradebook(Student(id=one, email=mail)) for one, mail in before.items()])
+    ).entries
+
+
 def test_one_student_in_two_spellings_is_one_or_both_are_named(room, listed):
     listed.write_text("id\nADA\n0815\n815\nJo\njo\n")
     done = room.lockstep("enrol", "--students", str(listed))
