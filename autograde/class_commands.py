@@ -167,7 +167,7 @@ def extend(root: Path, lab: str, student: str, until: str | None) -> None:
     metavar="FILE",
     help="CSV list with id, name, email and lms_user_id, or Moodle's or Canvas's own export.",
 )
-@click.option("--new", "all_new", is_flag=True, help="Nobody on the FILE is enrolled yet, though others are.")
+@click.option("--new", "all_new", is_flag=True, help="Enrol a FILE of which nobody is known here.")
 @click.option("--remove", is_flag=True, help="Take these students, and those on the FILE, out of the gradebook again.")
 @click.pass_obj
 def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: bool, remove: bool) -> None:

@@ -16,6 +16,7 @@ from unicodedata import normalize
 from autograde.classroom.nbgrader_course import StepFailed, printable
 from autograde.term.headings import CANVAS_ID, FIRST, IDS, LAST, NAME, SECTION, SIS_LOGIN, SIS_USER, STUDENT, meanings
 
+WHO = (*IDS, FIRST, LAST, STUDENT, NAME)  # columns that may have one line of text
 POINTS_POSSIBLE = "Points Possible"  # begins a line of Canvas's export that is nobody
 TEST_STUDENT = {"test", "student"}  # Canvas's own, whom "Student View" makes
 MADE_LOGIN = re.compile(r"[0-9a-f]{32,64}")  # such as Canvas gives to its test student
@@ -88,7 +89,7 @@ def read_rows(path: Path) -> list[list[str]]:
     given = SEPARATOR_LINE.match(text)
     if given:
         text = text[given.end() :]
-    best: tuple[tuple[int, int, int], list[list[str]]] | None = None
+    best: tuple[tuple[int, int, int], str, list[list[str]]] | None = None
     for separator in given[1] if given else SEPARATORS:
         try:
             rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=separator)]
@@ -99,10 +100,23 @@ def read_rows(path: Path) -> list[list[str]]:
             known = meanings(row)
             rating = (len({*known} & {*IDS}) and len(known), len(row) if number == 0 else 0, -number)
             if best is None or rating > best[0]:
-                best = rating, rows[number:]
+                best = rating, separator, rows[number:]
     if best is None:
         raise StepFailed(f"{path} is empty")
-    return best[1]
+    _, separator, rows = best
+    if left_open(text, separator):
+        raise StepFailed(f"{path}: a quotation mark is not closed in the line of {printable(rows[-1][0][:40])}")
+    return rows
+
+
+def left_open(text: str, separator: str) -> bool:
+    """Whether the last cell begins with a quotation mark that nothing closes, so that it has taken the lines below."""
+    try:
+        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def read_text(path: Path) -> str:
@@ -135,10 +149,10 @@ def cell(row: list[str], column: int | None) -> str:
 
 
 def refuse_damaged(path: Path, line: dict[str, str]) -> None:
-    """Raise StepFailed for an id that a spreadsheet has shortened, or that goes over several lines."""
-    for name in IDS:
+    """Raise StepFailed for an id that a spreadsheet has shortened, or an id or a name that goes over several lines."""
+    for name in WHO:
         text = line.get(name, "")
-        if SHORTENED.fullmatch(text):
+        if name in IDS and SHORTENED.fullmatch(text):
             raise StepFailed(
                 f"{path}: a spreadsheet has shortened {text} in the column {name}; format the column as text before "
                 "you put the ids into it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from autograde.classroom.nbgrader_course import Course, StepFailed, printable, u
 from autograde.term.headings import CANVAS_ID, EMAIL, ID, NUMBER, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.list_file import StudentList, names_in, read_list
 from autograde.term.student_list import Known, from_gradebook, one_spelled_twice, refuse_twice
+from course.jupyterhub.accounts.unix import missing
 
 OF_NEW = (ID, SIS_LOGIN, USERNAME, NUMBER, SIS_USER, EMAIL)  # columns that may hold the ids of new students
 
@@ -48,7 +50,7 @@ def read_roster(path: Path, known: Known) -> Roster:
 
     A column `id` has the ids in this course; without one they are in that of the usual columns which has most of the
     ids in the gradebook, else in that which most lines have, the first of these. Who is in the gradebook already, with
-    this id or alone with another of the line's, is that student.
+    this id or alone with another of the line's, is that student. Of ids that lead to two students, `id` alone decides.
     """
     listed = read_list(path)
     heading = heading_of_ids(listed, known)
@@ -57,7 +59,7 @@ def read_roster(path: Path, known: Known) -> Roster:
         first, last = names_in(line)
         called, text = " ".join(filter(None, (first, last))) or "?", line.get(heading, "")
         found, _, why = known.find(line)
-        if text in known.people:
+        if text in known.people and (heading == ID or not why):
             found, why = text, ""
         near = () if found or why else known.near(line)
         if why or near:
@@ -101,25 +103,39 @@ def enrol_list(course: Course, path: Path, all_new: bool = False) -> list[str]:
     """Enrol everybody on the list at `path`. Returns what the instructor should know, a line each. Raises StepFailed.
 
     Who is enrolled already gets the e-mail address and LMS id of the list, and keeps the name. A list of which nobody
-    is known, where there are students in the gradebook, is refused unless they are `all_new`.
+    is known, where there are students in the gradebook or accounts on a hub, is refused unless they are `all_new`.
     """
     with course.gradebook() as gradebook:
         before = {each.id: each for each in gradebook.students}
         roster = read_roster(path, Known([from_gradebook(each) for each in before.values()]))
         new = [entry.student for entry in roster.entries if entry.new]
-        if before and not all_new and len(new) == len(roster.entries):
-            refuse_strangers(path, roster, list(before))
+        outside = missing(new) if on_hub(course) else []
+        if not all_new and len(new) == len(roster.entries):
+            if before:
+                example = printable(next(iter(before)))
+                refuse_strangers(
+                    path, roster, f"is in the gradebook, whose {len(before)} students have ids such as {example}"
+                )
+            if outside and len(outside) == len(new):
+                refuse_strangers(path, roster, "has an account on this hub's machine")
         for entry in roster.entries:
             facts = {"email": entry.email, "lms_user_id": entry.lms_id}
             known = before.get(entry.student)
             if known is None or (not known.first_name and known.last_name in (None, "", entry.student)):
                 facts |= {"first_name": entry.first, "last_name": entry.last or ("" if entry.first else entry.student)}
             gradebook.update_or_create_student(entry.student, **{key: text for key, text in facts.items() if text})
-    notes = [
-        f"{len(roster.entries)} on the list, {len(new)} of them new; their ids are from the column {roster.heading}"
-    ]
+    source = f"; their ids are from the column {roster.heading}" if roster.entries else ""
+    notes = [f"{len(roster.entries)} on the list, {len(new)} of them new{source}"]
     if before and new:
         notes.append(f"new: {'; '.join(map(printable, new))}")
+    if outside:
+        who, ids = "; ".join(map(printable, outside)), shlex.join(outside)
+        notes.append(
+            f"no account here, so they cannot log in: {who}; to take them out: `./lockstep enrol --remove {ids}`"
+        )
+    elif new and not before and not on_hub(course):
+        taken_out = f"`./lockstep enrol --remove --students {shlex.quote(str(path))}`"
+        notes.append(f"if they have other ids here, {taken_out} takes them out again")
     if roster.without:
         notes.append(f"without one, so not enrolled: {'; '.join(map(printable, roster.without))}")
     if roster.nobody:
@@ -130,15 +146,19 @@ def enrol_list(course: Course, path: Path, all_new: bool = False) -> list[str]:
     return notes
 
 
-def refuse_strangers(path: Path, roster: Roster, enrolled: list[str]) -> None:
-    """Raise StepFailed, as nobody of the list is known here."""
+def on_hub(course: Course) -> bool:
+    """Whether this is a course of a hub, on which ids are the accounts of its machine."""
+    return course.config.ExchangeCollect.get("check_owner") is True  # who hands in is who owns the folder
+
+
+def refuse_strangers(path: Path, roster: Roster, lacking: str) -> None:
+    """Raise StepFailed, as nobody of the list is known here. lacking: what nobody on it is or has."""
     ids = [entry.student for entry in roster.entries]
     like = f", such as {printable(ids[0])}" if ids else ""
     more = f"; {roster.doubtful[0]}" if roster.doubtful else ""
     raise StepFailed(
-        f"{path}: nobody on it is in the gradebook, whose {len(enrolled)} students have ids such as "
-        f"{printable(enrolled[0])}; those of the list are from the column {roster.heading}{like}{more}. Put the ids "
-        "that they have here, on a hub their accounts' names, into a column called id; if all of them are new, say "
+        f"{path}: nobody on it {lacking}; those of the list are from the column {roster.heading}{like}{more}. Put the "
+        "ids that they have here, on a hub their accounts' names, into a column called id; if all of them are new, say "
         "--new. Nobody is enrolled"
     )
 

@@ -153,7 +153,9 @@ SAVE = 'save it as "CSV UTF-8'
         (b"ada,Ada\nnoor,Noor\n", "its headings are read as: ada | Ada"),
         (b"id,name\nada,Lovelace, Ada\n", "the line of ada has 3 cells, there are 2 headings"),
         (b"id;email\n1,23457E+13;a@b\n", "a spreadsheet has shortened 1,23457E+13 in the column id"),
-        (b'id;email\nada;"a@b\nnoor;n@b\n', "a quotation mark is not closed"),
+        (b'id;email\nada;"a@b\nnoor;n@b\n', "a quotation mark is not closed in the line of ada"),
+        (b'id;name;text\nada;Ada;"a\nnoor;Noor;b\n', "a quotation mark is not closed in the line of ada"),
+        (b'id,name\nada,"Ada\nnoor,"Noor"\n', "a quotation mark is not closed before 'Ada\\nnoor,"),
     ],
 )
 def test_what_cannot_be_read_surely_is_refused_with_the_way_out(tmp_path, content, why):

@@ -180,6 +180,18 @@ def test_who_is_known_by_another_of_the_lines_ids_is_not_enrolled_a_second_time(
         assert room.lockstep("enrol", "--remove", "7").exit_code == 0
 
 
+def test_ids_that_lead_to_two_students_enrol_neither_unless_one_is_the_id(room, listed):
+    before = students(room)
+    listed.write_text("Username;Email address\nada;2@example.org\nli;\n")
+    done = room.lockstep("enrol", "--students", str(listed))
+    assert "not enrolled: ? (ada): Username ada is that of ada, Email address 2@example.org is that of" in done.output
+    assert students(room) == before
+    listed.write_text("id;email\nada;2@example.org\n")
+    assert read_roster(
+        listed, Known([from_gradebook(Student(id=one, email=mail)) for one, mail in before.items()])
+    ).entries
+
+
 def test_one_student_in_two_spellings_is_one_or_both_are_named(room, listed):
     listed.write_text("id\nADA\n0815\n815\nJo\njo\n")
     done = room.lockstep("enrol", "--students", str(listed))
@@ -193,3 +205,35 @@ def test_one_student_in_two_spellings_is_one_or_both_are_named(room, listed):
         assert "Email address 0@example.org is that of Ada and ada, so it finds nobody" in said
     finally:
         assert room.lockstep("enrol", "--remove", "Ada").exit_code == 0
+
+
+TAKEN_BACK = "if they have other ids here, `./lockstep enrol --remove --students {path}` takes them out again"
+CANNOT = "no account here, so they cannot log in: no one; to take them out: `./lockstep enrol --remove 'no one'`"
+NOBODY = "nobody on it has an account on this hub's machine; those of the list are from the column Email address"
+
+
+@pytest.mark.parametrize(
+    ("on_hub", "text", "said"),
+    [
+        (False, "id\nada\nnoor\n", TAKEN_BACK),
+        (True, "id\nroot\nno one\n", CANNOT),
+        (True, "id\nroot\n", ""),
+        (True, "Email address\nada@uni.example\nnoor@uni.example\n", NOBODY),
+    ],
+)
+def test_the_first_list_of_a_gradebook_tells_who_cannot_log_in_and_how_to_take_them_out(
+    tmp_path, listed, on_hub, text, said
+):
+    (tmp_path / "course" / "solutions").mkdir(parents=True)
+    room = Classroom(tmp_path / "course", LAB, f"c.ExchangeCollect.check_owner = {on_hub}")
+    listed.write_text(text)
+    done = room.lockstep("enrol", "--students", str(listed))
+    first, *more = done.output.splitlines()
+    enrolled = len(students(room))
+    if said == NOBODY:
+        assert (done.exit_code, enrolled, more) == (1, 0, []) and said in first
+        assert room.lockstep("enrol", "--students", str(listed), "--new").exit_code == 0
+        assert len(students(room)) == 2
+    else:
+        assert (done.exit_code, enrolled, len(more)) == (0, text.count("\n") - 1, bool(said))
+        assert said.format(path=listed) in done.output

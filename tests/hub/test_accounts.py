@@ -26,6 +26,7 @@ from course.jupyterhub.accounts.unix import AccountsError, create, known
 from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health_line import OK, WRONG
 from course.jupyterhub.hub_handlers.waiting import own_name
+from course.jupyterhub.pages.your_labs import hub_address
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
 
 OF_DIRECTORIES = ["12345678", "S1234567", "Ada", "ada@uni.example", r"uni\ada", "ada.lovelace", "x" * 33, "müller"]
@@ -70,6 +71,13 @@ def test_instructors_land_on_their_courses_below_the_hubs_own_path(tmp_path, mon
     assert land(handler) == ""
     groups.append(SimpleNamespace(name="formgrade-ml"))
     assert land(handler) == "/jupyter/hub/home"
+
+
+def test_a_students_page_leads_to_the_hub_below_its_path_and_at_its_own_host(monkeypatch):
+    monkeypatch.setenv("JUPYTERHUB_BASE_URL", "/jupyter/")
+    assert hub_address() == "/jupyter/hub"
+    monkeypatch.setenv("JUPYTERHUB_HOST", "https://hub.example")  # where each server has a host of its own
+    assert hub_address() == "https://hub.example/jupyter/hub"
 
 
 def test_each_instructor_has_a_terminal_and_a_workspace_of_a_name_of_its_own():

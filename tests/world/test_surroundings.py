@@ -264,4 +264,9 @@ def test_proxies_do_not_get_what_is_for_this_machine_or_its_hub():
     without: dict[str, str] = {"JUPYTERHUB_API_URL": "http://10.1.2.3:8081/hub/api"}
     proxies.spare_hub(without)
     assert "no_proxy" not in without
+    assert proxies.proxied({"ALL_PROXY": "proxy:3128", "no_proxy": "", "NO_PROXY": "127.0.0.1,localhost"}) == [
+        "ALL_PROXY"
+    ]
+    assert proxies.exempting({"HTTPS_PROXY": "p", "no_proxy": "a", "NO_PROXY": "b"})["no_proxy"].startswith("a,b,127.")
+    assert proxies.exempting({"https_proxy": "p", "NO_PROXY": "*"}) == {"no_proxy": "*", "NO_PROXY": "*"}
     assert limits.FILES > limits.LEAST_FILES

@@ -106,10 +106,15 @@ class YourLabs(JupyterHandler):
             student=self.exchange.student,
             now=datetime.now(UTC).replace(tzinfo=None),
             base_url=self.base_url,
-            hub=url_path_join(os.environ.get("JUPYTERHUB_BASE_URL", "/"), "hub"),
+            hub=hub_address(),
             open_page=open_page,
             xsrf=self.xsrf_token.decode(),
         )
+
+
+def hub_address() -> str:
+    """Where the hub's own pages are: below its path, and with its host where each server has one of its own."""
+    return os.environ.get("JUPYTERHUB_HOST", "") + url_path_join(os.environ.get("JUPYTERHUB_BASE_URL", "/"), "hub")
 
 
 def open_page(path: str) -> str:

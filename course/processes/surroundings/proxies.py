@@ -12,7 +12,7 @@ HERE = ("127.0.0.1", "localhost", "::1")
 
 def proxied(environment: Mapping[str, str]) -> list[str]:
     """The variables by which requests to this machine would go through a proxy."""
-    exempt = {"no": environment.get("no_proxy") or environment.get("NO_PROXY") or ""}
+    exempt = {"no": environment.get("no_proxy", environment.get("NO_PROXY", ""))}
     if all(proxy_bypass_environment(host, exempt) for host in HERE[:2]):
         return []
     return [name for each in PROXIES for name in (each, each.upper()) if environment.get(name)]
@@ -22,9 +22,9 @@ def exempting(environment: Mapping[str, str], *hosts: str) -> dict[str, str]:
     """The variables that exempt this machine, and `hosts`, from the proxies of an environment; none if it has none."""
     if not any(environment.get(name) for each in PROXIES for name in (each, each.upper())):
         return {}
-    former = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    names = [*former.split(","), *HERE, *hosts]
-    value = ",".join(dict.fromkeys(name.strip() for name in names if name.strip()))
+    former = ",".join(environment.get(name, "") for name in ("no_proxy", "NO_PROXY"))
+    names = [name.strip() for name in (*former.split(","), *HERE, *hosts)]
+    value = "*" if "*" in names else ",".join(dict.fromkeys(filter(None, names)))  # which stands for all, alone
     return {"no_proxy": value, "NO_PROXY": value}
 
 
