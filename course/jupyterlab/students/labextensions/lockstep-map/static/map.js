@@ -25,8 +25,6 @@ window._JUPYTERLAB['lockstep-map'] = (() => {
           this.title.closable = true;
           this.addClass('lockstep-Map');
           this.node.tabIndex = -1;
-          this.node.setAttribute('role', 'region');
-          this.node.setAttribute('aria-label', 'Course map');
           this.node.addEventListener('click', event => this.follow(event));
           app.serviceManager.contents.fileChanged.connect(this.onFileChanged, this);
         }
