@@ -155,7 +155,7 @@ def world(worlds: Worlds) -> World:
 def hub(pytestconfig: pytest.Config) -> Iterator[Hub]:
     """A JupyterHub with two courses, which runs as long as the tests; only root can start it. What is run each time
     needs the first of them."""
-    courses = {"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}
+    courses = {"hpc": (["iris", "omar"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])}
     with running_hub({"hpc": courses["hpc"]} if pytestconfig.getoption("chosen") else courses) as hub:
         yield hub
 

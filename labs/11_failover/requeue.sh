@@ -35,11 +35,12 @@ cd -- "$SLURM_SUBMIT_DIR"
 export LOCKSTEP_HOME=${LOCKSTEP_HOME:-$(cd ../.. && pwd)}
 [[ -e $LOCKSTEP_HOME/course/batch/requeued.py ]] ||
     fail "Lockstep is not in $LOCKSTEP_HOME; \`export LOCKSTEP_HOME=FOLDER\` tells where its clone is, on all nodes."
+# Where JupyterLab is in a job, what that job and its step asked for came along; srun would take it for options of its own.
+unset "${!SLURM_MEM_PER_@}" "${!SLURM_NTASKS_PER_@}" "${!SLURM_TRES_@}" "${!SLURM_CPU_BIND@}" "${!SLURM_GPU@}" "${!SRUN_@}" \
+    SLURM_HINT SLURM_EXPORT_ENV SLURM_THREADS_PER_CORE SLURM_EXCLUSIVE SLURM_TIMELIMIT SLURM_WORKING_DIR SLURM_REMOTE_CWD
 [[ ! -e $LOCKSTEP_HOME/slurm/site.sh ]] || . "$LOCKSTEP_HOME/slurm/site.sh"
 python=${LOCKSTEP_PYTHON:-$LOCKSTEP_HOME/.venv/bin/python}
 export PYTHONPATH=$LOCKSTEP_HOME${PYTHONPATH:+:$PYTHONPATH} OMP_NUM_THREADS=1
-# Where JupyterLab is in a job, what that job asked of memory came along; srun refuses two ways of asking at once.
-unset "${!SLURM_MEM_PER_@}"
 
 # Each task is a rank. Unquoted, because it may be a container's command with options.
 # shellcheck disable=SC2086

@@ -145,12 +145,16 @@ def read_feedback(page: Page, lab: str) -> str:
 
 
 class Terminal:
-    """A terminal that is opened in the JupyterLab that a page shows, and what it has shown."""
+    """A terminal that is opened from a page, and what it has shown.
 
-    def __init__(self, page: Page) -> None:
+    opening: what is pressed for it; else the first page of JupyterLab is there, which has a card for it.
+    """
+
+    def __init__(self, page: Page, opening: Locator | None = None) -> None:
         self.page, self.shown, self.typed = page, "", 0
         page.on("websocket", self.listen)  # on a busy machine one may be lost, and JupyterLab opens the next
-        page.locator(".jp-LauncherCard:visible", has_text="Terminal").first.click(timeout=START)
+        card = page.locator(".jp-LauncherCard:visible", has_text="Terminal").first
+        (opening or card).click(timeout=START)
         self.wait(r"\$ ")  # what is typed before the shell is there is lost
         page.locator(".jp-Terminal").click()
 

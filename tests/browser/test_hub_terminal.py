@@ -9,6 +9,7 @@ from hub_client import Session
 from hub_pages import Terminal, log_in
 from playwright.sync_api import Browser, expect
 from running_hub import Hub
+from slurm_cluster import eventually
 from small_clone import ROOT
 from unix_accounts import with_accounts
 
@@ -91,3 +92,25 @@ def test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there(hub:
     expect(iris.get_by_role("region", name=course).get_by_title(f"Class report on {LAB}")).to_have_text("13 My lab")
     iris.context.close()
     ada.stop_server()
+
+
+def test_two_instructors_of_a_course_have_a_shell_each(hub: Hub, browser: Browser, screenshot):
+    shells = []
+    for person in ("iris", "omar"):
+        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+        log_in(page, hub.url, hub.name(person), hub.password(person))
+        link = page.get_by_role("region", name=hub.name("hpc")).get_by_role("link", name="Terminal")
+        shells.append(Terminal(page, link))
+    iris, omar = shells
+    status, said = iris.run("echo shell $$")
+    number = re.search(r"\bshell (\d+)", said)[1]
+    assert status == 0 and f"shell {number}" not in omar.run("echo shell $$")[1]
+    iris.page.keyboard.type("sleep 600\n")
+    waiting = f"pgrep -P {number} sleep"
+    assert eventually(lambda: omar.run(waiting)[0] == 0)
+    omar.page.keyboard.press("Control+c")
+    assert omar.run(waiting)[0] == 0, "a Ctrl-C of one ends what the other runs"
+    assert "sleep 600" in iris.shown and "sleep 600" not in omar.shown
+    screenshot(omar.page, "terminal-of-omar")
+    for shell in shells:
+        shell.page.context.close()

@@ -241,7 +241,7 @@ def test_who_is_taken_out_is_out_soon_and_who_is_put_in_gets_in(day):
         dan.start_server()
         assert LAB in json.dumps(dan.own("GET", "assignments", params={"course_id": day.course}))
     finally:
-        hub.enrol({"hpc": (["iris"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])})
+        hub.enrol({"hpc": (["iris", "omar"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])})
     wait_for(lambda: bob.log_in(hub.password("bob")).status_code == 200, log=hub.log)
     wait_for(lambda: iris.ask("GET", formgrader).status_code == 200, log=hub.log)
     wait_for(lambda: dan.log_in(hub.password("dan")).status_code == 403, log=hub.log)

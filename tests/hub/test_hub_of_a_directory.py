@@ -24,7 +24,7 @@ import os
 c = get_config()
 c.JupyterHub.bind_url = f"http://127.0.0.1:{os.environ['LOCKSTEP_HUB_PORT']}/jupyter/"
 """
-STUDENTS = ["Ada", "ada@uni.example"]
+STUDENTS = ["Jörg.O", "ada@uni.example"]
 
 
 def digits(hub: Hub) -> str:
@@ -65,6 +65,11 @@ def logged_in(hub: Hub, name: str, password: str) -> requests.Response:
     return browser.post(login, data=form, timeout=120)
 
 
+def outside(page: str) -> list[str]:
+    """The links of a page to what is on this hub's host, but not below its path."""
+    return [link for link in re.findall(r'(?:href|src|action)="(/[^"]*)"', page) if not link.startswith(f"{PATH}/")]
+
+
 def doctor(hub: Hub, name: str) -> list[str]:
     """What `./lockstep doctor --class` says in lines of this name."""
     command = [*with_python(), sys.executable, "-m", "autograde", "doctor", "--class", "--folder", str(hub.folder)]
@@ -78,6 +83,7 @@ def test_instructors_land_on_their_courses_and_have_a_shell_each(hub):
         page = logged_in(hub, hub.name(person), hub.password(person))
         assert (page.status_code, page.url) == (200, f"{hub.url}/hub/home"), hub.log.read_text()[-5000:]
         assert "Your courses" in page.text
+        assert outside(page.text) == []
         shells |= {*re.findall(r'href="([^"]+/terminals/\w+)"', page.text)}
     assert len(shells) == 2 and all(link.startswith(f"{PATH}/services/{hub.name('hpc')}/") for link in shells)
 
@@ -97,7 +103,8 @@ def test_students_without_a_home_get_it_and_hand_in_under_the_names_of_their_acc
         student.start_server()
         home = Path(f"/home/{name}")
         assert (home.owner(), home.stat().st_mode & 0o777) == (name, 0o700)
-        assert TITLE in student.ask("GET", f"user/{name}/labs").text
+        page = student.ask("GET", f"user/{name}/labs").text
+        assert TITLE in page and outside(page) == []
         student.assignments("fetch", course, LAB)
         student.assignments("submit", course, LAB)
         assert student.ask("GET", f"hub/waiting/{course}").status_code == 404
