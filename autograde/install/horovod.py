@@ -96,12 +96,18 @@ def build(kit: Kit, horovod: str, folder: Path, gpu: dict[str, str] | None = Non
         if before not in text:
             raise CommandFailed(f"error: {name} of Horovod {horovod} is not as it was: no {before}")
         (tree / name).write_text(text.replace(before, after))
-    kit.pip("wheel", *options, "-w", work, tree, **settings)
+    # -v: the log gets what make says of its progress.
+    kit.pip("wheel", "-v", *options, "-w", work, tree, **settings)
     (wheel,) = work.glob("horovod-*.whl")
     partial = folder / f"{wheel.name}.{os.getpid()}"
     shutil.copyfile(wheel, partial)
     partial.rename(folder / wheel.name)
     shutil.rmtree(work)
+
+
+def is_compiled(kit: Kit, horovod: str) -> bool:
+    """Whether the cache of wheels has the one that `install_horovod` would install."""
+    return bool(list((kit.cache / what_it_fits(kit, horovod)[1]).glob("horovod-*.whl")))
 
 
 def install_horovod(kit: Kit, horovod: str, gpu: dict[str, str] | None = None) -> None:

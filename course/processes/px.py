@@ -1,4 +1,7 @@
-"""Mends ipyparallel's ``%px``, which does not wait for ranks that are being replaced, and loses some output."""
+"""Mends ipyparallel's ``%px``, which does not wait for ranks that are being replaced, and loses some output.
+
+Cells with Horovod in them wait for it, too, where it is still being compiled.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import functools
 import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
+
+from course.processes.horovod_setup import HorovodMissing, wait_for_horovod
 
 
 class Processes(Protocol):
@@ -19,9 +24,17 @@ class Processes(Protocol):
 
 
 def before_cell(processes: weakref.ref[Processes]) -> Callable[[Any], None]:
-    """A hook for a notebook to call before each cell: before ``%px``, it waits until all ranks are up."""
+    """A hook for a notebook to call before each cell: before ``%px``, it waits until all ranks are up.
+
+    Before a cell that names Horovod, it waits until that is compiled.
+    """
 
     def wait(info: Any) -> None:
+        if "horovod" in info.raw_cell:
+            try:
+                wait_for_horovod()
+            except HorovodMissing as missing:
+                print(missing)  # the cell will say by itself that the module is missing
         alive = processes()
         if alive is not None and alive.running and "%px" in info.raw_cell:
             alive.ready()

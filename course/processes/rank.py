@@ -146,10 +146,13 @@ def import_libraries() -> None:
     """
     import importlib.util
 
+    from course.processes.horovod_setup import is_awaited
+
     gc.disable()
     for name in IMPORTED:
         importlib.import_module(name)
-    if importlib.util.find_spec("horovod"):  # labs without it work where it is not installed
+    # Labs without it work where it is not installed, or not yet.
+    if importlib.util.find_spec("horovod") and not is_awaited():
         importlib.import_module("horovod.torch")
     gc.freeze()
     gc.enable()

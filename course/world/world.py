@@ -18,6 +18,7 @@ from typing import Any
 
 import cloudpickle
 
+from course.processes.horovod_setup import wait_for_horovod
 from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
@@ -149,7 +150,8 @@ class World:
         counting the start of libraries, nor time in which other programs had the cores. init: "torch" or "horovod", to
         be initialised on just these ranks. watch: whether to record what they communicate.
         Raises ValueError for ranks that do not exist, TypeError for a function or argument that cannot be sent,
-        WorldError if the ranks cannot be started, Interrupted if the user interrupts.
+        WorldError if the ranks cannot be started, Interrupted if the user interrupts, and HorovodMissing if Horovod was
+        to be compiled beside JupyterLab, and was not.
         """
         members = self._members(ranks, size)
         if init not in (None, "torch", "horovod"):
@@ -158,6 +160,8 @@ class World:
             payload = cloudpickle.dumps((function, args))
         except Exception as error:
             raise TypeError(f"Cannot send {getattr(function, '__name__', function)!r} to the ranks: {error}") from error
+        if init == "horovod":
+            wait_for_horovod(self._processes.progress)
         self._processes.ready()
         self._runs += 1
         log = f"{self._processes.folder}/run-{self._runs}-{{rank}}.jsonl"
