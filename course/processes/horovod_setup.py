@@ -20,7 +20,7 @@ OPENED = "lockstep.opened"  # in .venv
 LOCK = "setup.lock"  # this and the next two are in .lockstep, beside .venv
 FAILURE = "horovod.failed"
 LOG = "setup.log"
-POLL = 0.2  # seconds between two looks
+POLL = 1.0  # seconds between two looks, and two drawings of the bar, which a notebook stores
 TAIL = 20_000  # bytes of the log in which the compiler's last percentage stands
 AGAIN = "in a terminal (File > New > Terminal): ./lockstep setup; then run this cell again, it waits for the set-up"
 

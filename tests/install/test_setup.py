@@ -80,7 +80,7 @@ def test_without_a_python_that_will_do_uv_fetches_one(without_python):
 def test_a_venv_keeps_its_python_when_another_comes_first_on_path(clone):
     assert clone.run("setup")[0] == 0
     clone.add_program("python3", "exit 1")
-    status, output = clone.run("hub")
+    status, output = clone.run("setup", "hub")
     assert status == 0, output
     assert "making .venv" not in output
 
