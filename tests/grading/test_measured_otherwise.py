@@ -56,6 +56,26 @@ def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_ot
     assert room.scores()["ada"] == 4.5
 
 
+def test_a_score_by_hand_for_a_failed_todo_waits_for_a_look_where_its_points_are_others(room):
+    room.put("ada", room.answered({"total": ANSWERS["total"]}), when="2025-01-02 10:00:00.000000 UTC")
+    room.grade()
+    by_hand(room, "ada", "double", 1.5)
+    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
+    told, said = marks(room, LAB)
+    assert told["ada"] == "", "1.5 was given for 2 points, and its check says 0 as before"
+    assert "ada" in said
+
+
+def test_a_todo_that_is_new_to_a_graded_submission_waits_until_that_is_graded_again(room):
+    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK)
+    room.put("bob", room.answered(ANSWERS))
+    for graded, waits in (("bob", True), ("ada", False)):
+        room.grade("--student", graded)
+        with room.gradebook() as gradebook:
+            assert gradebook.find_grade("third-check", LAB, LAB, "ada").needs_manual_grade == waits
+
+
 def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_named(room):
     assert room.lockstep("extend", LAB, "bob", "3d").exit_code == 0
     by_hand(room, "ada", "double", 1.5)
