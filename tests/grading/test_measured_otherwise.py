@@ -10,6 +10,7 @@ from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
 from classroom import Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+from test_feedback_again import PENALTY
 
 from autograde.classroom import class_grading
 
@@ -91,6 +92,19 @@ def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_nam
     assert marks(room, LAB)[0]["ada"] == "4.5"
     with room.gradebook() as gradebook:
         assert gradebook.find_submission(LAB, "bob").extension.days == 3
+
+
+def test_marks_have_the_late_penalty_of_the_deadline_the_scores_and_the_rule_of_now(room):
+    by_hand(room, "ada", "double", 0.5)
+    for due, rule, mark in (
+        ("2024-12-31 12:00:00", PENALTY, "2.5"),
+        ("2024-12-31 12:00:00", PENALTY.replace("1.0", "score / 7"), "3"),
+        ("2024-12-31 12:00:00", PENALTY.replace("1.0", "9"), "0"),
+        ("2030-01-01 12:00:00", PENALTY, "3.5"),
+    ):
+        room.config = rule
+        deadline(room, due)  # as in the formgrader, and nobody has graded since
+        assert (marks(room, LAB)[0]["ada"], marks(room)[0]["ada"]) == (mark, mark)
 
 
 def test_a_gradebook_that_was_lost_is_filled_again_and_nobody_has_handed_in_nothing(room):
