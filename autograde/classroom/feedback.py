@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 
 from nbformat.v4 import new_notebook
-from nbgrader.api import MissingEntry
+from nbgrader.api import MissingEntry, SubmittedNotebook
 from nbgrader.preprocessors import AssignLatePenalties
 from tqdm import tqdm
 
@@ -70,6 +70,25 @@ def fingerprint(course: Course, lab: Lab, student: str) -> str:
         comments = sorted((comment.name, comment.comment or "") for comment in notebook.comments)
         shown = json.dumps([scores, comments, notebook.late_submission_penalty])
     return hashlib.sha256(shown.encode()).hexdigest()[:16]
+
+
+def penalty_now(course: Course, notebook: SubmittedNotebook) -> float:
+    """The points that a graded notebook loses for being late, by the deadline, scores and rule of now: one of them may
+    have changed since the penalty in the gradebook was computed."""
+    stored, seconds = notebook.late_submission_penalty or 0.0, notebook.assignment.total_seconds_late
+    if AssignLatePenalties not in course.config.Autograde.autograde_preprocessors:
+        return stored
+    if seconds <= 0:
+        return 0.0
+    student = notebook.assignment.student_id
+    try:
+        step = AssignLatePenalties(config=course.config)
+        step.init_plugin()
+        penalty = step.plugin_inst.late_submission_penalty(student, notebook.score, seconds)
+        return min(max(0.0, float(penalty or 0.0)), notebook.score)
+    except Exception as error:  # the course's own rule for penalties
+        tqdm.write(f"{printable(student)}: the late penalty is as it was: {describe(error)}")
+        return stored
 
 
 def settle_penalty(course: Course, lab: Lab, student: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 
 from autograde.classroom.csv_file import write_csv_file
+from autograde.classroom.feedback import penalty_now
 from autograde.classroom.graded import Graded, read_failures
 from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
@@ -124,7 +125,7 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str, 
     waiting = {name for name, grade in grades.items() if grade.needs_manual_grade and grade.max_score}
     row.status, row.to_read = MANUAL if waiting else GRADED, sorted(waiting - {*todos})
     row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
-    row.score = notebook.score - (notebook.late_submission_penalty or 0.0)
+    row.score = notebook.score - penalty_now(course, notebook)
     row.points = notebook.max_score
     row.comments = [comment.manual_comment for comment in notebook.comments if comment.manual_comment]
     if notebook.assignment.timestamp:

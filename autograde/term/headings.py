@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 EMAIL, NUMBER, USERNAME = "Email address", "ID number", "Username"  # Moodle's headings
 CANVAS_ID, SIS_USER, SIS_LOGIN = "ID", "SIS User ID", "SIS Login ID"  # Canvas's
@@ -27,14 +27,15 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         *("Email address", "email", "E-Mail-Adresse", "Adresse de courriel", "Dirección de correo", "Indirizzo email"),
         *("Dirección Email", "Dirección de correo electrónico", "Correo electrónico", "correo", "Adresse e-mail"),
         *("Adresse électronique", "courriel", "E-Mail", "Mailadresse", "Mail", "Indirizzo di posta elettronica"),
-        *("Adresse mail", "Adresse email", "Posta elettronica", "Email-Adresse", "Email ID"),
+        *("Adresse mail", "Adresse email", "Posta elettronica", "Email-Adresse", "Email ID", "Correo institucional"),
+        *("Email istituzionale", "E-mail istituzionale", "Email ateneo", "Adresse mail institutionnelle"),
     ),
     NUMBER: (
         *("ID number", "idnumber", "ID-Nummer", "Numéro d'identification", "Número de ID", "Codice identificativo"),
         *("lms_user_id", "Número de identificación", "Numero ID", "Numero identificativo", "Matrikelnummer"),
         *("Matrikel-Nr.", "Matrikelnr.", "Matrikel", "Matr.-Nr.", "Student ID", "Student number", "Student no."),
         *("Matriculation number", "Numéro d'étudiant", "Numéro étudiant", "N° étudiant", "Matrícula", "Matricola"),
-        *("Numero di matricola", "Número de matrícula"),
+        *("Numero di matricola", "Número de matrícula", "Code étudiant"),
     ),
     USERNAME: (
         *("Username", "User name", "Anmeldename", "Nom d'utilisateur", "Nombre de usuario", "Nome utente"),
@@ -50,7 +51,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     ),
     STUDENT: (
         *("Student", "Last name, First name", "Nachname, Vorname", "Name, Vorname", "Nom, Prénom", "Cognome, Nome"),
-        *("Apellidos, Nombre", "Apellido(s), Nombre"),
+        *("Apellidos, Nombre", "Apellido(s), Nombre", "Apellidos y nombre", "Cognome e nome", "Nom et prénom"),
     ),
     NAME: (
         *("Full name", "Student name", "First name / Last name", "Vorname / Nachname", "Prénom / Nom de famille"),
@@ -58,12 +59,15 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
         *("Nom complet", "Nombre completo", "Nome completo"),
     ),
 }
+# What Moodle's grading worksheet calls a submission, in the column that has an account's name in other lists.
+NUMBERED = re.compile(r"(participant|teilnehmer\S*|participante|partecipante)\s*\d+", re.IGNORECASE)
 EITHER = ("name", "nom", "nombre", "nome")  # the other name than the one that has a column, else both names
 
 
 def plain(heading: str) -> str:
-    """A heading without what one may write otherwise: capitals, hyphens, underscores, the kind of apostrophe."""
-    text = normalize("NFKC", heading).casefold().replace("\u2019", "'").replace("\ufeff", "")
+    """A heading without what one may write otherwise: capitals, accents, hyphens, underscores, kinds of apostrophes."""
+    letters = normalize("NFKD", heading).casefold().replace("\u2019", "'").replace("\ufeff", "")
+    text = "".join(letter for letter in letters if not combining(letter))
     return " ".join(re.sub(r"[\s_\-\u2010-\u2013./:*]+", " ", text).split())
 
 

@@ -14,7 +14,19 @@ from pathlib import Path
 from unicodedata import normalize
 
 from autograde.classroom.nbgrader_course import StepFailed, printable
-from autograde.term.headings import CANVAS_ID, FIRST, IDS, LAST, NAME, SECTION, SIS_LOGIN, SIS_USER, STUDENT, meanings
+from autograde.term.headings import (
+    CANVAS_ID,
+    FIRST,
+    IDS,
+    LAST,
+    NAME,
+    NUMBERED,
+    SECTION,
+    SIS_LOGIN,
+    SIS_USER,
+    STUDENT,
+    meanings,
+)
 
 WHO = (*IDS, FIRST, LAST, STUDENT, NAME)  # columns that may have one line of text
 POINTS_POSSIBLE = "Points Possible"  # begins a line of Canvas's export that is nobody
@@ -72,7 +84,7 @@ def read_list(path: Path) -> StudentList:
                 "put what has a separator in it into quotation marks"
             )
         line = {name: cell(row, column) for name, column in columns.items()}
-        line |= {name: "" for name in IDS if line.get(name, "").casefold() in NO_ID}
+        line |= {name: "" for name in IDS if is_no_id(line.get(name, ""))}
         refuse_damaged(path, line)
         if not any(text for name, text in line.items() if name != SECTION) or is_points_possible(line):
             continue
@@ -146,6 +158,11 @@ def clean(text: str) -> str:
 def cell(row: list[str], column: int | None) -> str:
     """The text of a row in a column; empty if the row is too short, or there is no such column."""
     return row[column] if column is not None and column < len(row) else ""
+
+
+def is_no_id(text: str) -> bool:
+    """Whether this stands where somebody has no id, or numbers somebody on this list only."""
+    return text.casefold() in NO_ID or NUMBERED.fullmatch(text) is not None
 
 
 def refuse_damaged(path: Path, line: dict[str, str]) -> None:

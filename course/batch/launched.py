@@ -73,7 +73,7 @@ def by_srun(function: Callable, *args: Any, process_group: Callable, ranks: int)
     with tempfile.TemporaryDirectory(prefix=".launched-", dir=".") as folder:
         command = [*SCRIPT, *handed_over(folder, process_group, function, args)]
         if (job := own_job()) is not None:
-            srun = ["srun", f"--jobid={job.number}", "--mpi=none", "--overlap", "--kill-on-bad-exit=1"]
+            srun = ["srun", *job.place, "--mpi=none", "--overlap", "--kill-on-bad-exit=1"]
             environment = taken(os.environ, JOB, job.step(ranks))
             step = start([*srun, f"--ntasks={ranks}", *command], environment, folder)
             return ended("srun", [step], folder, ranks)

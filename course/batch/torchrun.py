@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from course.batch.record import Job, summary
@@ -27,8 +28,9 @@ EPOCHS = 3
 FOR_RANKS = ("SLURM_GPUS_PER_TASK", "SRUN_CPUS_PER_TASK")
 
 
-def command(job: Job, notebook: Path, folder: Path) -> list[str]:
-    """The command that starts a job's ranks. folder: one that all its nodes see. Raises BatchError."""
+def command(job: Job, place: Sequence[str], notebook: Path, folder: Path) -> list[str]:
+    """The command that starts a job's ranks. place: srun's options for a step in it, whose variables srun does not get.
+    folder: one that all its nodes see. Raises BatchError."""
     nodes, ranks = len(job["nodes"]), job["ranks"]
     if ranks % nodes:
         more = f"--ntasks {(ranks // nodes + 1) * nodes}"
@@ -38,6 +40,7 @@ def command(job: Job, notebook: Path, folder: Path) -> list[str]:
     cores = ranks // nodes * int(os.environ.get("SLURM_CPUS_PER_TASK", "1"))
     srun = [
         "srun",
+        *place,
         "--mpi=none",
         "--overlap",
         "--kill-on-bad-exit=1",
@@ -58,12 +61,13 @@ def run(batch: Batch, shared: Path) -> int:
     """Train on all ranks of the job, and write the record. Returns the exit status. shared: folder all nodes see."""
     batch.reports = shared / "reports.jsonl"
     say(f"{batch.lab}: job {batch.job['id']}, {size_of(batch.job)}, by torchrun")
-    job = standing().job
-    kept = taken(os.environ, JOB, job.step(batch.job["ranks"]) if job else None)
+    if (job := standing().job) is None:
+        raise BatchError(f"job {batch.job['id']} has no nodes any more")
+    kept = taken(os.environ, JOB, job.step(batch.job["ranks"]))
     environment = {name: value for name, value in kept.items() if name not in FOR_RANKS}
     environment[SAFE_PATH] = "1"  # also for the ranks, which torchrun starts; see `folder_last`
     environment.setdefault("OMP_NUM_THREADS", os.environ.get("SLURM_CPUS_PER_TASK", "1"))
-    ranks = subprocess.Popen(command(batch.job, batch.path.resolve(), shared), env=environment)
+    ranks = subprocess.Popen(command(batch.job, job.place, batch.path.resolve(), shared), env=environment)
     signal.signal(signal.SIGTERM, batch.stop)
     try:
         status = ranks.wait()

@@ -157,7 +157,7 @@ class Slurm:
 
     def _step(self, mark: str) -> list[str]:
         """What srun is told of each step. What our own step was given is no limit."""
-        options = [f"--jobid={self._job}", f"--job-name={name(mark)}", "--overlap", "--overcommit", "--export=ALL"]
+        options = [*self._facts().place, f"--job-name={name(mark)}", "--overlap", "--overcommit", "--export=ALL"]
         return [*options, f"--nodes={self._used()}", "--input=none", "--kill-on-bad-exit=0"]
 
     def command(self, mark: str) -> tuple[str, list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograde.classroom.nbgrader_course import StepFailed
+from autograde.term.headings import IDS
 from autograde.term.list_file import names_in, read_list
 
 ADA, NOOR = ("Ada", "Lovelace", "ada@uni.example", "00104"), ("Noor", "Al Ali", "noor@uni.example", "00105")
@@ -47,6 +48,16 @@ EXCEL = {
     "Spanish": ("Apellidos", "Nombre", "Matrícula", "Correo electrónico"),
     "Italian": ("COGNOME", "NOME", "Matricola", "E-mail"),
     "English": ("Surname", "First Name", "Student ID", "E-Mail"),
+    "French, without accents": ("NOM", "PRENOM", "CODE ETUDIANT", "MAIL"),
+    "Italian, of Esse3": ("COGNOME", "NOME", "MATRICOLA", "EMAIL ATENEO"),
+}
+# Moodle's grading worksheet of an assignment: headings, and what its first column has before a number.
+WORKSHEETS = {
+    "English": ("Identifier;Full name;Email address;Status;Grade", "Participant"),
+    "German": ("ID;Vollständiger Name;E-Mail-Adresse;Status;Bewertung", "Teilnehmer/in"),
+    "French": ("Identifiant;Nom complet;Adresse de courriel;Statut;Note", "Participant"),
+    "Spanish": ("Identificador;Nombre completo;Dirección de correo;Estado;Calificación", "Participante"),
+    "Italian": ("Identificativo;Nome completo;Indirizzo email;Stato;Valutazione", "Partecipante"),
 }
 
 
@@ -129,6 +140,15 @@ def test_a_dash_is_no_id(tmp_path):
     listed = tmp_path / "list.csv"
     listed.write_text("Name;Matrikelnummer;E-Mail\nAda Lovelace;-;ada@uni.example\nNoor Ali;#N/A;noor@uni.example\n")
     assert [line["ID number"] for line in read_list(listed).lines] == ["", ""]
+
+
+@pytest.mark.parametrize("country", WORKSHEETS)
+def test_the_number_of_a_submission_in_moodles_worksheet_is_no_id(tmp_path, country):
+    (headings, numbered), listed = WORKSHEETS[country], tmp_path / "list.csv"
+    listed.write_text(f"\ufeff{headings}\r\n{numbered} 1203;Ada Lovelace;ada@uni.example;;\r\n")
+    (line,) = read_list(listed).lines
+    assert names_in(line) == ADA[:2]
+    assert {name: text for name, text in line.items() if name in IDS and text} == {"Email address": "ada@uni.example"}
 
 
 def test_of_two_columns_that_mean_the_same_moodles_own_is_read(tmp_path):

@@ -10,6 +10,7 @@ from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
 from classroom import Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+from test_feedback_again import PENALTY
 
 from autograde.classroom import class_grading
 
@@ -56,6 +57,26 @@ def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_ot
     assert room.scores()["ada"] == 4.5
 
 
+def test_a_score_by_hand_for_a_failed_todo_waits_for_a_look_where_its_points_are_others(room):
+    room.put("ada", room.answered({"total": ANSWERS["total"]}), when="2025-01-02 10:00:00.000000 UTC")
+    room.grade()
+    by_hand(room, "ada", "double", 1.5)
+    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
+    told, said = marks(room, LAB)
+    assert told["ada"] == "", "1.5 was given for 2 points, and its check says 0 as before"
+    assert "ada" in said
+
+
+def test_a_todo_that_is_new_to_a_graded_submission_waits_until_that_is_graded_again(room):
+    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK)
+    room.put("bob", room.answered(ANSWERS))
+    for graded, waits in (("bob", True), ("ada", False)):
+        room.grade("--student", graded)
+        with room.gradebook() as gradebook:
+            assert gradebook.find_grade("third-check", LAB, LAB, "ada").needs_manual_grade == waits
+
+
 def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_named(room):
     assert room.lockstep("extend", LAB, "bob", "3d").exit_code == 0
     by_hand(room, "ada", "double", 1.5)
@@ -71,6 +92,19 @@ def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_nam
     assert marks(room, LAB)[0]["ada"] == "4.5"
     with room.gradebook() as gradebook:
         assert gradebook.find_submission(LAB, "bob").extension.days == 3
+
+
+def test_marks_have_the_late_penalty_of_the_deadline_the_scores_and_the_rule_of_now(room):
+    by_hand(room, "ada", "double", 0.5)
+    for due, rule, mark in (
+        ("2024-12-31 12:00:00", PENALTY, "2.5"),
+        ("2024-12-31 12:00:00", PENALTY.replace("1.0", "score / 7"), "3"),
+        ("2024-12-31 12:00:00", PENALTY.replace("1.0", "9"), "0"),
+        ("2030-01-01 12:00:00", PENALTY, "3.5"),
+    ):
+        room.config = rule
+        deadline(room, due)  # as in the formgrader, and nobody has graded since
+        assert (marks(room, LAB)[0]["ada"], marks(room)[0]["ada"]) == (mark, mark)
 
 
 def test_a_gradebook_that_was_lost_is_filled_again_and_nobody_has_handed_in_nothing(room):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from batch_lab import NAME, REPOSITORY, Account, changed, fetched, make_course
-from slurm_cluster import eventually, running_cluster
+from slurm_cluster import eventually, running_cluster, slurm
 
 from autograde.contract.labs import Lab
 from course.batch.record import code_of, students_cells
@@ -166,7 +167,7 @@ def test_two_folders_up_is_the_clone_whose_site_sh_may_name_a_container(place, l
 
 
 @pytest.mark.thorough
-def test_torchrun_starts_the_ranks_where_that_is_asked_for(student):
+def test_torchrun_starts_the_ranks_where_that_is_asked_for(student, place, monkeypatch):
     job, status = student.batch("--nodes=2", "--ntasks=4", "--export=ALL,LAUNCHER=torchrun")
     assert status == 0, student.logs()
     made = student.record()
@@ -176,6 +177,9 @@ def test_torchrun_starts_the_ranks_where_that_is_asked_for(student):
     assert [epoch["loss"] for epoch in run["epochs"]] == [6, 3, 2]
     assert "epoch 2: loss 2.0000" in student.logs()
     assert [path.name for path in student.folder.glob(".torchrun-*")] == []
+    monkeypatch.setenv("SLURM_CONF", str(place / "slurm" / "slurm.conf"))
+    known = re.findall(r"^JobId=(\d+)", slurm("scontrol", "--oneliner", "show", "jobs"), re.MULTILINE)
+    assert max(map(int, known)) == int(job), "srun asked for another job, instead of a step of this one"
 
 
 @pytest.mark.thorough

@@ -23,7 +23,10 @@ FORGOTTEN = "Invalid job id"
 
 @dataclass(frozen=True)
 class Job:
-    """A job as Slurm knows it. state, reason: in its words, e.g. PENDING. owner: user id. cpus: of all its nodes."""
+    """A job as Slurm knows it. state, reason: in its words, e.g. PENDING. owner: user id. cpus: of all its nodes.
+
+    place: options of srun by which a step gets into it.
+    """
 
     number: str
     state: str
@@ -32,6 +35,7 @@ class Job:
     nodes: int
     cpus: int
     gpus: bool
+    place: tuple[str, ...]
 
     def step(self, tasks: int) -> Step:
         """A step of so many ranks in it."""
@@ -64,7 +68,16 @@ def find(number: str) -> Job:
         least(facts.get("NumNodes", "")),
         least(facts.get("NumCPUs", "")),
         "gres/gpu" in line,
+        place_in(number, facts),
     )
+
+
+def place_in(number: str, facts: Mapping[str, str]) -> tuple[str, ...]:
+    """The options of srun for a step in a job. A component of a heterogeneous job is reached by the first one's number,
+    and its own among them. facts: of the job, as scontrol shows them."""
+    if "HetJobId" not in facts:
+        return (f"--jobid={number}",)
+    return f"--jobid={facts['HetJobId']}", f"--het-group={facts.get('HetJobOffset', '0')}"
 
 
 def least(number: str) -> int:
