@@ -33,6 +33,7 @@ from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE
 from course.exchange.due import deadline_here, told
+from course.overview import RESULT
 from course.world import NotEnoughRanks, RanksFailed, World
 
 ELSEWHERE = (
@@ -97,7 +98,7 @@ class Checker:
             due = self.when_due() if result.passed else ""
             steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result), due)
             hint = " ".join(filter(None, steps))
-            output.show(show.text(result, hint), show.html(result, hint))
+            output.show(show.text(result, hint), show.html(result, hint), {RESULT: {"passed": result.passed}})
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             show_markdown(f"**Batch run.** {message}")
         return result.score if execution == "autograde" else None
@@ -218,13 +219,13 @@ class CellOutput:
         if kind is not None and self._used:
             self.show("", "")
 
-    def show(self, text: str, html: str) -> None:
-        """Show a result: as HTML or plain text in a notebook, as plain text elsewhere."""
+    def show(self, text: str, html: str, metadata: dict[str, dict] | None = None) -> None:
+        """Show a result: as HTML or plain text in a notebook, as plain text elsewhere. metadata: of the output."""
         if self._handle is None:
             print(text)
         else:
             put = self._handle.update if self._used else self._handle.display
-            put({"text/plain": text, "text/html": html}, raw=True)
+            put({"text/plain": text, "text/html": html}, raw=True, metadata=metadata)
             self._used = True
 
     def following(self, todo: str, cases: Sequence[dict]) -> Iterator[dict]:

@@ -41,7 +41,7 @@ CHAINS = {
         "processes jupyterhub",
         "lab_choice jupyterhub",
         "lectures",
-        "overview",
+        "overview jupyterhub",
     ),
 }
 

@@ -31,6 +31,11 @@ class About:
     minutes: str = ""
     lecture: tuple[str, str] | tuple[()] = ()
 
+    @property
+    def sentence(self) -> str:
+        """The idea as a sentence of its own, without marks; empty if there is none."""
+        return as_sentence(self.idea)
+
 
 def about(text: str) -> About:
     """What a notebook's text, the Markdown of one or more of its cells, says of it."""
@@ -56,6 +61,12 @@ def plain(markdown: str) -> str:
     return re.sub(r"[`*]", "", re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", markdown))
 
 
+def as_sentence(markdown: str) -> str:
+    """A plain sentence that begins with a capital."""
+    text = plain(markdown)
+    return text[:1].upper() + text[1:]
+
+
 def cells_of(notebook: Path) -> list[dict[str, Any]]:
     """The cells of a notebook's file, each with its source as one text. Raises OSError and NoNotebook."""
     try:
@@ -67,14 +78,6 @@ def cells_of(notebook: Path) -> list[dict[str, Any]]:
         raise NoNotebook("it is not a notebook of today's form") from error
 
 
-def text_of(cells: list[dict[str, Any]]) -> str:
-    """The Markdown of a notebook's cells."""
-    return "\n\n".join(cell["source"] for cell in cells if cell.get("cell_type") == "markdown")
-
-
-def about_notebook(notebook: Path) -> About:
-    """What a notebook says of itself; nothing if it cannot be read."""
-    try:
-        return about(text_of(cells_of(notebook)))
-    except (OSError, NoNotebook):
-        return About()
+def about_cells(cells: list[dict[str, Any]]) -> About:
+    """What a notebook's cells say of it."""
+    return about("\n\n".join(cell["source"] for cell in cells if cell.get("cell_type") == "markdown"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Template
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
@@ -18,10 +18,10 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from course.overview.entries import Entry, lab_entries, lecture_entries
+from course.overview.pages import pages
 
-URL = "lockstep/map"
+URL, PAGE = "lockstep/map", "course_map.html"
 LABS, LECTURES = "labs", "course/lectures"  # below the server's root, in `./lockstep lab`
-TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Overview:
 
 
 class CourseMap(JupyterHandler):
-    """The map as HTML without head and body. overview: reads what it shows."""
+    """The map as HTML without head and body."""
 
     auth_resource = "contents"
 
-    def initialize(self, overview: Callable[[], Overview]) -> None:
+    def initialize(self, overview: Callable[[], Overview], page: Template) -> None:
         """overview: reads what is shown, anew for each request."""
-        self.overview = overview
+        self.overview, self.page = overview, page
 
     @web.authenticated
     @authorized
@@ -50,19 +50,7 @@ class CourseMap(JupyterHandler):
         """The map as it is now."""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
-        self.finish(render(await asyncio.to_thread(self.overview), self.base_url))
-
-
-def render(overview: Overview, base_url: str) -> str:
-    """The map's HTML, in which what people wrote is escaped. base_url: the server's."""
-    made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return made.get_template("course_map.html").render(overview=overview, base_url=base_url)
-
-
-def add_map(server: ServerApp, overview: Callable[[], Overview]) -> None:
-    """Serve the map of what `overview` reads."""
-    address = url_path_join(server.base_url, URL)
-    server.web_app.add_handlers(".*$", [(address, CourseMap, {"overview": overview})])
+        self.finish(self.page.render(overview=await asyncio.to_thread(self.overview), base_url=self.base_url))
 
 
 def local_overview(root: Path) -> Overview:
@@ -79,4 +67,5 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
-    add_map(server, lambda: local_overview(Path(server.root_dir)))
+    known = {"overview": lambda: local_overview(Path(server.root_dir)), "page": pages().get_template(PAGE)}
+    server.web_app.add_handlers(".*$", [(url_path_join(server.base_url, URL), CourseMap, known)])

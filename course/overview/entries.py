@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.overview.about import About, about_notebook, plain
+from course.overview.about import About, NoNotebook, about_cells, as_sentence, cells_of, plain
 from course.overview.progress import Progress, progress
 
 PICTURE = "picture.png"
@@ -35,9 +35,18 @@ class Entry:
     help: str = ""
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """The key by which `9_a` comes before `10_b`."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.findall(r"\d+|\D+", name)]
+def look_at(notebook: Path) -> tuple[About, Progress]:
+    """What a notebook says of itself, and how far the student is with it; `trouble` if it cannot be read."""
+    try:
+        cells = cells_of(notebook)
+        return about_cells(cells), progress(cells)
+    except FileNotFoundError:
+        trouble = f"{notebook.name} is missing"
+    except OSError as error:
+        trouble = f"{notebook.name} cannot be read: {error.strerror}"
+    except NoNotebook as error:
+        trouble = f"{notebook.name} cannot be read: {error}"
+    return About(), Progress(trouble=trouble)
 
 
 def labs_in(folder: Path) -> dict[str, str]:
@@ -50,7 +59,7 @@ def labs_in(folder: Path) -> dict[str, str]:
     except (OSError, ValueError):
         titles = {}
     there = [path.parent.name for path in folder.glob("[!.]*/*.ipynb") if path.stem == path.parent.name]
-    return {name: titles.get(name, "") for name in [*titles, *sorted({*there} - {*titles}, key=natural)]}
+    return {name: titles.get(name, "") for name in [*titles, *sorted({*there} - {*titles})]}
 
 
 def lab_entries(root: Path, folder: str, lectures: Iterable[Entry]) -> list[Entry]:
@@ -62,14 +71,14 @@ def lab_entries(root: Path, folder: str, lectures: Iterable[Entry]) -> list[Entr
 def lab_entry(root: Path, folder: str, name: str, title: str, lectures: dict[str, Entry]) -> Entry:
     """One lab. lectures: by file. title: for a notebook that cannot be read."""
     notebook = root / folder / f"{name}.ipynb"
-    known, state = about_notebook(notebook), progress(notebook)
+    known, state = look_at(notebook)
     if not (root / folder).is_dir():
         state = Progress(trouble=f"the folder {folder} is missing")
     return Entry(
         name=name,
         title=plain(known.title or title or name),
         progress=state,
-        idea=sentence(known),
+        idea=known.sentence,
         minutes=known.minutes,
         path="" if state.trouble else f"{folder}/{name}.ipynb",
         picture=f"{folder}/{PICTURE}" if (root / folder / PICTURE).is_file() else "",
@@ -78,15 +87,9 @@ def lab_entry(root: Path, folder: str, name: str, title: str, lectures: dict[str
     )
 
 
-def sentence(known: About) -> str:
-    """A lab's idea as a sentence of its own."""
-    idea = plain(known.idea)
-    return idea[:1].upper() + idea[1:]
-
-
 def lectures_in(folder: Path) -> list[str]:
     """The names of the lectures in a folder, in order; none if there is no such folder."""
-    return sorted((path.stem for path in folder.glob("[!.]*.ipynb")), key=natural)
+    return sorted(path.stem for path in folder.glob("[!.]*.ipynb"))
 
 
 def lecture_entries(source: Path, root: Path, folder: str) -> list[Entry]:
@@ -102,13 +105,15 @@ def lecture_entries(source: Path, root: Path, folder: str) -> list[Entry]:
 def lecture_entry(source: Path, ideas: dict[str, str], root: Path, folder: str) -> Entry:
     """One lecture. ideas: of lectures, by name."""
     own = root / folder / source.name
-    known, state = about_notebook(source), progress(own) if own.exists() else Progress()
-    idea = plain(ideas.get(source.stem, ""))
+    known, state = look_at(source)
+    if own != source:
+        state = look_at(own)[1] if own.exists() else Progress()
+    idea = as_sentence(ideas.get(source.stem, ""))
     return Entry(
         name=source.stem,
         title=plain(known.title or source.stem),
         progress=state,
-        idea=idea and f"{idea[:1].upper()}{idea[1:]}.",
+        idea=idea and f"{idea}.",
         minutes=known.minutes,
         path=f"{folder}/{source.name}" if own.exists() and not state.trouble else "",
         help=GET_IT if state.trouble else "",

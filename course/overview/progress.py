@@ -1,18 +1,18 @@
 """How far a student is with a notebook, from what is saved in it: its answers, and what its checks last said.
 
-Nothing is run. That a check passed is read from its output, whose first line is "partial_sum: passed, 3 of 3 points".
+Nothing is run: the output of a check has its result in its metadata.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbgrader.utils import compute_checksum
 
-from course.overview.about import NoNotebook, cells_of
+from course.overview import RESULT
+from course.overview.about import NoNotebook
 
 CHECK = "-check"  # ends the grade_id of a TODO's check
 
@@ -42,21 +42,14 @@ class Progress:
         return 0 < self.todos == self.passed
 
 
-def progress(notebook: Path) -> Progress:
-    """The progress in a notebook's file. One that cannot be read is a `trouble`."""
+def progress(cells: list[dict[str, Any]]) -> Progress:
+    """The progress in a notebook's cells. Raises NoNotebook."""
     try:
-        cells = cells_of(notebook)
         checks = [cell for cell in cells if is_check(cell)]
         passed = [cell for cell in checks if has_passed(cell)]
         return Progress(len(checks), len(passed), any(was_run(cell) or is_changed(cell) for cell in cells))
-    except FileNotFoundError:
-        return Progress(trouble=f"{notebook.name} is missing")
-    except OSError as error:
-        return Progress(trouble=f"{notebook.name} cannot be read: {error.strerror}")
-    except NoNotebook as error:
-        return Progress(trouble=f"{notebook.name} cannot be read: {error}")
-    except (AttributeError, KeyError, TypeError):  # outputs or metadata of no known form
-        return Progress(trouble=f"{notebook.name} cannot be read: it is not a notebook of today's form")
+    except (AttributeError, KeyError, TypeError) as error:  # outputs or metadata of no known form
+        raise NoNotebook("it is not a notebook of today's form") from error
 
 
 def tag_of(cell: dict[str, Any]) -> dict[str, Any]:
@@ -72,9 +65,8 @@ def is_check(cell: dict[str, Any]) -> bool:
 
 def has_passed(cell: dict[str, Any]) -> bool:
     """Whether a check's saved output says that it passed."""
-    begin = f"{tag_of(cell)['grade_id'].removesuffix(CHECK)}: passed,"
-    texts = ("".join(output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", ()))
-    return any(text.startswith(begin) for text in texts)
+    results = (output.get("metadata", {}).get(RESULT, {}) for output in cell.get("outputs", ()))
+    return any(result.get("passed") is True for result in results)
 
 
 def was_run(cell: dict[str, Any]) -> bool:

@@ -83,6 +83,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     said = cell_with(bob, 'check("parallel_pi")')
     expect(said).to_contain_text("0 of 3 points")
     expect(said).to_contain_text("comm.allreduce")
+    cell_with(bob, "def parallel_pi(comm").evaluate("cell => cell.scrollIntoView()")
     screenshot(bob, "04-deadlock")
 
     # They validate, and hand in.
@@ -92,6 +93,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
     for page in (ada, bob):
         back_to_labs(page)
+        expect(lab_of(page, LAB)).to_contain_text("Passed 1 of 4" if page is ada else "Begun")
         assert f"{TITLE} is handed in" in hand_in(page, LAB)
     screenshot(ada, "05-handed-in")
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from click.testing import CliRunner
 from conftest import TOKEN, jupyterlab
 from notebook_page import LONG, START
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
-from autograde.contract.check import Result
-from autograde.contract.show import text
+from autograde.cli import main
+from course.overview import RESULT
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]
 
@@ -86,8 +88,7 @@ def with_a_check_passed(notebook: bytes) -> bytes:
     """The notebook with what its first check says of a right answer."""
     written = nbformat.reads(notebook.decode(), as_version=4)
     cell = next(cell for cell in written.cells if cell.id.endswith("-check"))
-    said = text(Result(cell.id.removesuffix("-check"), 3, 3))
-    cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": said})]
+    cell.outputs = [nbformat.v4.new_output("display_data", metadata={RESULT: {"passed": True}})]
     return nbformat.writes(written).encode()
 
 
@@ -194,3 +195,33 @@ def test_a_link_leads_from_a_lab_to_its_lecture_and_back(page):
     expect(page.locator(".jp-NotebookPanel:visible .jp-Notebook")).to_contain_text(
         "a collective is a plan", timeout=START
     )
+
+
+def test_a_course_of_three_labs_has_its_map_below_a_path(browser, tmp_path, monkeypatch, screenshot):
+    names = ["10_ddp_transformer", "01_sgd_trajectories", "03_pi_allreduce"]
+    course, state = tmp_path / "course", tmp_path / "state"
+    course.mkdir()
+    state.mkdir()
+    (course / "solutions").symlink_to(ROOT / "solutions")
+    (course / "course.toml").write_text(f"labs = {json.dumps(names)}\n")
+    monkeypatch.setenv("LOCKSTEP_COURSE", str(course))
+    built = CliRunner().invoke(main, ["build"])
+    assert built.exit_code == 0, built.output
+    with jupyterlab(None, state, "--ServerApp.base_url=/x/") as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(f"{address}lab?token={TOKEN}")
+        shown = page.get_by_role("tabpanel", name="Course map")
+        expect(shown.get_by_role("heading", level=1)).to_have_text("Course map", timeout=START)
+        labs, lectures = shown.get_by_role("list").all()
+        links = labs.get_by_role("heading").get_by_role("link")
+        addresses = [f"/x/lab/tree/labs/{name}/{name}.ipynb" for name in names]
+        assert [link.get_attribute("href") for link in links.all()] == addresses
+        decoded = labs.locator("img").evaluate_all("all => Promise.all(all.map(one => one.decode()))")
+        assert decoded == [None] * len(names)
+        screenshot(page, "students-three-labs")
+        links.nth(1).click()
+        expect(page.get_by_role("tab", name=f"{names[1]}.ipynb")).to_be_visible(timeout=START)
+        page.get_by_role("tab", name="Course map").click()
+        lectures.get_by_role("link").first.click()
+        expect(page.locator(".jp-NotebookPanel:visible .jp-Notebook")).to_contain_text("too large", timeout=START)
+        page.close()

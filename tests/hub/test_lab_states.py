@@ -16,10 +16,14 @@ from traitlets.config import Config
 
 from course.exchange.folders import OF_A_COURSE
 from course.exchange.submit import hand_in_privately
-from course.jupyterhub.pages.lab_states import CourseState, LabState, course_states, score, title
-from course.jupyterhub.pages.lectures import copy_lectures, open_copy, titles
-from course.jupyterhub.pages.rendering import render
+from course.jupyterhub.pages.lab_states import CourseState, LabState, course_states, score
+from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
+from course.jupyterhub.pages.rendering import hub_pages
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.overview import RESULT
+from course.overview.about import About
+from course.overview.entries import Entry, lecture_entries
+from course.overview.progress import Progress
 
 COURSE = "lockstep"
 UNSANDBOXED = "c.Judge.sandboxed = False\n"
@@ -79,9 +83,10 @@ def write_page(exchange: StudentExchange, **more: object) -> str:
         "now": datetime(2026, 2, 1),
         "hub": "/hub",
     }
-    known |= {"base_url": "/", "xsrf": "", "open_page": str, "lectures": {}, "site": None}
-    html = render("your_labs.html", **(known | more)).partition("<main>")[2].partition("<script>")[0]
-    return " ".join(re.sub("<[^>]+>", " ", html).split())
+    known |= {"base_url": "/", "xsrf": "", "open_page": str, "lectures": [], "site": None}
+    html = hub_pages().get_template("your_labs.html").render(known | more)
+    main = html.partition("<main>")[2].partition("<script>")[0]
+    return " ".join(re.sub("<[^>]+>", " ", main).split())
 
 
 @pytest.mark.thorough
@@ -92,7 +97,7 @@ def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
     ada.fetch(COURSE, LAB)
     lab = lab_of(ada)
     assert lab.fetched and lab.complete and lab.to_do and (ada.root / lab.notebook).is_file()
-    assert "Open, not handed in." in write_page(ada)
+    assert "Not handed in." in write_page(ada)
 
     answered = nbformat.read(notebook(ada), as_version=4)
     for cell in answered.cells:
@@ -133,6 +138,17 @@ def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
         outbound.with_name(".away").rename(outbound)
 
 
+def test_the_page_says_how_far_one_is_in_the_notebook(ada):
+    ada.fetch(COURSE, LAB)
+    assert "Not begun Not handed in." in write_page(ada)
+    opened = nbformat.read(notebook(ada), as_version=4)
+    for cell in opened.cells:
+        if cell.id == "double-check":
+            cell.outputs = [nbformat.v4.new_output("display_data", metadata={RESULT: {"passed": True}})]
+    nbformat.write(opened, notebook(ada))
+    assert "Passed 1 of 2 Not handed in." in write_page(ada)
+
+
 def test_the_assignment_list_shows_when_a_lab_is_due(ada):
     (released,) = ada.released(COURSE)
     assert [one["notebook_id"] for one in released["notebooks"]] == [LAB]
@@ -166,8 +182,12 @@ def test_a_folder_or_notebook_that_was_renamed_is_named_and_stays_as_it_is(ada):
     ada.fetch(COURSE, LAB)
     assert lab_of(ada).complete and (folder / "mine.ipynb").exists()
     notebook(ada).write_text("{ not json")
-    assert lab_of(ada).title == "A small lab", "that of the lab as it was released"
-    assert title(notebook(ada)) == ""
+    lab = lab_of(ada)
+    assert lab.title == "A small lab", "that of the lab as it was released"
+    assert lab.trouble == (
+        "90_small.ipynb cannot be read: it is cut off or damaged. Rename it and fetch the lab anew: your file stays."
+    )
+    assert lab.trouble in write_page(ada)
 
 
 def test_a_course_without_labs_and_an_exchange_that_cannot_be_read_are_one_sentence_each(room, ada, tmp_path):
@@ -206,8 +226,8 @@ def test_what_fails_is_one_sentence_and_no_traceback(ada):
 def test_the_next_lab_is_the_one_whose_deadline_comes_first():
     def lab(name: str, deadline: datetime | None, handed_in: datetime | None = None) -> LabState:
         times = {"deadline": deadline, "handed_in": handed_in, "saved": None, "late": "", "times": 0}
-        known = {"course": "hpc", "title": "", "folder": "", "released": True, "fetched": False, "complete": False}
-        return LabState(name=name, feedback=None, trouble="", **known, **times)
+        known = {"course": "hpc", "folder": "", "released": True, "fetched": False, "complete": False, "trouble": ""}
+        return LabState(name=name, about=About(), progress=Progress(), feedback=None, **known, **times)
 
     labs = (
         lab("01", None),
@@ -229,7 +249,8 @@ def test_a_late_penalty_is_taken_off_the_score():
 
 
 def test_what_people_wrote_is_text_on_the_page(ada):
-    html = render("your_labs.html", courses=[CourseState("hpc", trouble="<script>")], failed="<b>no</b>", base_url="/")
+    page = hub_pages().get_template("your_labs.html")
+    html = page.render(courses=[CourseState("hpc", trouble="<script>")], failed="<b>no</b>", base_url="/")
     assert "&lt;script&gt;" in html and "&lt;b&gt;no&lt;/b&gt;" in html
 
 
@@ -238,17 +259,22 @@ def lecture(text: str) -> str:
     return nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
 
 
+def lectures_of(exchange: StudentExchange, folder: Path) -> list[Entry]:
+    """The lectures in a folder, and how far the student is with them."""
+    return lecture_entries(folder, exchange.root, str(COPIES))
+
+
 def test_lectures_are_shown_if_there_are_some_and_opened_as_a_copy(ada, tmp_path):
     folder = tmp_path / "course" / "lectures"
-    assert titles(folder) == {}
+    assert lectures_of(ada, folder) == []
     assert "Lectures" not in write_page(ada)
     folder.mkdir(parents=True)
     (folder / "1_ranks.ipynb").write_text(
         lecture("# 1 Ranks\n[03](../../labs/03/03.ipynb), [terms](../../labs/GLOSSARY.md)")
     )
-    page = write_page(ada, lectures=titles(folder))
-    assert "Lectures 1 Ranks Open" in page and "1_ranks" not in page and "pages with all" not in page
-    assert "pages with all pictures" in write_page(ada, lectures=titles(folder), site="built")
+    page = write_page(ada, lectures=lectures_of(ada, folder))
+    assert "Lectures 1 Ranks Not begun Open" in page and "1_ranks" not in page and "pages with all" not in page
+    assert "pages with all pictures" in write_page(ada, lectures=lectures_of(ada, folder), site="built")
     path = open_copy(folder, "1_ranks", ada.root, COURSE)
     assert path == "course/lectures/1_ranks.ipynb"
     assert f"[03](../../{COURSE}/03/03.ipynb), [terms](GLOSSARY.md)" in (ada.root / path).read_text()

@@ -22,6 +22,7 @@ from small_clone import wait_for
 from autograde.contract.cell_code import bound_names
 from autograde.hints import read_taken
 from autograde.notebook import cell_that_defines
+from course.overview.progress import has_passed
 from course.processes.kernels import over_files
 from course.world.stuck import waits
 
@@ -116,6 +117,7 @@ def test_a_student_sees_findings_and_can_go_on(tmp_path):
         hangs
     )
     assert "total: passed, 2 of 2 points" in text_of(right)
+    assert [has_passed(cell) for cell in cells] == [False, False, False, True, False]
     assert text_of(lacks_ranks) == "total: not checked. This takes 2 ranks, and there are 1."
     for cell in cells:
         outputs = [output for output in cell.outputs if output.output_type == "display_data"]

@@ -9,12 +9,11 @@ import nbformat
 import pytest
 from classroom import REPOSITORY
 
-from autograde.contract.check import Result
-from autograde.contract.show import text
-from autograde.contract.verdict import Finding
-from course.overview.course_map import local_overview, render
-from course.overview.entries import lab_entries
-from course.overview.progress import progress
+from course.overview import RESULT
+from course.overview.course_map import PAGE, local_overview
+from course.overview.entries import lab_entries, look_at
+from course.overview.pages import pages
+from course.overview.progress import Progress
 
 LAB = "03_pi_allreduce"
 
@@ -29,13 +28,24 @@ def notebook(tmp_path: Path) -> Path:
     return tmp_path / "labs" / LAB / f"{LAB}.ipynb"
 
 
-def say(notebook: Path, results: list[Result]) -> None:
-    """Put what checks say below them, as JupyterLab saves it."""
+def progress(notebook: Path) -> Progress:
+    """How far the student is with a notebook."""
+    return look_at(notebook)[1]
+
+
+def page_of(root: Path, base_url: str = "/") -> str:
+    """The map of what is below a server's root."""
+    return pages().get_template(PAGE).render(overview=local_overview(root), base_url=base_url)
+
+
+def say(notebook: Path, passed: dict[str, bool]) -> None:
+    """Put what checks of these TODOs say below them, as JupyterLab saves it."""
     written = nbformat.read(notebook, as_version=4)
-    said = {f"{one.todo}-check": text(one) for one in results}
     for cell in written.cells:
-        if cell.id in said:
-            cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": said[cell.id]})]
+        if (todo := cell.id.removesuffix("-check")) in passed and todo != cell.id:
+            said = {"text/plain": f"{todo}: ..."}
+            result = {RESULT: {"passed": passed[todo]}}
+            cell.outputs = [nbformat.v4.new_output("display_data", said, metadata=result)]
     nbformat.write(written, notebook)
 
 
@@ -47,17 +57,16 @@ def test_a_lab_goes_from_not_begun_to_all_passed(notebook):
     nbformat.write(written, notebook)
     assert progress(notebook).words == "begun"
     todos = [cell.id.removesuffix("-check") for cell in written.cells if cell.id.endswith("-check")]
-    wrong = Result(todos[1], 3, 1, [Finding("wrong", "It is wrong.", 2)])
-    say(notebook, [Result(todos[0], 3, 3), wrong])
+    say(notebook, {todos[0]: True, todos[1]: False})
     assert (progress(notebook).words, progress(notebook).done) == (f"passed 1 of {len(todos)}", False)
-    say(notebook, [Result(todo, 3, 3) for todo in todos])
+    say(notebook, dict.fromkeys(todos, True))
     assert progress(notebook).done
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"cells": 3}', b'{"cells": [3]}', b"\xff\xfe"])
 def test_a_damaged_notebook_is_named_with_the_next_step(notebook, damage):
     notebook.write_bytes(damage)
-    page = render(local_overview(notebook.parents[2]), "/")
+    page = page_of(notebook.parents[2])
     assert f"{LAB}.ipynb cannot be read: it is" in page
     assert "Get it again" in page
 
@@ -83,9 +92,9 @@ def test_the_page_has_each_lab_and_lecture_of_the_course_below_the_servers_path(
     assert len(overview.lectures) == len([*(REPOSITORY / "course" / "lectures").glob("[0-9]*.md")])
     assert all(one.title and one.minutes and one.idea and one.path for one in [*overview.labs, *overview.lectures])
     assert all(one.lecture for one in overview.labs)
-    page = render(overview, "/user/ada/")
+    page = page_of(tmp_path, "/user/ada/")
     assert 'href="/user/ada/lab/tree/labs/03_pi_allreduce/03_pi_allreduce.ipynb"' in page
 
 
 def test_a_folder_without_labs_says_what_makes_them(tmp_path):
-    assert "./lockstep build" in render(local_overview(tmp_path), "/")
+    assert "./lockstep build" in page_of(tmp_path)

@@ -9,6 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from jinja2 import Template
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
@@ -16,7 +17,7 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 from tornado.escape import url_escape
 
-from course.jupyterhub.pages.rendering import render
+from course.jupyterhub.pages.rendering import hub_pages
 from course.lab_choice import NAME
 
 URL = "class-report"
@@ -26,6 +27,10 @@ class ClassReports(JupyterHandler):
     """Makes the report on a lab, or on all labs, and shows it."""
 
     auth_resource = "contents"
+
+    def initialize(self, no_report: Template) -> None:
+        """no_report: the page that says why there is none."""
+        self.no_report = no_report
 
     @web.authenticated
     @authorized
@@ -37,7 +42,7 @@ class ClassReports(JupyterHandler):
             self.redirect(url_path_join(self.base_url, "files", *(url_escape(part, plus=False) for part in page.parts)))
         else:
             self.set_header("Content-Type", "text/html; charset=utf-8")
-            self.finish(render("no_report.html", lab=lab, why=why, base_url=self.base_url))
+            self.finish(self.no_report.render(lab=lab, why=why, base_url=self.base_url))
 
 
 async def write_report(root: Path, lab: str) -> tuple[Path | None, str]:
@@ -64,4 +69,5 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
     address = url_path_join(server.base_url, URL)
-    server.web_app.add_handlers(".*$", [(rf"{address}(?:/([^/]+))?/?", ClassReports)])
+    known = {"no_report": hub_pages().get_template("no_report.html")}
+    server.web_app.add_handlers(".*$", [(rf"{address}(?:/([^/]+))?/?", ClassReports, known)])

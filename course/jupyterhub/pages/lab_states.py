@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,9 @@ from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
 from course.exchange.names import SECRET
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.overview.about import About, plain
+from course.overview.entries import look_at
+from course.overview.progress import Progress
 
 SCORE = re.compile(r"<h4>[^<]* \(Score: ([\d.]+) / ([\d.]+)\)</h4>")  # as nbgrader's page of feedback has it
 PENALTY = re.compile(r'class="late-penalty">[^<]*\(Score: -([\d.]+)\)')
@@ -37,15 +39,16 @@ class Feedback:
 class LabState:
     """A student's lab. Times are naive UTC.
 
-    title: the notebook's first heading, or empty. folder: where the lab is below the student's root, or would be.
-    released: whether it can be fetched and handed in now. fetched: whether the folder is there. complete: whether the
-    notebook is in it. handed_in: the last time, or None. late: how late that was, in words. saved: when the notebook
-    was saved. trouble: a sentence on what is in the way.
+    about: what the notebook says of itself. progress: how far the student is in it, once it is fetched. folder: where
+    the lab is below the student's root, or would be. released: whether it can be fetched and handed in now. fetched:
+    whether the folder is there. complete: whether the notebook is in it. handed_in: the last time, or None. late: how
+    late that was, in words. saved: when the notebook was saved. trouble: a sentence on what is in the way.
     """
 
     course: str
     name: str
-    title: str
+    about: About
+    progress: Progress
     folder: str
     released: bool
     fetched: bool
@@ -57,6 +60,11 @@ class LabState:
     saved: datetime | None
     feedback: Feedback | None
     trouble: str
+
+    @property
+    def title(self) -> str:
+        """The notebook's, without marks of Markdown; the lab's name if it has none."""
+        return plain(self.about.title) or self.name
 
     @property
     def notebook(self) -> str:
@@ -120,10 +128,12 @@ def lab_state(
     # DatedList adds how late it was to the time.
     times = [one["timestamp"].partition(",")[0] for one in handed_in.get(name, ())]
     last = max(times, default="")
+    about, progress = look_at(notebook)
     return LabState(
         course=course,
         name=name,
-        title=title(notebook) or title(original),
+        about=about if about.title else look_at(original)[0],
+        progress=progress,
         folder=f"{course}/{name}",
         released=name in released,
         fetched=folder.is_dir(),
@@ -132,11 +142,9 @@ def lab_state(
         handed_in=parse_utc(last) if last else None,
         times=len(times),
         late=how_late(last, deadline) if last else "",
-        saved=datetime.fromtimestamp(notebook.stat().st_mtime, UTC).replace(tzinfo=None)
-        if notebook.is_file()
-        else None,
+        saved=saved_at(notebook),
         feedback=newest_feedback(exchange, course, name, handed_in.get(name, ())),
-        trouble=trouble(exchange, course, name),
+        trouble=trouble(exchange, course, name, progress),
     )
 
 
@@ -148,11 +156,13 @@ def saved_at(notebook: Path) -> datetime | None:
         return None
 
 
-def trouble(exchange: StudentExchange, course: str, name: str) -> str:
-    """What is in the way of a lab: its folder or its notebook was renamed, moved or removed. Empty if nothing is."""
+def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress) -> str:
+    """What is in the way of a lab: its notebook cannot be read, or that or its folder was renamed, moved or removed.
+    Empty if nothing is.
+    """
     folder, file = f"{course}/{name}", f"{name}.ipynb"
     if (exchange.root / folder / file).is_file():
-        return ""
+        return f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
     elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
     places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
     if places and not list((exchange.root / folder).glob("*.ipynb")):
@@ -196,14 +206,3 @@ def score(page: str) -> tuple[float | None, float | None, float]:
     found, late = SCORE.search(page), PENALTY.search(page)
     penalty = float(late[1]) if late else 0.0
     return (max(0.0, float(found[1]) - penalty), float(found[2]), penalty) if found else (None, None, penalty)
-
-
-def title(notebook: Path) -> str:
-    """A notebook's first heading; empty if it has none, or is no notebook."""
-    try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-    heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
-    return heading[1].strip() if heading else ""

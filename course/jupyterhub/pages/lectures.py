@@ -12,23 +12,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from course.jupyterhub.pages.lab_states import title
 from course.jupyterhub.pages.student_exchange import Unavailable
+from course.overview.entries import lectures_in
 
 COPIES = Path("course", "lectures")
 LABS = "../../labs/"  # how links in a lecture begin that lead to labs
 GLOSSARY = "GLOSSARY.md"  # in the kit's folder of labs
 COPY = "lockstep_copy"  # an entry in a copy's metadata: the course to which its links lead, and its text's digest
-
-
-def lectures_in(folder: Path) -> list[str]:
-    """The names of the lectures in a folder, in order; none if there is no such folder."""
-    return sorted(path.stem for path in folder.glob("[!.]*.ipynb"))
-
-
-def titles(folder: Path) -> dict[str, str]:
-    """The titles of the lectures in a folder, by name, in order: their first headings."""
-    return {name: title(folder / f"{name}.ipynb") or name for name in lectures_in(folder)}
 
 
 def copy_lectures(folder: Path, root: Path, course: str) -> None:

@@ -1,20 +1,20 @@
-"""Turns the templates of this folder into pages."""
+"""The templates of this folder, and what they use."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment
 
 from course.exchange.due import duration
+from course.overview.pages import pages
 
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def render(template: str, **values: Any) -> str:
-    """A template's HTML, in which what people wrote is escaped."""
-    made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+def hub_pages() -> Environment:
+    """The templates of pages in a person's server, in whose pages what people wrote is escaped."""
+    made = pages(TEMPLATES)
     made.filters["duration"] = lambda span: duration(abs(span)) if isinstance(span, timedelta) else ""
-    return made.get_template(template).render(values)
+    return made

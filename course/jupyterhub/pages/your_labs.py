@@ -10,6 +10,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+from jinja2 import Template
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
@@ -19,9 +20,10 @@ from tornado import web
 from tornado.escape import url_escape
 
 from course.jupyterhub.pages.lab_states import LabState, course_states
-from course.jupyterhub.pages.lectures import copy_lectures, open_copy, titles
-from course.jupyterhub.pages.rendering import render
+from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
+from course.jupyterhub.pages.rendering import hub_pages
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.overview.entries import lecture_entries
 
 URL = "labs"
 LECTURES = Path(__file__).resolve().parents[2] / "lectures"
@@ -32,9 +34,9 @@ class YourLabs(JupyterHandler):
 
     auth_resource = "contents"
 
-    def initialize(self, exchange: StudentExchange, lectures: Path) -> None:
+    def initialize(self, exchange: StudentExchange, lectures: Path, template: Template) -> None:
         """exchange: the student's. lectures: the folder with the course's lectures, which need not be there."""
-        self.exchange, self.lectures = exchange, lectures
+        self.exchange, self.lectures, self.template = exchange, lectures, template
 
     @web.authenticated
     @authorized
@@ -96,10 +98,10 @@ class YourLabs(JupyterHandler):
             courses, failed = [], str(error)
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
-        return render(
-            "your_labs.html",
+        lectures = await asyncio.to_thread(lecture_entries, self.lectures, self.exchange.root, str(COPIES))
+        return self.template.render(
             courses=courses,
-            lectures=titles(self.lectures),
+            lectures=lectures,
             site=os.environ.get("LOCKSTEP_LECTURES"),
             failed=failed,
             done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
@@ -129,6 +131,9 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 def _load_jupyter_server_extension(server: ServerApp) -> None:
     nbgrader = NbGrader()
     nbgrader.load_config_file()
-    exchange = StudentExchange(nbgrader.config, Path(server.root_dir))
-    address = url_path_join(server.base_url, URL)
-    server.web_app.add_handlers(".*$", [(address, YourLabs, {"exchange": exchange, "lectures": LECTURES})])
+    known = {
+        "exchange": StudentExchange(nbgrader.config, Path(server.root_dir)),
+        "lectures": LECTURES,
+        "template": hub_pages().get_template("your_labs.html"),
+    }
+    server.web_app.add_handlers(".*$", [(url_path_join(server.base_url, URL), YourLabs, known)])
