@@ -69,6 +69,7 @@ def set_up(kit: Kit, purpose: str) -> None:
     if "hub" in INCLUDED[purpose]:
         install_proxy(kit, kit.project["tool"]["lockstep"]["configurable-http-proxy"])
     with kit.step("trying what was installed (10 s)"):
+        kit.prepare_kernels()
         kit.run(kit.python, "-c", IMPORTS)
 
 
