@@ -112,9 +112,15 @@ def ask_python(code: str, deadline: float = 60) -> Answer:
 
 def ask_ranks(code: str, deadline: float = 60) -> Answer:
     """What `code` prints on two MPI ranks. Raises MissingMPI."""
-    with tempfile.TemporaryDirectory(prefix="lockstep-") as memory:  # killed ranks leave files there
+    try:
+        memory = tempfile.mkdtemp(prefix="lockstep-")  # killed ranks leave files there
+    except OSError as error:
+        return Answer(problem=f"no folder for temporary files: {error.strerror or error}")
+    try:
         environment = taken(os.environ, MACHINE) | mpi_environment(2, memory)
         return ask([mpiexec(), "-n", "2", sys.executable, "-P", "-c", code], deadline, environment)
+    finally:
+        shutil.rmtree(memory, ignore_errors=True)
 
 
 def probe_python() -> Probe:

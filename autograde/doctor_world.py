@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from course.processes.mpi import devices
 from course.processes.slurm_command import SlurmError
 from course.processes.surroundings import folder, job, limits, proxies, room
 from course.processes.surroundings.environment import MACHINE, left_out
@@ -75,6 +76,8 @@ def probe_memory() -> Probe:
     mend = f"ls -lS {room.MEMORY}    # delete what is yours; a container gets more by --shm-size=1g"
     if everywhere := room.shortage(RANKS, room.places()):
         return Probe("memory", "no", everywhere, mend, needed=True)
+    if "NCCL" in devices(2):
+        return Probe("memory", "no", f"{short}; NCCL has the memory that GPUs share nowhere else", mend, needed=True)
     return Probe("memory", "partly", f"{short}; a disk is used instead", mend, needed=True)
 
 

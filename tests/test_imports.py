@@ -39,6 +39,7 @@ CHAINS = {
         "watch simulated",
         "files exchange jupyterhub figures",
         "processes jupyterhub",
+        "processes jupyterlab",
         "lab_choice jupyterhub",
         "lectures",
         "overview jupyterhub",

@@ -70,6 +70,7 @@ def install_packages(kit: Kit, purpose: str) -> None:
         # A dependency of jupyter_events, with which jsonschema checks IRIs; nothing here does. Building its grammar
         # takes Jupyter and nbgrader more than a second at each start.
         kit.pip("uninstall", "-y", "rfc3987-syntax")
+    kit.prepare_kernels()
     if "hub" in INCLUDED[purpose]:
         install_proxy(kit, kit.project["tool"]["lockstep"]["configurable-http-proxy"])
 

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -106,6 +107,12 @@ class Kit:
     def pip(self, *arguments: str | Path, **environment: str) -> None:
         """Run pip of `.venv`."""
         self.run(self.python, "-m", "pip", *arguments, **environment)
+
+    def prepare_kernels(self) -> None:
+        """Have notebooks' kernels look for modules beside the notebook after those of `.venv`."""
+        settings = self.venv / "etc" / "ipython"
+        settings.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.root / "course" / "jupyterlab" / "ipython_kernel_config.py", settings)
 
     def works(self, *command: str | Path, cwd: Path | None = None) -> bool:
         """Whether `command` exists and succeeds."""

@@ -150,4 +150,5 @@ def install(kit: Kit, folder: Path) -> None:
         kit.pip("install", "--no-deps", "--no-build-isolation", "-e", kit.root)
     build_without_network(kit, settings["horovod"])
     with kit.step("trying what was installed (10 s)"):
+        kit.prepare_kernels()
         kit.run(kit.python, "-c", IMPORTS)

@@ -120,9 +120,19 @@ class Known:
 
 
 def spellings(text: str) -> set[str]:
-    """What a spreadsheet or a person may make of an id or an address: without leading zeros, without the domain."""
-    text = normalize("NFKC", text).casefold().lstrip("'").strip()
-    return {plain_number(text), plain_number(text.partition("@")[0])}
+    """What a spreadsheet, a mail program or a person may make of an id or an address: without leading zeros, what
+    groups its digits, its domain, or the name around it."""
+    text = normalize("NFKC", text).casefold().strip().lstrip("'")
+    if address := re.search(r"<([^<>]+)>$", text):
+        text = address[1]
+    text = text.removeprefix("mailto:").rpartition("\\")[2]
+    parts = {text, text.partition("@")[0].rstrip()}
+    return {plain_number(part) for part in parts} | {ungrouped(part) for part in parts}
+
+
+def ungrouped(text: str) -> str:
+    """An id with digits in it without what stands between them, as in 12.345.678 or S-0042."""
+    return (re.sub(r"[\s.,'_-]+", "", text).lstrip("0") or text) if re.search(r"\d", text) else text
 
 
 def plain_number(text: str) -> str:

@@ -1,8 +1,5 @@
 """The user's view of the ranks: worlds, runs, reports, the stop button."""
 
-from course.processes.surroundings.folder import named_if_hidden
-
-with named_if_hidden():
-    from course.world.world import COMM, RANK, RANKS, SIZE, NotEnoughRanks, RanksFailed, World, WorldError
+from course.world.world import COMM, RANK, RANKS, SIZE, NotEnoughRanks, RanksFailed, World, WorldError
 
 __all__ = ["COMM", "RANK", "RANKS", "SIZE", "NotEnoughRanks", "RanksFailed", "World", "WorldError"]

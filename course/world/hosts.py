@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from course.processes import slurm
 from course.processes.local import Local
-from course.processes.surroundings.folder import libraries_hidden_here
 
 
 def host(size: int, launcher: str | None, nodes: int | None, warm: bool, progress: bool) -> Local | slurm.Slurm:
@@ -19,8 +18,6 @@ def host(size: int, launcher: str | None, nodes: int | None, warm: bool, progres
     launcher = launcher or ("slurm" if own.job else "mpiexec")
     if nodes is not None and (launcher == "mpiexec" or not 1 <= nodes <= size):
         raise ValueError(f"{size} ranks cannot be on {nodes} nodes, started by {launcher}.")
-    for sentence in libraries_hidden_here() if progress else []:
-        print(sentence)
     if own.ended and progress:
         place = "in a new job" if launcher == "slurm" else "on this machine"
         print(f"{own.ended} The ranks are {place}.")

@@ -9,6 +9,8 @@ import pytest
 from autograde.classroom.nbgrader_course import StepFailed
 from autograde.term.headings import IDS
 from autograde.term.list_file import names_in, read_list
+from autograde.term.roster import read_roster
+from autograde.term.student_list import Known, Person
 
 ADA, NOOR = ("Ada", "Lovelace", "ada@uni.example", "00104"), ("Noor", "Al Ali", "noor@uni.example", "00105")
 # Headings of Moodle's export of grades: first name, last name, ID number, institution, department, e-mail address.
@@ -184,3 +186,25 @@ def test_what_cannot_be_read_surely_is_refused_with_the_way_out(tmp_path, conten
     with pytest.raises(StepFailed) as refused:
         read_list(listed)
     assert why in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("heading", "written"),
+    [
+        *(
+            ("id", text)
+            for text in ("12.345.678", "12 345 678", "12'345'678", "012345678", "12345678.0", "UNI\\12345678")
+        ),
+        *(("Email address", text) for text in ("mailto:ada@uni.example", "Ada Lovelace <ada@uni.example>")),
+        *(("ID number", text) for text in ("s0042", "S 0042")),
+    ],
+)
+def test_whom_only_the_spelling_tells_from_a_known_student_is_not_taken_for_a_new_one(tmp_path, heading, written):
+    ids = {"Email address": "ada@uni.example", "ID number": "S-0042"}
+    known = Known([Person("12345678", "Ada", "Lovelace", ids), Person("x-1", ids={"ID number": "7"})])
+    listed = tmp_path / "list.csv"
+    listed.write_text(f"{heading};name\n{written};Ada Lovelace\n")
+    found = read_roster(listed, known)
+    assert found.entries == []
+    (said,) = found.doubtful
+    assert said.endswith("nearly 12345678, who is")

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
+import tempfile
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
+from nbclient import NotebookClient
 from small_clone import ended, wait_for
 
 from autograde import doctor, doctor_world
 from autograde.doctor import Probe
+from course.processes.kernels import over_files
 from course.processes.mpi import PYTHON, MissingMPI
 from course.processes.surroundings import room
 
@@ -194,6 +199,8 @@ def test_shared_memory_without_room_is_found(monkeypatch):
     short = doctor_world.probe_memory()
     assert (short.works, short.needed) == ("partly", True)
     assert short.seen == "/proc has 0 MiB free, and 4 ranks take 32; a disk is used instead"
+    monkeypatch.setattr(doctor_world, "devices", lambda ranks: f"{ranks} GPUs, NCCL")
+    assert (doctor_world.probe_memory().works, doctor_world.probe_memory().needed) == ("no", True)
     monkeypatch.setattr(room, "ROOM", 2**62)
     assert doctor_world.probe_memory().works == "no"
 
@@ -231,3 +238,25 @@ def test_what_a_notebook_says_of_ranks_that_do_not_start_the_doctor_says_too(tmp
     assert "The MPI ranks did not start, by" in probe.seen
     assert "torch.py in this folder hides the library torch." in probe.seen
     assert "no-python" in probe.seen
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+def test_the_command_that_a_notebook_is_told_runs_in_its_cell_and_finds_what_keeps_its_ranks_from_starting(tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    hinder = f"import os\nos.environ[{PYTHON!r}] = {str(tmp_path / 'no-python')!r}"
+    cells = [nbformat.v4.new_code_cell(code) for code in (f"{hinder}\nfrom course.world import World", "World(2)", "")]
+    with tempfile.TemporaryDirectory() as short:
+        settings = {"resources": {"metadata": {"path": str(tmp_path)}}, "config": over_files(Path(short))}
+        notebook = nbformat.v4.new_notebook(cells=cells)
+        client = NotebookClient(notebook, kernel_name="python3", allow_errors=True, timeout=800, **settings)
+        with client.setup_kernel():
+            for number, cell in enumerate(cells[:2]):
+                client.execute_cell(cell, number)
+            (error,) = (output for output in cells[1].outputs if output.output_type == "error")
+            cells[2].source = re.search(r"run in a cell of this notebook: +(!.*)", error.evalue)[1]
+            client.execute_cell(cells[2], 2)
+    said = "".join(output.text for output in cells[2].outputs)
+    assert f"{tmp_path}/torch.py hides the library torch" in said
+    assert re.search(r"^world +no +The MPI ranks did not start", said, re.MULTILINE)
+    assert said.strip().endswith("The labs do not run here: world.")

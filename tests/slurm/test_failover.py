@@ -86,10 +86,11 @@ def catches(pid: int, number: int) -> bool:
 def test_a_signal_that_comes_before_the_training_begins_ends_no_rank(on_slurm, tmp_path):
     job, end, ready = sent(tmp_path, 1000, "--time=5"), time.monotonic() + PATIENCE, []
     while time.monotonic() < end and len(ready) < 2:
-        commands = {each.pid: (each.info["cmdline"] or [])[1:3] for each in psutil.process_iter(["cmdline"])}
-        ranks = [pid for pid, command in commands.items() if command == ["-m", "course.batch.requeued"]]
+        commands = {each.pid: (each.info["cmdline"] or [])[1:4] for each in psutil.process_iter(["cmdline"])}
+        ranks = [pid for pid, command in commands.items() if command == ["-P", "-m", "course.batch.requeued"]]
         ready = [pid for pid in ranks if catches(pid, signal.SIGUSR2)]
         time.sleep(0.02)
+    assert len(ready) == 2
     subprocess.run(["scancel", "--signal=USR2", job], check=True)
     lines = log_of(tmp_path, job, "queued again")
     assert "attempt 1: 0 steps, stopped by a signal" in lines

@@ -8,11 +8,15 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from course.processes import mpi
+from course.processes.kernels import over_files
 from course.processes.surroundings import folder, limits, proxies, room
 from course.processes.surroundings.environment import JOB, MACHINE, RULES, Step, left_out, taken
 from course.processes.surroundings.hindrances import hindrances, how_to_look
@@ -32,7 +36,13 @@ done
 for i in $(seq "$n"); do PMI_RANK=$((i - 1)) PMI_SIZE=$n "$@" & done
 wait
 """
-HIDING = ("random", "queue", "numbers", "token", "inspect", "torch", "numpy", "horovod", "mpi4py", "course")
+HIDING = ("random", "queue", "numbers", "token", "inspect", "torch", "numpy", "horovod", "mpi4py", "course", "tqdm")
+# Where a notebook's kernel looks for modules: in its folder after Python's own, and before libraries.
+AS_A_NOTEBOOK = """
+import sys
+sys.path.remove("")
+sys.path.insert(next(n for n, path in enumerate(sys.path) if path.endswith("-packages")), "")
+"""
 FOREIGN = {
     "OMPI_COMM_WORLD_RANK": "3",
     "OMPI_COMM_WORLD_SIZE": "8",
@@ -62,11 +72,9 @@ FOREIGN = {
     "PYTHONINSPECT": "",
     "http_proxy": "http://proxy.uni.example:3128",
 }
-USE = """
-import json, sys
-sys.path[:] = [path for path in sys.path if path]  # as in a notebook that has imported its libraries
+USE = f"""{AS_A_NOTEBOOK}
+import json
 from course.world import COMM, World
-sys.path.append("")
 import own_helper
 
 def torch_sum():
@@ -155,27 +163,56 @@ def test_ranks_that_do_not_start_are_told_with_what_is_in_the_way_and_how_to_loo
     assert "no-python" in said
 
 
-def test_files_that_hide_modules_are_named_and_others_are_not(tmp_path, monkeypatch):
+def test_files_that_hide_modules_are_named_and_others_are_not(tmp_path):
     for name in ("random.py", "torch.py", "my_model.py", "test.py", "setup.txt", "course.py", "2random.py"):
         (tmp_path / name).write_text("")
     for name in ("numpy", "json", "data"):
         (tmp_path / name).mkdir()
     (tmp_path / "numpy" / "__init__.py").write_text("")
+    (tmp_path / "torch.old.py").write_text("")
     assert folder.hidden(str(tmp_path)) == {
         "course.py": "the library course",
         "numpy/": "the library numpy",
         "random.py": "Python's own module random",
         "torch.py": "the library torch",
     }
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", *sys.path])
-    assert "random.py in this folder hides Python's own module random: give it another name." not in (
-        named := folder.libraries_hidden_here()
-    ), "a notebook looks there after Python's own"
-    assert "torch.py in this folder hides the library torch: give it another name." in named
-    with pytest.raises(ImportError) as failed, folder.named_if_hidden():
-        raise ImportError("cannot import name 'Tensor' from 'torch'")
-    assert any("torch.py" in note for note in failed.value.__notes__)
+
+
+@pytest.mark.parametrize("kind", ["{}.py", "{}/__init__.py"])
+def test_libraries_go_before_files_of_their_names_and_files_of_other_names_can_be_imported(tmp_path, kind):
+    for name in (*HIDING, "ipyparallel", "cloudpickle", "autograde", "matplotlib", "own_helper"):
+        path = tmp_path / kind.format(name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    code = "from course.world import World\nimport autograde, matplotlib, own_helper\nprint(own_helper.__file__)"
+    done = python(AS_A_NOTEBOOK + code, tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, str(tmp_path / kind.format("own_helper"))), done.stderr
+
+
+def test_one_line_names_each_file_that_was_imported_instead_of_a_library_that_the_kit_needs(tmp_path):
+    (tmp_path / "mpi4py").mkdir()
+    for name in ("mpi4py/__init__.py", "torch.py", "queue.py", "pytest.py", "numpy.py"):
+        (tmp_path / name).write_text("")
+    cells = ("import mpi4py, torch, queue, pytest", "from course.world import World")
+    shell = "from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
+    done = python(f"{AS_A_NOTEBOOK}{shell}for cell in {cells}: shell.run_cell(cell)", tmp_path)
+    assert done.stdout.splitlines() == [
+        "mpi4py/ in this folder hides the library mpi4py: give it another name, and restart the kernel.",
+        "torch.py in this folder hides the library torch: give it another name, and restart the kernel.",
+    ]
+
+
+def test_a_kernel_of_this_python_takes_libraries_and_the_kit_before_files_of_their_names(tmp_path):
+    for name in (*HIDING, "autograde", "IPython"):
+        (tmp_path / f"{name}.py").write_text("")
+    (tmp_path / "own_helper.py").write_text("here = True")
+    code = (
+        "import torch.distributed, mpi4py.MPI, numpy.random, horovod\nfrom course.world import World\nimport own_helper"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    with tempfile.TemporaryDirectory() as short:
+        settings = {"resources": {"metadata": {"path": str(tmp_path)}}, "config": over_files(Path(short))}
+        NotebookClient(notebook, kernel_name="python3", timeout=120, **settings).execute()
 
 
 def test_a_folder_without_files_of_that_kind_hides_nothing(tmp_path, monkeypatch):
