@@ -61,6 +61,13 @@ def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
 @click.option("--jobs", type=click.IntRange(1), help="Submissions examined at once; else what cores and memory carry.")
 @click.option("--seed", type=int, help="Draw the cases from this seed, to repeat a grading exactly.")
 @click.option("--no-collect", is_flag=True, help="Grade what is in class/submitted, without asking the exchange.")
+@click.option(
+    "--from",
+    "archive",
+    type=click.Path(path_type=Path),
+    metavar="ZIP",
+    help='Grade what is in Moodle\'s "Download all submissions", without asking the exchange.',
+)
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
 @click.option("--slurm", is_flag=True, help="Examine submissions on compute nodes, by a job array of Slurm's.")
@@ -72,6 +79,7 @@ def grade(
     jobs: int | None,
     seed: int | None,
     no_collect: bool,
+    archive: Path | None,
     force: bool,
     no_sandbox: bool,
     slurm: bool,
@@ -80,14 +88,24 @@ def grade(
     from traitlets import TraitError
 
     from autograde.classroom import class_grading
+    from autograde.classroom.nbgrader_course import Course
+    from autograde.contract.labs import find_lab
     from autograde.sandbox.bubblewrap import SandboxRefused
+    from autograde.term.moodle_zip import take_in
     from course.processes.slurm_command import SlurmError
 
-    sandboxed = False if no_sandbox else None
-    options = class_grading.Options(students, jobs, seed, not no_collect, force, sandboxed, slurm)
+    sandboxed, collect = False if no_sandbox else None, not (no_collect or archive)
+    options = class_grading.Options(students, jobs, seed, collect, force, sandboxed, slurm)
+    failed: list[str] = []
     with errors_in_one_line(SandboxRefused, SlurmError, TraitError):
+        if archive:
+            course = Course(root)
+            with class_grading.class_lock(course):
+                said, failed = take_in(course, find_lab(root, lab).name, archive)
+            for line in said + failed:
+                click.echo(line)
         succeeded = class_grading.grade(root, lab, options)
-    sys.exit(0 if succeeded else 1)
+    sys.exit(0 if succeeded and not failed else 1)
 
 
 @click.command()

@@ -10,6 +10,7 @@ turns, and the least time of each counts, as other programs only ever make a run
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import time
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from course.figures.style import COLOURS, look, new_figure, quiet_grid
+from course.figures.style import COLOURS, Picture, look, new_figure, quiet_grid
 from course.processes.mpi import cores
 from course.watch.events import Event
 from course.world import COMM, World
@@ -31,7 +32,6 @@ RANKS = (2, 4)
 SERVED = (2, 4, 8)  # ranks with a parameter server
 GRADIENT = 250_000  # numbers in the gradient that is summed; float32
 SWEEPS = 2  # through all sizes and numbers of ranks, so that one busy moment does not decide
-SECONDS = 1.0  # at least, for the turns of all ways with one size in a sweep
 OWN_RING, OWN_TREE, MPI_S, GLOO_S = "own ring", "own tree", "MPI's", "gloo's"
 
 
@@ -100,11 +100,14 @@ def broadcasts(comm: Any, nbytes: int) -> dict[str, Callable[[], object]]:
     return {OWN_TREE: lambda: tree_broadcast(comm, array), MPI_S: lambda: comm.Bcast(array)}
 
 
-def timed(comm: Any, make: Callable[[Any, int], dict], nbytes: int) -> dict[str, list[float]]:
-    """Runs on each rank: seconds of each turn, by way. Each way has one turn more, unmeasured, to warm up."""
+def timed(comm: Any, make: Callable[[Any, int], dict], nbytes: int, at_least: float) -> dict[str, list[float]]:
+    """Runs on each rank: seconds of each turn, by way. Each way has one turn more, unmeasured, to warm up.
+
+    at_least: seconds for the turns of all ways.
+    """
     ways = make(comm, nbytes)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + at_least
     while comm.bcast(time.monotonic() < until) or min(map(len, seconds.values())) < 2:
         for name, way in ways.items():
             comm.Barrier()
@@ -114,9 +117,9 @@ def timed(comm: Any, make: Callable[[Any, int], dict], nbytes: int) -> dict[str,
     return {name: times[1:] for name, times in seconds.items()}
 
 
-def least(world: World, make: Callable, ranks: int, nbytes: int) -> dict[str, float]:
+def least(world: World, make: Callable, ranks: int, nbytes: int, at_least: float) -> dict[str, float]:
     """Seconds of each way's best turn, which lasts until the last rank is done."""
-    results = world.run(timed, COMM, make, nbytes, size=ranks, init="torch", watch=False, deadline=300)
+    results = world.run(timed, COMM, make, nbytes, at_least, size=ranks, init="torch", watch=False, deadline=300)
     return {name: min(map(max, zip(*(each[name] for each in results), strict=True))) for name in results[0]}
 
 
@@ -141,7 +144,7 @@ def machine() -> str:
     return f"{platform.machine()}, {cores()} cores, load {os.getloadavg()[0]:.0f}"
 
 
-def drawn_times(name: str, title: str, found: dict[int, dict[int, dict[str, float]]], own: str) -> None:
+def drawn_times(title: str, found: dict[int, dict[int, dict[str, float]]], own: str) -> Picture:
     """Draw how many times as long as others' one's own takes. found: seconds by ranks, size in bytes and way."""
     figure, panels = new_figure(8, 3.8, len(RANKS))
     for axes, ranks in zip(panels, RANKS, strict=True):
@@ -159,10 +162,10 @@ def drawn_times(name: str, title: str, found: dict[int, dict[int, dict[str, floa
         axes.set(title=f"{title}, {ranks} ranks", xlabel="size of the array", ylabel="times as long")
         quiet_grid(axes)
         axes.legend()
-    saved(figure, name)
+    return figure
 
 
-def drawn_traffic(found: dict[int, tuple[int, int]]) -> None:
+def drawn_traffic(found: dict[int, tuple[int, int]]) -> Picture:
     """Draw bytes through the busiest rank, in gradients. found: by ranks, those of the server and of the ring."""
     figure, axes = new_figure(6, 3.8)
     places = np.arange(len(found))
@@ -172,17 +175,18 @@ def drawn_traffic(found: dict[int, tuple[int, int]]) -> None:
     axes.set_xticks(places, [f"{ranks} ranks" for ranks in found])
     axes.set(title="Through the busiest rank, sent and received", ylabel="gradients' worth of bytes")
     axes.legend()
-    saved(figure, "busiest_rank")
-
-
-def saved(figure: Any, name: str) -> None:
-    """Write a picture. Its own light ground makes it legible on a dark page, too."""
-    PICTURES.mkdir(exist_ok=True)
-    (PICTURES / f"{name}.png").write_bytes(figure.png())
+    return figure
 
 
 def main() -> None:
     """Measure, print and draw."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="at least, for all ways with one size in a sweep (default: 1)"
+    )
+    parser.add_argument("--pictures", type=Path, default=PICTURES, help="folder of the plots (default: bench/pictures)")
+    chosen = parser.parse_args()
+    drawn = {}
     print(machine())
     with World(max(SERVED), progress=False) as world:
         for name, title, make, own in (
@@ -191,7 +195,7 @@ def main() -> None:
         ):
             found: dict[int, dict[int, dict[str, float]]] = {ranks: {} for ranks in RANKS}
             for ranks, size in list(product(RANKS, SIZES)) * SWEEPS:
-                seconds, before = least(world, make, ranks, size), found[ranks].get(size, {})
+                seconds, before = least(world, make, ranks, size, chosen.seconds), found[ranks].get(size, {})
                 found[ranks][size] = {way: min(s, before.get(way, s)) for way, s in seconds.items()}
             for ranks, by_size in found.items():
                 for size, seconds in by_size.items():
@@ -200,12 +204,15 @@ def main() -> None:
                         f"{title}, {ranks} ranks, {size_name(size):>6}: {own} {seconds[own] * 1e3:8.3f} ms = {ratios}"
                     )
             with look():
-                drawn_times(name, title, found, own)
+                drawn[name] = drawn_times(title, found, own)
         sent = {n: (traffic(world, serve_once, n), traffic(world, ring_allreduce, n)) for n in SERVED}
     for ranks, (server, ring) in sent.items():
         print(f"busiest rank of {ranks}: server {server} B, ring {ring} B, ratio {server / ring:.2f}")
     with look():
-        drawn_traffic(sent)
+        drawn["busiest_rank"] = drawn_traffic(sent)
+        chosen.pictures.mkdir(exist_ok=True)
+        for name, figure in drawn.items():  # their own light ground makes them legible on a dark page, too
+            (chosen.pictures / f"{name}.png").write_bytes(figure.png())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ a burst slower, and as the median of the turns. A rank that is alone stays on on
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -29,7 +30,6 @@ from course.watch.patches import recording
 from course.world import COMM, World
 
 RANKS = 4
-REPEATS = 3
 STEP = "a step of lab 10"
 CALLS = {  # what a student's cell has, and how often in a burst
     "mpi4py": ("comm.allreduce(1.0)", 1000),
@@ -37,7 +37,6 @@ CALLS = {  # what a student's cell has, and how often in a burst
     "horovod": ("hvd.allreduce(number, name='number')", 50),
     STEP: ("step()", 5),
 }
-TURNS = 30  # bursts of each kind
 LOOP = "def loop(comm, times):\n    for _ in range(times):\n        {}\n"
 SHAPE = (16, 12)  # sentences in a batch of lab 10, and tokens in a sentence
 
@@ -130,13 +129,13 @@ def on_one_core(alone: bool) -> Iterator[None]:
             os.sched_setaffinity(thread, before)
 
 
-def bursts(comm: object, what: str) -> list[Turn]:
+def bursts(comm: object, what: str, turns: int) -> list[Turn]:
     """Runs on each rank, unwatched: seconds per call of the bursts."""
     with on_one_core(comm.size == 1):
-        return turns_of(comm, what)
+        return turns_of(comm, what, turns)
 
 
-def turns_of(comm: object, what: str) -> list[Turn]:
+def turns_of(comm: object, what: str, turns: int) -> list[Turn]:
     """See `bursts`."""
     import horovod.torch as hvd
     import torch
@@ -147,7 +146,7 @@ def turns_of(comm: object, what: str) -> list[Turn]:
     cell = {"dist": dist, "hvd": hvd, "number": torch.zeros(1), "step": step_of_lab_10() if what == STEP else None}
     exec(compile(LOOP.format(call), "<cell 1>", "exec"), cell)  # as a student's: the watch looks for its line
     found: dict[bool, list[float]] = {True: [], False: []}
-    for turn in range(1 + TURNS):
+    for turn in range(1 + turns):
         for watch in (True, False) if turn % 2 else (False, True):
             with recorded(comm, watch) as communicator:
                 cell["loop"](communicator, max(2, times // 10))  # what is new is slow
@@ -158,14 +157,14 @@ def turns_of(comm: object, what: str) -> list[Turn]:
     return [*zip(found[True], found[False], strict=True)][1:]  # in the first turn, more than this is new
 
 
-def print_bursts(world: World, what: str, size: int) -> None:
+def print_bursts(world: World, what: str, size: int, turns: int) -> None:
     """Measure and print what recording adds on some of the ranks. The slowest of them counts in each burst."""
     init = {"mpi4py": None, STEP: "torch"}.get(what, what)
-    of_ranks = world.run(bursts, COMM, what, size=size, watch=False, init=init, deadline=300)
-    turns = [[max(times) for times in zip(*turn, strict=True)] for turn in zip(*of_ranks, strict=True)]
-    watched, plain = (sorted(times) for times in zip(*turns, strict=True))
-    least, median = watched[0] / plain[0], statistics.median(with_it / without for with_it, without in turns)
-    more = statistics.median(with_it - without for with_it, without in turns)
+    of_ranks = world.run(bursts, COMM, what, turns, size=size, watch=False, init=init, deadline=300)
+    slowest = [[max(times) for times in zip(*turn, strict=True)] for turn in zip(*of_ranks, strict=True)]
+    watched, plain = (sorted(times) for times in zip(*slowest, strict=True))
+    least, median = watched[0] / plain[0], statistics.median(with_it / without for with_it, without in slowest)
+    more = statistics.median(with_it - without for with_it, without in slowest)
     print(
         f"{what:17}{size} ranks{least:9.2f}{median:9.2f}{(watched[0] - plain[0]) * 1e6:11.1f}{more * 1e6:9.1f}"
         f"   ({statistics.median(watched) * 1e6:.0f} beside {statistics.median(plain) * 1e6:.0f})"
@@ -174,10 +173,14 @@ def print_bursts(world: World, what: str, size: int) -> None:
 
 def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=3, help="of what starts or replaces ranks (default: 3)")
+    parser.add_argument("--turns", type=int, default=30, help="of bursts, watched and plain (default: 30)")
+    chosen = parser.parse_args()
     bare()  # once unmeasured, so that files are in memory for all measurements
-    base = statistics.median(seconds(bare) for _ in range(REPEATS))
-    started = statistics.median(seconds(start) for _ in range(REPEATS))
-    again = statistics.median(replaced() for _ in range(REPEATS))
+    base = statistics.median(seconds(bare) for _ in range(chosen.repeats))
+    started = statistics.median(seconds(start) for _ in range(chosen.repeats))
+    again = statistics.median(replaced() for _ in range(chosen.repeats))
     print(f"bare mpirun -n {RANKS}, torch and mpi4py imported   1.00  ({base:.2f} s)")
     print(f"world of {RANKS} started, used and stopped          {started / base:.2f}  ({started:.2f} s)")
     print(f"ranks replaced after a deadlock             {again / base:.2f}  ({again:.2f} s)")
@@ -187,8 +190,8 @@ def main() -> None:
     with World(crowded, progress=False) as world:
         for library in ("mpi4py", "torch", "horovod"):
             for size in (1, 2, crowded):
-                print_bursts(world, library, size)
-        print_bursts(world, STEP, 2)
+                print_bursts(world, library, size, chosen.turns)
+        print_bursts(world, STEP, 2, chosen.turns)
 
 
 if __name__ == "__main__":

@@ -39,13 +39,13 @@ RUN_BY = {
         "course/test_data_fetch.py::"
         "test_the_files_come_whole_from_the_first_mirror_that_has_them_and_are_what_digits_reads"
     ),
-    r"\./lockstep (enrol|grade|grades|report|waiting|extend)( (?!--no-collect|--slurm)\S+)*|"
+    r"\./lockstep (enrol|grade|grades|report|waiting|extend)( (?!--no-collect|--slurm|--from)\S+)*|"
     r"nbgrader (release_\w+|db assignment add) \w+( --duedate=.*)?|"
     r"source \.venv/bin/activate": (
         "browser/test_hub_terminal.py::test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there"
     ),
-    r"\./lockstep grade \w+ --no-collect": (
-        "grading/test_mailed_in.py::test_it_is_graded_and_feedback_is_released_to_all_others"
+    r"\./lockstep grade \w+ --from \S+": (
+        "grading/test_moodle_zip.py::test_a_class_is_graded_from_it_and_who_is_not_found_is_named"
     ),
     r"\./lockstep grade \w+ --slurm": "slurm/test_array.py::test_scores_and_findings_are_those_of_grading_here",
     r"export LOCKSTEP_HOME=.*|\. \"\$LOCKSTEP_HOME/slurm/site\.sh\"": (
@@ -67,12 +67,16 @@ RUN_BY = {
     r"python bench/inside_ddp\.py": "bench/test_bench_inside_ddp.py::test_the_bench_runs_and_draws",
     r"python bench/checkpoints\.py": "bench/test_bench_checkpoints.py::test_the_bench_runs_and_draws",
     r"python bench/restarts\.py": "slurm/test_restart_bench.py::test_the_bench_of_restarts_tells_all_parts_of_both",
+    r"python bench/collectives\.py": "bench/test_short_runs.py::test_the_bench_of_collectives_runs_and_draws",
+    r"python bench/world\.py": "bench/test_short_runs.py::test_the_bench_of_the_record_of_calls_runs",
     r"python bench/term\.py .*": (
         "grading/test_simulated_term.py::test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong"
     ),
 }
 # What no test runs, and why.
 NOT_RUN = {
-    r"(podman|apptainer) .*": "needs a registry; fresh/test_container.py follows the Containerfile without one",
-    r"python bench/(collectives|world)\.py": "takes minutes on a quiet machine",
+    r"(podman|apptainer) .*": (
+        "takes a container builder, and a registry for the image of Debian that it begins with; "
+        "fresh/test_container.py follows the Containerfile in a Debian that mmdebstrap makes"
+    ),
 }

@@ -1,0 +1,133 @@
+"""Takes in what Moodle's "Download all submissions" gives: one archive with a folder for each student, or the folder in
+which it was unpacked.
+
+Moodle names what a student handed in `FULL NAME_NUMBER_assignsubmission_file/...`, or, without folders,
+`FULL NAME_NUMBER_assignsubmission_file_...`. The number means nothing outside of Moodle, so students are found by their
+names in the gradebook. It does not say when something was handed in: who is late stands in Moodle.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import zipfile
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
+from unicodedata import normalize
+
+from nbgrader.api import Student
+
+from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.submission import MAX_FILE
+from course.exchange.names import TIMESTAMP
+from course.files import Unreadable, read_plain
+
+HANDED_IN = re.compile(r"(?P<who>(?P<name>[^/]+)_\d+)_assignsubmission_file_?/?(?P<file>.+)", re.DOTALL)
+
+Read = Callable[[], bytes | None]  # a file's content; None if it must not, or cannot, be read
+
+
+def take_in(course: Course, lab: str, path: Path) -> tuple[list[str], list[str]]:
+    """Put each student's files from the archive or folder at `path` where they are graded, instead of earlier ones.
+
+    Returns what to say and what went wrong, a line each. Raises StepFailed if there is no submission at `path`.
+    """
+    with opened(path) as files:
+        found: dict[tuple[str, str], dict[PurePosixPath, Read]] = defaultdict(dict)
+        for where, read in files.items():
+            if match := HANDED_IN.fullmatch(where):
+                found[match["name"], match["who"]][PurePosixPath(match["file"])] = read
+        if not found:
+            raise StepFailed(
+                f'{path}: there is no submission as Moodle\'s "Download all submissions" names it: '
+                "FULL NAME_NUMBER_assignsubmission_file"
+            )
+        with course.gradebook() as gradebook:
+            known = by_name(gradebook.students)
+        there = Counter(spelled(name) for name, _ in found)
+        taken, failed = 0, []
+        for (name, who), submission in sorted(found.items()):
+            students = known.get(spelled(name), [])
+            if len(students) != 1 or there[spelled(name)] > 1:
+                place = course.folder("submitted", "ID", lab)
+                why = f"the gradebook has {len(students)} of this name, and {path.name} {there[spelled(name)]}"
+                failed.append(f"{printable(who)} is not taken: {why}; put the files into {place} yourself")
+                continue
+            taken += 1
+            left_out = put(submission, course.folder("submitted", students[0], lab))
+            failed += [f"{printable(f'{who}: {file}')} is left out: it is too large or damaged" for file in left_out]
+    return [f"{taken} in {path}"], failed
+
+
+def by_name(students: Iterable[Student]) -> dict[str, list[str]]:
+    """The ids of students by their full names, first name first or last name first, as `spelled`."""
+    ids: dict[str, set[str]] = defaultdict(set)
+    for student in students:
+        first, last = student.first_name or "", student.last_name or ""
+        for name in (f"{first} {last}", f"{last} {first}", f"{last}, {first}"):
+            ids[spelled(name)].add(student.id)
+    return {name: sorted(each) for name, each in ids.items() if name}
+
+
+def spelled(name: str) -> str:
+    """A name without what Moodle changes in the names of files, and without capitals."""
+    return " ".join(re.sub(r"[_\s]+", " ", normalize("NFKC", name)).casefold().split())
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[dict[str, Read]]:
+    """The files of an archive or a folder, by where they are in it. Raises StepFailed if it is neither."""
+    if path.is_dir():
+        inside = [file for file in sorted(path.rglob("*")) if not file.is_dir()]
+        yield {file.relative_to(path).as_posix(): partial(plain, file) for file in inside}
+        return
+    try:
+        archive = zipfile.ZipFile(path)
+    except OSError as error:
+        raise StepFailed(f"{path} cannot be read: {describe(error)}") from error
+    except zipfile.BadZipFile as error:
+        raise StepFailed(f"{path} is neither a folder nor a .zip archive") from error
+    with archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
+        yield {member.filename: partial(unpacked, archive, member) for member in members}
+
+
+def plain(file: Path) -> bytes | None:
+    """See `Read`."""
+    try:
+        return read_plain(file, MAX_FILE)
+    except (OSError, Unreadable):
+        return None
+
+
+def unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
+    """See `Read`."""
+    try:
+        with archive.open(member) as file:
+            content = file.read(MAX_FILE + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
+        return None
+    return content if len(content) <= MAX_FILE else None
+
+
+def put(submission: dict[PurePosixPath, Read], folder: Path) -> list[PurePosixPath]:
+    """Write a submission's files to `folder`, instead of what is there. Returns the files that cannot be read."""
+    part, left_out = folder.with_name(f".{folder.name}.part"), []
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for file, read in submission.items():
+        if file.is_absolute() or ".." in file.parts or file.name == TIMESTAMP:  # which says what the student likes
+            continue
+        if (content := read()) is None:
+            left_out.append(file)
+            continue
+        target = part.joinpath(*file.parts)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)
+    return left_out

@@ -1,0 +1,19 @@
+"""Short runs of benches whose numbers need a quiet machine; the test of another bench is beside its other tests."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.thorough
+
+
+def test_the_bench_of_collectives_runs_and_draws(bench, tmp_path):
+    said = bench("collectives.py", "--seconds", "0", "--pictures", str(tmp_path))
+    assert said.count("All-reduce, ") == said.count("Broadcast, ") == 2 * 9
+    assert "busiest rank of 8: server 14000000 B, ring 3500000 B, ratio 4.00" in said
+    assert {path.name for path in tmp_path.iterdir()} == {"allreduce.png", "broadcast.png", "busiest_rank.png"}
+
+
+def test_the_bench_of_the_record_of_calls_runs(bench):
+    said = bench("world.py", "--repeats", "1", "--turns", "1")
+    assert [said.count(f"\n{called} ") for called in ("mpi4py", "torch", "horovod", "a step")] == [3, 3, 3, 1]

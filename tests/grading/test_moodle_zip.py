@@ -1,0 +1,100 @@
+"""What students hand in in Moodle is graded from the archive that Moodle makes of it."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from classroom import Classroom
+from small_course import ANSWERS, LAB, make_course
+
+from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.term.moodle_zip import take_in
+
+
+@pytest.fixture
+def room(tmp_path) -> Classroom:
+    """A class of four, two of whom have one name."""
+    room = Classroom(make_course(tmp_path / "course"), LAB)
+    names = {"s1": "Ada Lovelace", "s2": "Zoë de la Cruz", "s3": "Max Kim", "s4": "Max Kim"}
+    Course(room.root).enrol(names)
+    return room
+
+
+def archive(path: Path, files: dict[str, bytes]) -> Path:
+    """An archive of files, by where they are in it."""
+    with zipfile.ZipFile(path, "w") as made:
+        for where, content in files.items():
+            made.writestr(where, content)
+    return path
+
+
+def submitted(room: Classroom) -> dict[str, bytes]:
+    """What lies where submissions are graded, by path."""
+    place = room.root / "class" / "submitted"
+    return {file.relative_to(place).as_posix(): file.read_bytes() for file in place.rglob("*") if file.is_file()}
+
+
+@pytest.mark.thorough
+def test_a_class_is_graded_from_it_and_who_is_not_found_is_named(room, tmp_path):
+    assert room.lockstep("build").exit_code == 0
+    right = nbformat.writes(room.answered(ANSWERS)).encode()
+    part = nbformat.writes(room.answered({"double": ANSWERS["double"]})).encode()
+    files = {
+        f"Ada Lovelace_4711_assignsubmission_file/{LAB}.ipynb": right,
+        f"zoë  de la Cruz_4712_assignsubmission_file/my {LAB} (1).ipynb": part,
+        f"Max Kim_4713_assignsubmission_file/{LAB}.ipynb": right,
+    }
+    graded = room.lockstep("grade", LAB, "--from", str(archive(tmp_path / "all.zip", files)), "--no-sandbox")
+    assert graded.exit_code == 1, "somebody's work is not graded"
+    assert "2 in " in graded.output and room.scores() == {"s1": 5, "s2": 2}
+    assert "Max Kim_4713 is not taken: the gradebook has 2 of this name, and all.zip 1; put" in graded.output
+    again = room.lockstep("grade", LAB, "--from", str(tmp_path / "all.zip"), "--no-sandbox")
+    assert "0 to grade, 2 graded before and unchanged" in again.output
+
+
+@pytest.mark.parametrize("folders", [True, False])
+def test_a_newer_submission_replaces_all_of_an_earlier_one_and_nothing_leaves_its_folder(room, tmp_path, folders):
+    room.put("s1", b"earlier")
+    course, end = Course(room.root), "_assignsubmission_file" + ("/" if folders else "_")
+    inside = {"work.ipynb": b"newer", "timestamp.txt": b"2000-01-01", "../../s2/x.ipynb": b"forged", "//x.ipynb": b"x"}
+    path = archive(tmp_path / "all.zip", {f"Lovelace Ada_1{end}{name}": text for name, text in inside.items()})
+    assert take_in(course, LAB, path) == ([f"1 in {path}"], [])
+    assert submitted(room) == {f"s1/{LAB}/work.ipynb": b"newer"}
+    if folders:
+        unpacked = tmp_path / "unpacked" / "Ada Lovelace_1_assignsubmission_file"
+        unpacked.mkdir(parents=True)
+        (unpacked / f"{LAB}.ipynb").write_bytes(b"newest")
+        (unpacked / "link.ipynb").symlink_to("/etc/hostname")
+        _, failed = take_in(course, LAB, unpacked.parent)
+        assert failed == ["Ada Lovelace_1: link.ipynb is left out: it is too large or damaged"]
+        assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"newest"}
+
+
+def test_whoever_cannot_be_told_apart_is_named_and_the_others_are_taken(room, tmp_path):
+    names = ["Ada Lovelace_1", "Eve_2", "Max Kim_3", "Zoë de la Cruz_4", "Zoë de la cruz_5"]
+    files = {f"{name}_assignsubmission_file/{LAB}.ipynb": name.encode() for name in names}
+    _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
+    assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"Ada Lovelace_1"}
+    assert [line.partition(";")[0] for line in failed] == [
+        "Eve_2 is not taken: the gradebook has 0 of this name, and all.zip 1",
+        "Max Kim_3 is not taken: the gradebook has 2 of this name, and all.zip 1",
+        "Zoë de la Cruz_4 is not taken: the gradebook has 1 of this name, and all.zip 2",
+        "Zoë de la cruz_5 is not taken: the gradebook has 1 of this name, and all.zip 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "cannot be read: No such file"), (b"PK", "neither a folder nor a .zip archive"), ({}, "no submission as")],
+)
+def test_what_is_no_such_archive_is_one_sentence(room, tmp_path, content, message):
+    path = tmp_path / "all.zip"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content is not None:
+        archive(path, {"notes.txt": b""})
+    with pytest.raises(StepFailed, match=message):
+        take_in(Course(room.root), LAB, path)
