@@ -25,7 +25,7 @@ html_theme = "sphinx_book_theme"
 html_title = "Lockstep"
 html_static_path = ["static"]
 html_css_files = ["lectures.css"]
-html_js_files = ["enlarge.js"]
+html_js_files = ["enlarge.js", "reach.js"]
 html_context = {
     "default_mode": "auto"
 }  # without it, the theme complains at a first visit

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 
 class LayerStack(torch.nn.Module):
@@ -49,3 +51,24 @@ class SleepingLayer(torch.autograd.Function):
         own = torch.full_like(ctx.like, gradient.item() * (ctx.layer + 1))
         ctx.stack.notes.append((ctx.layer, start, time.perf_counter()))
         return gradient, own, None, None
+
+
+def timed_steps(ddp: DistributedDataParallel, steps: int, meet: Callable[[], object]) -> list[dict]:
+    """Forward and backward passes of a wrapped LayerStack. meet: called before each step, so that all ranks begin it
+    together.
+
+    By step, in seconds since it began: `backward`, when that pass began and ended; `last`, its end once more; `layers`,
+    (layer, start, end) of each, in the order of the pass.
+    """
+    seen = []
+    for _ in range(steps):
+        ddp.module.notes.clear()
+        meet()
+        began = time.perf_counter()
+        loss = ddp(torch.ones(1))
+        backward = time.perf_counter() - began
+        loss.backward()
+        ended = time.perf_counter() - began
+        layers = [(layer, start - began, end - began) for layer, start, end in ddp.module.notes]
+        seen.append({"backward": (backward, ended), "last": ended, "layers": layers})
+    return seen

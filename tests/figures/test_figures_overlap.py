@@ -58,7 +58,6 @@ IDEAL = {1: 160, 2: 120, 4: 100, 8: 90}
 FIGURES = {
     "counts": lambda: bucket_counts(COUNTS, IDEAL),
     "counts with a guess": lambda: bucket_counts(COUNTS, IDEAL, 160),
-    "weights that drift": lambda: buffer_drift_picture(DRIFT, "weight of the line"),
     "many buckets": lambda: overlap_picture({"1 MiB": many_buckets(32), "25 MiB": many_buckets(2)}),
     "steps": lambda: steps_picture(
         {"nothing sent": run([], 0.05), "one by one, after backward": run([0.05] * 4, 0.076), "from hooks": HOOKS},
@@ -216,12 +215,6 @@ def test_of_many_buckets_only_the_number_and_the_size_are_told() -> None:
     figure = FIGURES["many buckets"]()
     assert "1 MiB: 32 buckets of 1048576 bytes on average; 25 MiB: buckets of [1048576, 1048576]" in figure.alt
     assert [text.get_text().strip() for text in figure.axes[0].texts] == ["32 x 1.00 MiB", "1.00 + 1.00 MiB"]
-
-
-def test_what_drifts_is_named() -> None:
-    figure = FIGURES["weights that drift"]()
-    assert figure.alt.startswith("The weight of the line on 2 ranks")
-    assert figure.axes[0].get_ylabel() == "weight of the line"
 
 
 def test_buckets_that_are_under_way_together_do_not_cover_each_other() -> None:

@@ -235,13 +235,6 @@ CHANGES = (
         (("range(3):\n            time.sleep(0.03)", "range(9):\n            time.sleep(0.03)"),),
         ("The gradient is 10 each time.",),
     ),
-    Change(10, "write `4, 256_000`", (("COMM, 161, 256,", "COMM, 4, 256_000,"),)),
-    Change(
-        10,
-        "write `size=2`",
-        (("pass_twice, RANK, size=3", "pass_twice, RANK, size=2"),),
-        ("The rebuilding has a consequence",),
-    ),
     Change(10, "set `LATENCY = 0.001`", (("8, 0.080, 0.080, 0.0 ", "8, 0.080, 0.080, 0.001 "),)),
     Change(
         10,

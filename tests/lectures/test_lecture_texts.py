@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from rapidfuzz import fuzz
+from reading_time import minutes
 from rows import ROWS, Row
 
 from autograde.contract.labs import find_labs
@@ -28,7 +29,7 @@ LECTURES = find_lectures(REPOSITORY)
 lecture_by_name = pytest.mark.parametrize("lecture", LECTURES, ids=lambda lecture: lecture.name)
 SOLUTION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 WIDTH = 88  # letters of a line that the site shows without a scroll bar
-LONGEST = {"10_inside_ddp": 590}  # in place of 450: it says where to pause
+LONGEST = 450  # lines of a lecture, without code that is folded
 FOLDED_CELL = re.compile(r"^```\{code-cell\}\n:tags: \[(?:hide-input|remove-cell)\]\n(?:.*\n)*?```\n", re.MULTILINE)
 ALIKE = 80  # of 100: how like an answer to a TODO a part of a cell may be
 
@@ -101,10 +102,32 @@ def test_a_lecture_has_one_guess_some_questions_and_a_line_of_what_to_change(lec
     assert "None" in re.search(r"^guess = .*$", text, re.MULTILINE)[0], "it runs without a guess"
     assert 4 <= text.count("<details><summary>") == text.count("</details>") <= 6
     assert text.count("<details><summary>A new case: ") == 1
-    assert re.search(r"It takes about \d+ minutes to read, and \d+ if you make the changes", text)
     assert text.count("*Change:*") >= 3
     assert sections(lecture)["What you saw"]
     assert "—" not in text
+
+
+@lecture_by_name
+def test_a_lecture_says_how_long_it_takes(lecture: Lecture) -> None:
+    text = lecture.source.read_text(encoding="utf-8")
+    reading, changing = minutes(text)
+    due = f"It takes about {reading} minutes to read, and {changing} if you make the changes"
+    said = re.findall(r"It takes about \d+ minutes to read, and \d+ if you make the changes", text)
+    assert said == [due], "docs/lecture_authors.md says how minutes are counted"
+
+
+def test_the_index_says_how_long_lectures_take() -> None:
+    reading, changing = zip(*(minutes(each.source.read_text(encoding="utf-8")) for each in LECTURES), strict=True)
+    due = f"takes {min(reading)} to {max(reading)} minutes to read ({min(changing)} to {max(changing)} with the changes"
+    assert due in " ".join((REPOSITORY / FOLDER / "index.md").read_text(encoding="utf-8").split())
+
+
+def test_minutes_count_words_code_that_is_shown_and_changes() -> None:
+    text = "---\nhead: 1\n---\n" + "word " * 1300 + "\n\n" + "*Change:* this. " * 2
+    text += "\n\n```{code-cell}\n" + "a = 1\n\n" * 100 + "```\n\n"
+    text += "```{code-cell}\n:tags: [hide-input]\n" + "b = 1\n" * 500 + "```\n\n"
+    text += "```{code-cell}\n:tags: [remove-cell]\n" + "c = 1\n" * 500 + "```\n\n## Sources\n\n" + "word " * 5000
+    assert minutes(text) == (15, 20)  # 10 for words, 5 for code, half for two cells, and 5 for two changes
 
 
 @lecture_by_name
@@ -123,7 +146,7 @@ def test_a_lecture_names_the_documents_that_it_follows_and_papers(lecture: Lectu
 def test_a_lecture_is_short_but_for_code_that_is_folded(lecture: Lecture) -> None:
     text = lecture.source.read_text(encoding="utf-8")
     lines = len(text.splitlines()) - sum(len(cell.splitlines()) for cell in FOLDED_CELL.findall(text))
-    assert lines <= LONGEST.get(lecture.name, 450)
+    assert lines <= LONGEST
 
 
 @lecture_by_name

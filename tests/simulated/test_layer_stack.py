@@ -6,8 +6,10 @@ import time
 
 import pytest
 import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
-from course.simulated.layer_stack import LayerStack
+from course.simulated.layer_stack import LayerStack, timed_steps
 
 FORWARD, BACKWARD = 0.004, 0.01
 
@@ -54,3 +56,20 @@ def test_each_layer_has_a_gradient_of_its_own():
     (2 * stack(torch.ones(1))).backward()
     assert [weights.grad.unique().tolist() for weights in stack.weights] == [[2.0], [4.0], [6.0]]
     assert [weights.nbytes for weights in stack.weights] == [4 * LayerStack.WEIGHTS] * 3
+
+
+def test_timed_steps_meet_and_note_each_layer_of_each_pass():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    met = []
+    try:
+        steps = timed_steps(
+            DistributedDataParallel(LayerStack(3, 0, BACKWARD)), 2, lambda: met.append(time.perf_counter())
+        )
+    finally:
+        dist.destroy_process_group()
+    assert len(steps) == len(met) == 2
+    for step in steps:
+        begin, end = step["backward"]
+        assert [layer for layer, _, _ in step["layers"]] == [2, 1, 0]
+        assert begin <= step["layers"][0][1] and step["layers"][-1][2] <= end == step["last"]
+        assert end - begin >= 3 * BACKWARD

@@ -44,15 +44,19 @@ def collectives_picture(results: Sequence[Mapping[str, tuple[Cells, Cells]]], *,
     """Each collective in a panel, before and after; a row of cells for each rank.
 
     results: by rank, what it has before and after each collective: numbers as above. A cell with several stripes is a
-    sum. Where there are several pieces, each cell has its piece's number.
+    sum. Where there are several pieces, each cell has its piece's number. An all-to-all, with all pieces on both sides,
+    comes last, so that the columns are even.
     """
-    ranks, names = len(results), [*results[0]]
+    ranks = len(results)
+    sizes = {name: [max(1, *(len(own[name][when]) for own in results)) for when in (0, 1)] for name in results[0]}
+    names = sorted(sizes, key=lambda name: sum(sizes[name]) > ranks + 1)  # last, as it is wider than a column
     cut = {name for name in names if any(piece_in(v, ranks) for own in results for part in own[name] for v in part)}
     told = [f"{name}: {in_words([own[name][1] for own in results], ranks, name in cut)}" for name in names]
     alt = f"What {len(names)} collectives leave on {ranks} ranks. {'. '.join(told)}."
-    widths = [[max(1, *(len(own[name][when]) for own in results)) for when in (0, 1)] for name in names]
+    widths = [sizes[name] for name in names]
     columns = [max(map(sum, widths[column::ACROSS])) + BETWEEN for column in range(min(ACROSS, len(names)))]
-    lefts = [sum(columns[:column]) + APART * column for column in range(len(columns))]
+    pitch = max(columns[:-1], default=0) + APART  # the last column may be wider
+    lefts = [pitch * column for column in range(len(columns))]
     rows, high = -(-len(names) // ACROSS), ranks + 2.9
     wide = lefts[-1] + columns[-1]
     figure, axes = new_figure(8.6, 0.2 + 8.4 * rows * high / (wide + MARGIN), alt=alt, ground=ground)

@@ -10,13 +10,10 @@ MARKERS = "osD^v*P"
 
 
 @on_both_grounds
-def buffer_drift_picture(
-    drift: Mapping[str, Sequence[Sequence[float]]], what: str = "running mean of the samples", *, ground: Ground
-) -> Picture:
-    """One entry of a buffer, such as BatchNorm's running mean, or of a weight, after each step: a line for each rank.
+def buffer_drift_picture(drift: Mapping[str, Sequence[Sequence[float]]], *, ground: Ground) -> Picture:
+    """One entry of a buffer, BatchNorm's running mean, after each step: a line for each rank.
 
     drift: by the way's name, by rank, the value after each step, from 1. Each way has a panel; all share their axes.
-    what: the value's name, for the axis.
     """
     spread = {name: [max(values) - min(values) for values in zip(*ranks, strict=True)] for name, ranks in drift.items()}
     told = [
@@ -25,7 +22,7 @@ def buffer_drift_picture(
         if gaps
     ]
     ranks = max((len(values) for values in drift.values()), default=0)
-    alt = f"The {what} on {ranks} ranks, after each step. {'; '.join(told)}."
+    alt = f"The running mean of the samples on {ranks} ranks, after each step. {'; '.join(told)}."
     figure, axes = new_figure(8.2, 3.5, columns=max(1, len(drift)), alt=alt, ground=ground)
     panels = [axes] if len(drift) < 2 else list(axes)
     for panel, (name, values) in zip(panels, drift.items(), strict=False):
@@ -37,7 +34,7 @@ def buffer_drift_picture(
         panel.xaxis.get_major_locator().set_params(integer=True)
         quiet_grid(panel)
     share_heights(panels, [mean for values in drift.values() for means in values for mean in means])
-    panels[0].set_ylabel(what)
+    panels[0].set_ylabel("running mean of the samples")
     handles = [
         panels[0].plot([], [], color=COLOURS[rank % len(COLOURS)], marker=MARKERS[rank % len(MARKERS)], markersize=5)[0]
         for rank in range(ranks)

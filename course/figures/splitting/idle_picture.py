@@ -40,6 +40,8 @@ def idle_picture(
     axes.set(xlim=(0, max(100, 1.05 * (guess or 0))), ylim=(len(rows) - 0.5, -0.5), xlabel="percent of the step")
     axes.tick_params(axis="y", length=0)
     axes.set_title(f"How long {stages} stages are idle")
-    figure.legend(loc="outside lower center", ncols=3)
+    for handle in figure.legend(loc="outside lower center", ncols=3).legend_handles:
+        if handle.get_label() == "by the formula":
+            handle.set_markersize(14)  # as high as a line of words
     quiet_grid(axes, "x")
     return figure

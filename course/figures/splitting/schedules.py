@@ -13,7 +13,7 @@ KINDS = ("F", "B")
 
 
 def bubble(stages: int, micro_batches: int) -> float:
-    """The part of a step in which a stage is idle, where all passes take as long: (p - 1) / (m + p - 1)."""
+    """The part of a step in which a stage is idle, where all passes take as long: (p - 1) / (M + p - 1)."""
     return (stages - 1) / (micro_batches + stages - 1)
 
 
