@@ -66,6 +66,11 @@ class Array(Evidence):
     digest: str = ""
     shares: list[str] = []
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what is no array, and has something of an array."""
+        if not self.is_array and any([self.dtype, self.shape, self.entries, self.digest, self.shares]):
+            raise ValueError(f"{self.kind!r} has no dtype, shape, entries, digest or shared memory")
+
     @classmethod
     def of(cls, value: Any, **arguments: Any) -> Array:
         """What a function returned; anything. arguments: arrays that it should not share memory with, by name."""
@@ -128,13 +133,15 @@ def decoded(kind: type[Evidence], data: Any) -> Any:
 
 
 def json_schema(kind: type[Evidence]) -> tuple[dict, dict]:
-    """The JSON Schema of a class, and the definitions that it refers to, for ``$defs``."""
+    """The JSON Schema of a class, and the definitions that it refers to, for ``$defs``. Every field has to be there,
+    also one with a default: a rank sends all of them."""
     (schema,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     return draft_7(schema), draft_7(definitions)
 
 
 def draft_7(schema: Any) -> Any:
-    """A schema with tuples as JSON Schema's draft 7 writes them, which is what holds evidence to it."""
+    """A schema with tuples as JSON Schema's draft 7 writes them, which is what holds evidence to it, and with no field
+    that may be left out."""
     if isinstance(schema, list):
         return [*map(draft_7, schema)]
     if not isinstance(schema, dict):
@@ -142,4 +149,6 @@ def draft_7(schema: Any) -> Any:
     plain = {name: draft_7(part) for name, part in schema.items()}
     if "prefixItems" in plain:
         plain |= {"items": plain.pop("prefixItems"), "additionalItems": False}
+    if plain.get("type") == "object" and isinstance(plain.get("properties"), dict):
+        plain["required"] = [*plain["properties"]]
     return plain

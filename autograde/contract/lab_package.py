@@ -11,7 +11,7 @@ import hashlib
 import importlib
 import linecache
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -46,12 +46,12 @@ class LabPackage(MetaPathFinder, Loader):
         return LabPackage(self.name, kept)
 
     def modules(self, package: str) -> dict[str, ModuleType]:
-        """Import all modules of one of its packages; returns them by name, without the package's. Raises what a module
+        """Import all modules of one of its packages; returns them by file name without ``.py``. Raises what a module
         raises; then none of this lab's stays imported."""
         self.install()
-        names = [name for name in self.texts if name.startswith(f"{package}.")]
+        stems = {name: name.partition(".")[2] or "__init__" for name in self.texts if name.split(".")[0] == package}
         try:
-            return {name.partition(".")[2]: importlib.import_module(f"{self.name}.{name}") for name in names}
+            return {stem: importlib.import_module(f"{self.name}.{name}") for name, stem in stems.items()}
         except Exception:
             for loaded in [each for each in sys.modules if f"{each}.".startswith(f"{self.name}.")]:
                 del sys.modules[loaded]
@@ -90,8 +90,3 @@ class LabPackage(MetaPathFinder, Loader):
 def package_of(module: str) -> LabPackage:
     """The lab that a module belongs to, by the module's name. Raises KeyError if it belongs to none."""
     return sys.modules[module.partition(".")[0]].__dict__["LAB_PACKAGE"]
-
-
-def in_packages(files: Iterable[str], *packages: str) -> list[str]:
-    """Those of some paths that lie in one of these packages."""
-    return [path for path in files if path.partition("/")[0] in packages]

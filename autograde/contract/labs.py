@@ -155,7 +155,7 @@ def load_package(folder: Path) -> dict[str, ModuleType]:
 
 
 def load_rubrics(folder: Path) -> dict[str, ModuleType]:
-    """The modules of a lab's `checks/`, where the lab's probes are in a folder of their own, `probes/`.
+    """As `load_package`, of a lab's `checks/` where the lab's probes are in a folder of their own, `probes/`.
 
     Loading unchanged files again returns the same modules. Raises LabError if a module does not run.
     """
@@ -189,6 +189,11 @@ def has_probes(folder: Path) -> bool:
     return (Path(folder).resolve().parent / "probes").is_dir()
 
 
+def load_modules(folder: Path) -> dict[str, ModuleType]:
+    """The modules of a lab's `checks/`, of either form. Raises LabError."""
+    return load_rubrics(folder) if has_probes(folder) else load_package(folder)
+
+
 def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
 
@@ -196,7 +201,7 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
     LabError.
     """
     checks = []
-    for stem, module in (load_rubrics(folder) if has_probes(folder) else load_package(folder)).items():
+    for stem, module in load_modules(folder).items():
         several, where = getattr(module, "CHECKS", None), f"{folder}/{stem}.py"
         for check in several or [getattr(module, "CHECK", None)]:
             if check is None:
@@ -221,12 +226,7 @@ def load_probes(files: Mapping[str, str]) -> dict[str, Callable]:
 
 def load_ranks(folder: Path) -> int:
     """How many ranks the checks at `folder` need: RANKS in its ``__init__.py``. Raises LabError."""
-    if has_probes(folder):
-        load_rubrics(folder)
-        init = sys.modules[f"{lab_package(Path(folder).resolve().parent).name}.checks"]
-    else:
-        init = load_package(folder)["__init__"]
-    ranks = getattr(init, "RANKS", DEFAULT_RANKS)
+    ranks = getattr(load_modules(folder)["__init__"], "RANKS", DEFAULT_RANKS)
     if not isinstance(ranks, int) or ranks < 1:
         raise LabError(f"{folder}/__init__.py: RANKS must be a whole number from 1 on, not {ranks!r}")
     return ranks

@@ -8,8 +8,10 @@ from collections.abc import Collection, Sequence
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
+from autograde.probes.under_way import CHANGED, STARTS
 from autograde.verdicts.collectives import MESSAGES, named
 from autograde.verdicts.traffic import Traffic
+from course.watch.notes import note_of
 
 CARRY_NOTHING = ("communicator", "probe")  # kinds of calls
 
@@ -97,3 +99,15 @@ def through_one(seen: Traffic, most: int, where: str) -> list[Finding]:
 def more_rounds(seen: Traffic, most: int) -> list[Finding]:
     """The finding for messages that take more rounds than that."""
     return [finding("rounds-too-many", n=seen.rounds, most=most, size=seen.size)] if seen.rounds > most else []
+
+
+def changed_under_way(log: Sequence[dict]) -> dict | None:
+    """The call of one rank that began to send an array which changed before that was complete. log: the rank's events
+    with the notes of `autograde.probes.under_way` among them."""
+    starts = [event for event in log if event["op"] in STARTS]
+    for event in log:
+        said, _, number = (note_of(event) or "").rpartition(" ")
+        begun = starts[int(number) :][:1] if said == CHANGED else []
+        if begun and (begun[0]["end"] is None or event["start"] <= begun[0]["end"]):
+            return begun[0]
+    return None

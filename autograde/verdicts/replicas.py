@@ -21,12 +21,13 @@ class Rules:
     """How the replicas train; the defaults are what is right.
 
     combine: what becomes of the ranks' gradients: "mean", "sum", or "own", where each rank uses its own. momentum: of
-    SGD. zeroed: whether the gradient of the step before is forgotten. loss: "mean" or "sum" over a batch. training:
-    whether the models are in train mode.
+    SGD. nesterov: whether it is Nesterov's. zeroed: whether the gradient of the step before is forgotten. loss: "mean"
+    or "sum" over a batch. training: whether the models are in train mode.
     """
 
     combine: str = "mean"
     momentum: float = 0.9
+    nesterov: bool = False
     zeroed: bool = True
     loss: str = "mean"
     training: bool = True
@@ -77,7 +78,8 @@ class Replicas:
                 gradient = made.get(self.rules.combine, ranks[rank])
                 own[number].grad = gradient.clone()
                 moving[number].mul_(self.rules.momentum).add_(gradient)
-                own[number].data.sub_(self.lr * moving[number])
+                ahead = gradient + self.rules.momentum * moving[number] if self.rules.nesterov else moving[number]
+                own[number].data.sub_(self.lr * ahead)
 
     def states(self) -> list[dict[str, list[float]]]:
         """State of each replica, as `state_of` gives it."""

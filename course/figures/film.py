@@ -1,4 +1,4 @@
-"""Films in a notebook: animated GIFs, which need no network, JavaScript or ffmpeg."""
+"""Films in a notebook: animated GIFs, which need no network, JavaScript or ffmpeg, and images to step through."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image
 
+from course.figures.player import Film, Frame
 from course.figures.style import DOTS_PER_INCH, SHARPNESS, Picture, by_theme, image_html
 
 
@@ -44,6 +45,26 @@ class Movie:
         still = f"data:image/png;base64,{base64.b64encode(self.still).decode()}"
         moving = image_html("gif", base64.b64encode(self.gif).decode(), self.width, self.alt)
         return f'<picture><source media="(prefers-reduced-motion: reduce)" srcset="{still}">{moving}</picture>'
+
+
+class Stills:
+    """The images of a film on one ground. dark: the same for a dark ground, if there is one."""
+
+    def __init__(self, images: Sequence[Image.Image]) -> None:
+        self.images = images
+        self.dark: Stills | None = None
+
+    def html(self, number: int, alt: str) -> str:
+        """One of them, as WebP, which takes a third of a PNG. alt: what it shows."""
+        image, stream = self.images[number], io.BytesIO()
+        image.save(stream, format="WEBP", lossless=True)
+        own = image_html("webp", base64.b64encode(stream.getvalue()).decode(), image.width // SHARPNESS, alt)
+        return own if self.dark is None else by_theme(own, self.dark.html(number, alt))
+
+
+def film_of(name: str, stills: Stills, captions: Sequence[str]) -> Film:
+    """Images to step through. name: what they show. captions: of each."""
+    return Film(name, [Frame(stills.html(number, said), said) for number, said in enumerate(captions)])
 
 
 def filmed(figure: Picture, moving: Sequence[Artist], move: Callable[[int], None], frames: int) -> list[Image.Image]:

@@ -84,6 +84,7 @@ class WatchedCommunicators:
         special = {"watched_over": staticmethod(self.over), "plain": base, "__module__": __name__}
         special["lockstep_watch"] = self
         special |= {"free": free, "Free": let_go, "lockstep_note": staticmethod(self.recorder.note)}
+        special["lockstep_before_completion"] = staticmethod(self.requests.looks.append)
         special |= {name: self.found(base, name) for name in FINDERS if hasattr(base, name)}
         special |= methods_of(base)
         return Either(base.__name__, (base,), special)

@@ -6,7 +6,7 @@ A check notes its own moments, such as "the backward pass begins"; so may a note
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from course.watch.events import NOTE, Event
@@ -17,6 +17,14 @@ def note(comm: Any, name: str) -> None:
     noting = getattr(comm, "lockstep_note", None)
     if noting is not None:
         noting(name)
+
+
+def before_completion(comm: Any, look: Callable[[], None]) -> None:
+    """Call `look` each time an operation of mpi4py's that goes on after its call is complete, before this is recorded,
+    until the run is over. comm: any communicator of mpi4py's that the run has."""
+    looking = getattr(comm, "lockstep_before_completion", None)
+    if looking is not None:
+        looking(look)
 
 
 def note_of(event: Event) -> str | None:

@@ -40,7 +40,8 @@ def found(plain: type, operation: str) -> classmethod:
 class WatchedRequests:
     """What is under way on this rank, and the classes of it. `names`: what they replace in mpi4py.
 
-    arrived(members, status): what the status of a message says, see `course.watch.recorder.Said`.
+    arrived(members, status): what the status of a message says, see `course.watch.recorder.Said`. looks: called before
+    an operation is recorded to be complete.
     """
 
     def __init__(self, recorder: Recorder, arrived: Callable) -> None:
@@ -48,6 +49,7 @@ class WatchedRequests:
 
         self.recorder, self.mpi, self.arrived = recorder, MPI, arrived
         self.pending: dict[int, Any] = {}
+        self.looks: list[Callable[[], None]] = []
         self.request, self.prequest = self.watched(MPI.Request), self.watched(MPI.Prequest)
         self.prequest.Start = self.start()
         self.prequest.Startall = classmethod(self.start_all())
@@ -92,6 +94,8 @@ class WatchedRequests:
         if number >= 0:
             request.number = -1
             self.pending.pop(number, None)
+            for look in self.looks:
+                look()
             self.recorder.end(number, told(request.said, status) if status is not None else None)
 
     def settle(self) -> None:

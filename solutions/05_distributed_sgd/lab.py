@@ -16,7 +16,8 @@
 # - compute the gradient of a [batch](GLOSSARY.md#batch) whose samples are spread over several
 #   [ranks](GLOSSARY.md#rank), processes with a number,
 # - run SGD on N ranks so that it is SGD in one process, step for step,
-# - say how the [learning rate](GLOSSARY.md#learning-rate) scales with the number of ranks, and when a warm-up helps,
+# - say how the [learning rate](GLOSSARY.md#learning-rate) scales with the number of ranks, and when a
+#   [warm-up](GLOSSARY.md#warm-up) helps,
 # - write a [parameter server](GLOSSARY.md#parameter-server) and its workers, and measure how late a gradient comes,
 # - add up arrays over several [nodes](GLOSSARY.md#node) so that little goes between them.
 #
@@ -52,7 +53,7 @@ import time
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.training.rank_gradients import steps_movie
+from course.figures.training.rank_gradients import steps_film
 from course.figures.training.rank_paths import rank_paths_picture
 from course.figures.training.warm_up import warm_up_picture
 from course.world import COMM, World
@@ -231,10 +232,10 @@ def four_ranks(batch_size: int, epochs: int) -> list:
 
 
 with needs("distributed_gradient", "distributed_path"):
-    paths = world.run(four_ranks, 16, 6, init="horovod")
+    paths = world.run(four_ranks, 16, 5, init="horovod")
     same = all(path == paths[0] for path in paths)
     print("All ranks have the same path, bit for bit:", same)
-    display(steps_movie(x, y, paths[0], ranks=4))
+    display(steps_film(x, y, paths[0], ranks=4))
 
 # %% [markdown]
 # What if the broadcast is left out? All gradients are averaged as before, and nothing complains:
@@ -500,8 +501,8 @@ with needs("serve", "work"):
 # Both runs of the server arrive, and so does your `distributed_path` on three ranks, which is drawn beside them. It
 # makes the same path however slow one of its ranks is: the others wait for it in each step. With a server nobody
 # waits. But look at the requests: between a worker's PULL and its PUSH come the PUSHes of others. Its gradient then
-# changes parameters for which it was not computed: it is *stale*. How many updates late is it? That is the question
-# at the end of this lab.
+# changes parameters for which it was not computed: it is a [stale gradient](GLOSSARY.md#stale-gradient). How many
+# updates late is it? That is the question at the end of this lab.
 #
 # What does the server cost? For each step of all workers, it sends all parameters to each of them, and receives as many
 # gradients. Here is what your server sends and receives, measured with 10 000 parameters, beside the all-reduce:

@@ -352,9 +352,9 @@ with needs("train"):
 # - a GPU works on its own. `step()` may return when the work is merely handed to it, so the clock has to wait;
 # - the ranks do not begin together, and one of them is the slowest. Everybody waits for it in the end.
 #
-# (What a step itself sends is part of it, and is to be measured.) Below are four ranks, two steps of warm-up and five
-# that count. Rank 2 is 2.5 times slower than the others. The small ticks are where `step()` returns: the work goes on
-# after it.
+# (What a step itself sends is part of it, and is to be measured.) Below are four ranks, two steps of
+# [warm-up](GLOSSARY.md#warm-up) and five that count. Rank 2 is 2.5 times slower than the others. The small ticks are
+# where `step()` returns: the work goes on after it.
 
 # %% folded=true
 # Draws what the ranks do in five steps, and when a clock should begin and end.

@@ -266,7 +266,7 @@ def usual(solved) -> tuple[dict, dict]:
 def hostile(honest: dict) -> Iterator[tuple[bytes, bool]]:
     """Evidence of as many bytes as a sandbox lets out, in many forms, and whether it fits."""
     one, large = json.dumps(honest), json.loads(json.dumps(honest))
-    large["ranks"][3]["result"]["calls"][0]["shown"]["points"] = [0.123456789] * 600_000
+    large["ranks"][3]["result"]["calls"][0]["seen"]["points"] = [0.123456789] * 600_000
     for start, part, end in [
         ("[", "[],", "1]"),
         ("[", '{"a":0},', "1]"),

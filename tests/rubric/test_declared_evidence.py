@@ -51,6 +51,19 @@ def test_what_is_of_another_form_fits_neither_the_schema_nor_the_class(change):
         decoded(Seen, data)
 
 
+def test_a_field_with_a_default_has_to_be_there_too():
+    data = plain(encoded(seen()))
+    del data["result"]["entries"]
+    assert problem(schema(), data)
+
+
+def test_what_is_no_array_has_nothing_of_an_array():
+    data = plain(encoded(Array.of(None)))
+    assert decoded(Array, data) == Array("None")
+    with pytest.raises(msgspec.ValidationError):
+        decoded(Array, data | {"entries": [1.5]})
+
+
 def test_integers_are_exact_beyond_what_a_float_holds():
     large = 2**60 + 1
     assert Number.of(np.int64(large)).value == large != int(float(large))

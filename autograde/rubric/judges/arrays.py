@@ -12,7 +12,7 @@ import numpy as np
 
 from autograde.contract.evidence import FEW, Array, sketch
 from autograde.rubric.criterion import Call
-from autograde.rubric.judges.numbers import float32
+from autograde.rubric.judges.numbers import by_rank, float32
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Ranks, Words, Wrong
 from course.world.report import name_ranks
@@ -115,11 +115,6 @@ def same_bits(call: Call) -> Wrong | None:
     results = call.of("result")
     others = [rank for rank, seen in enumerate(results) if seen.digest != results[0].digest]
     return words("bits-differ-by-rank", who=Ranks(others)) if others else None
-
-
-def by_rank(arrays: Any, size: int) -> Sequence[np.ndarray]:
-    """A list by rank, of an array that is the same on all."""
-    return arrays if isinstance(arrays, (list, tuple)) else [arrays] * size
 
 
 def alike(entries: list, array: Any, near: Rounding | None = None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograde.rubric.criterion import Call
+from autograde.rubric.criterion import Call, first_of
 from autograde.rubric.words import Ranks, Words, Wrong
 
 words = Words("""
@@ -39,10 +39,15 @@ def memory_not_shared(call: Call) -> Wrong | None:
     return words("memory-of-the-argument", who=Ranks(ranks), which=call.seen[ranks[0]].result.shares[0])
 
 
+def arrays_stay(call: Call) -> Wrong | None:
+    """Arguments stay as they are, and the result is an array of its own, which stays, too."""
+    return first_of(argument_unchanged, memory_not_shared, result_stays)(call)
+
+
 def nothing_starts_or_ends(call: Call) -> Wrong | None:
     """No library (MPI, torch's process group, Horovod) is started or ended."""
     calls = sorted({each for of_rank in call.tried for each in of_rank})
     return words("starts-or-ends", calls=calls) if calls else None
 
 
-JUDGES = (argument_unchanged, result_stays, memory_not_shared, nothing_starts_or_ends)
+JUDGES = (argument_unchanged, result_stays, memory_not_shared, arrays_stay, nothing_starts_or_ends)

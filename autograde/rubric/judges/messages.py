@@ -32,6 +32,9 @@ many, or a receive is missing.
 send-not-waited-for: Line {line} starts {op}, and nothing waits for it to finish. Until it has, the array must not be
 changed or thrown away, and an error would go unseen.
 
+changed-under-way: Line {line} starts {op}, and rank {rank} changes the array before the send is complete. Until then
+MPI may still read it: what arrives can be the one or the other. From when on is the array yours again?
+
 receive-not-waited-for: Line {line} starts {op}, and nothing waits for it to finish. What your code reads before that is
 not the message yet.
 
@@ -57,9 +60,8 @@ def messages_between(
 
     @of_record
     def judge(call: Call) -> Wrong | None:
-        events = [event for log in call.events for event in log]
-        if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
-            return words("collective-among-messages", ops=named(others), who=who)
+        if wrong := other_communication(call, who):
+            return wrong
         seen, allowed = traffic(call.events), {*pairs(call)}
         for (source, destination), n in sorted(seen.sends.items()):
             about = {"source": source, "destination": destination, "n": n, "most": most, "who": who}
@@ -95,21 +97,36 @@ def waited_for(call: Call) -> Wrong | None:
 
 
 @of_record
+def unchanged_under_way(call: Call) -> Wrong | None:
+    """No array changes while it is sent. The probe calls the function with `autograde.probes.under_way`."""
+    for rank, log in enumerate(call.notes):
+        if begun := exchanges.changed_under_way(log):
+            return words("changed-under-way", line=begun["line"], op=begun["op"], rank=rank)
+    return None
+
+
+@of_record
 def messages_alone(call: Call) -> Wrong | None:
     """Ranks communicate by messages of mpi4py between two of them alone: no collective, and no other library."""
+    return other_communication(call, "two ranks at a time")
+
+
+def other_communication(call: Call, who: str) -> Wrong | None:
+    """What is wrong if ranks communicate otherwise than by messages of mpi4py. who: exchanges those, in words."""
     events = [event for log in call.events for event in log]
     if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
-        return words("collective-among-messages", ops=named(others), who="two ranks at a time")
+        return words("collective-among-messages", ops=named(others), who=who)
     return first([each for each in only("mpi4py", call.events) if each.key == "other-library"])
 
 
 @of_record
 def buffer_messages(call: Call) -> Wrong | None:
-    """Messages carry arrays as they are, no packed objects; each call is waited for, and each message received."""
+    """Messages carry arrays as they are, no packed objects; each call is waited for, each message received, and no
+    array changes while it is sent."""
     events = [event for log in call.events for event in log if event["kind"] in MESSAGES]
     if pickled := [event for event in events if event["library"] == "mpi4py" and event["op"].islower()]:
         return words("pickled-messages", ops=named(pickled))
-    return waited_for(call) or received(call)
+    return waited_for(call) or received(call) or unchanged_under_way(call)
 
 
 def some_message(needed: Callable[[Call], bool]) -> Callable[[Call], Wrong | None]:
@@ -123,6 +140,11 @@ def some_message(needed: Callable[[Call], bool]) -> Callable[[Call], Wrong | Non
     return judge
 
 
+def may_be_kept(arguments: dict) -> bool:
+    """Whether MPI may keep a call's messages until they are received; where it is `safe`, each send waits."""
+    return not arguments["safe"]
+
+
 def first(found: Sequence, *, absent: bool = False) -> Wrong | None:
     """The first finding of `autograde.verdicts`, as words without a price. absent: see `Wrong`."""
     if not found:
@@ -134,8 +156,8 @@ def first(found: Sequence, *, absent: bool = False) -> Wrong | None:
 def too_large(seen: Traffic, most: int, dtype: str, hint: str) -> Wrong | None:
     """What is wrong if a message has more than `most` bytes. dtype: of the arrays that the ranks bring. hint: a
     question to the sender."""
-    large = next((each for each in seen.messages if (each.bytes or 0) > most), None)
-    if large is not None and dtype == "float32" and large.bytes == 2 * most:
+    large = max(seen.messages, key=lambda each: each.bytes or 0, default=None)
+    if large is not None and most and dtype == "float32" and large.bytes == 2 * most:
         return words("twice-the-bytes", rank=large.source, destination=large.destination, bytes=large.bytes)
     return first(exchanges.too_large(seen, most, hint))
 
@@ -164,4 +186,12 @@ def late_arrival(call: Call) -> dict | bool:
     return False
 
 
-JUDGES = (messages_between, received, waited_for, messages_alone, buffer_messages, some_message)
+JUDGES = (
+    messages_between,
+    received,
+    waited_for,
+    unchanged_under_way,
+    messages_alone,
+    buffer_messages,
+    some_message,
+)

@@ -96,9 +96,9 @@ def listed(numbers: Sequence[Number]) -> str:
     return ", ".join(map(in_words, numbers))
 
 
-def by_rank(number: Any, size: int) -> Sequence[float]:
-    """A list by rank, of a number that is the same on all."""
-    return number if isinstance(number, (list, tuple)) else [number] * size
+def by_rank(expected: Any, size: int) -> Sequence[Any]:
+    """A list by rank, of what is the same on all."""
+    return expected if isinstance(expected, (list, tuple)) else [expected] * size
 
 
 JUDGES = (EachRankReturns,)

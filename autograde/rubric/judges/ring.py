@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from autograde.rubric.criterion import Call, first_of
+from autograde.rubric.criterion import Call, first_of, of_record
 from autograde.rubric.judges.messages import buffer_messages, first, messages_alone, some_message, too_large
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts.exchanges import more_rounds, other_pairs, through_one
@@ -88,6 +88,16 @@ class Ring:
             if n > steps:
                 return words("a-round-too-many", rank=rank, n=n, size=seen.size, most=steps)
         return None
+
+    def both_ways(
+        self, returned: Callable[[Call], Wrong | None], plain: Callable[[dict], bool]
+    ) -> Callable[[Call], Wrong | None]:
+        """The judge of this: ranks send and receive at the same time, so that it takes no more rounds than a ring
+        needs, and nothing needs a send that returns before its receive.
+
+        returned: of a call, what is wrong with what it gives. plain: of arguments, whether sends may return so.
+        """
+        return of_record(lambda call: self.rounds(call) if plain(call.arguments) else returned(call))
 
     def rounds(self, call: Call) -> Wrong | None:
         """The messages take no more rounds than a ring needs."""

@@ -8,7 +8,8 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from course.figures.film import Movie, filmed
+from course.figures.film import Stills, film_of, filmed
+from course.figures.player import Film
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 from course.figures.training.loss_surface import best_line, draw_surface, window
 
@@ -57,16 +58,27 @@ def rank_gradients_picture(
     return figure
 
 
-@on_both_grounds
-def steps_movie(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: int, *, ground: Ground) -> Movie:
+def steps_film(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: int) -> Film:
     """Left: a path over the loss; right: in each step, the parts that the ranks' samples have in it, laid end to end.
 
     x, y [n]. path: points (m, n). The parts are those of equal shares of all samples, in the order of x; they add up to
     the step of all samples, which the path follows but for the noise of its batch. Each step is drawn as large.
     """
+    shares, steps, captions = x.argsort().tensor_split(ranks), len(path) - 1, []
+    for number, (m, n) in enumerate(path):
+        parts = [float(downhill(x[own], y[own], (m, n)).norm()) * len(own) for own in shares]
+        where = f"Before step {number + 1} of {steps}" if number < steps else f"After {steps} steps"
+        captions.append(f"{where}: m = {m:.2f}, n = {n:.2f}. Rank {parts.index(max(parts))} pulls most.")
+    return film_of(
+        f"a path of {steps} steps, and the parts of {ranks} ranks", steps_stills(x, y, path, ranks), captions
+    )
+
+
+@on_both_grounds
+def steps_stills(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: int, *, ground: Ground) -> Stills:
+    """The images of `steps_film`, one for each point."""
     points = torch.tensor([list(point) for point in path], dtype=x.dtype)
-    alt = f"A path of {len(points) - 1} steps over the loss; beside it, the parts that {ranks} ranks have in each step."
-    figure, (left, right) = new_figure(8.4, 4.2, columns=2, alt=alt, ground=ground)
+    figure, (left, right) = new_figure(7.6, 3.8, columns=2, ground=ground)
     draw_surface(left, x, y, window(torch.cat([points, best_line(x, y)[None]])), ground)
     shares = x.argsort().tensor_split(ranks)
     parts = torch.stack(
@@ -84,7 +96,7 @@ def steps_movie(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: 
     )
     quiet_grid(right)
     left.set_title("The path of all ranks")
-    moving = [right.set_title("step 0, its parts")]
+    moving = [right.set_title("step 1, its parts")]
     moving += left.plot([], [], "-o", color=ground.text(COLOURS[0]), linewidth=1.8, markersize=4, zorder=5)
     colours = [ground.text(COLOURS[rank % len(COLOURS)]) for rank in range(ranks)]
     for colour in colours:
@@ -95,14 +107,10 @@ def steps_movie(x: torch.Tensor, y: torch.Tensor, path: Sequence[Point], ranks: 
     figure.legend(handles, labels, loc="outside lower center", ncols=ranks + 1, labelcolor="linecolor")
 
     def move(frame: int) -> None:
-        moving[0].set_text(f"step {frame}, its parts")
+        moving[0].set_text(f"step {frame + 1}, its parts" if frame < len(points) - 1 else "what one more would be")
         moving[1].set_data(*points[: frame + 1].T)
         for rank in range(ranks):
             moving[2 + rank].set_data(*chains[frame, rank : rank + 2].T)
         moving[2 + ranks].set_data(*chains[frame, [0, ranks]].T)
 
-    caption = (
-        "Left: the path that all ranks share. Right: each rank's part of the step, and the step that they add up to."
-    )
-    frames = len(points)
-    return Movie(filmed(figure, moving, move, frames), [300] * (frames - 1) + [2500], alt, caption)
+    return Stills(filmed(figure, moving, move, len(points)))

@@ -101,16 +101,6 @@ class Cost:
         number = call.seen[0].costs.get(self.name)
         return number is not None and number.value is not None and near(number.value, value)
 
-    def mistakes(self) -> Mistakes:
-        """Those that fit the plan."""
-        keys = [key for key in numbers(self.name, 2, 1, 1, 1) if key]
-        text = "\n\n".join(f"{key}: {MISTAKES[key]}" for key in keys)
-        return Mistakes(text, **{key.replace("-", "_"): self.sign(key) for key in keys})
-
-    def sign(self, key: str) -> Any:
-        """The sign of a mistake."""
-        return lambda call: Gives(*numbers(self.name, **call.arguments)[key])
-
 
 def near(actual: float, expected: float) -> bool:
     """Equal but for rounding, also where the numbers are small."""
@@ -127,9 +117,12 @@ def several(arguments: dict) -> bool:
     return arguments["size"] > 1
 
 
-def criterion(name: str, key: str) -> Criterion:
-    """The criterion on one plan."""
-    return Criterion(name, 0.45, f'"{key}"', Cost(key), Cost(key).mistakes(), on=several)
+def criterion(name: str, plan: str) -> Criterion:
+    """The criterion on one plan, with the mistakes that fit it."""
+    keys = [key for key in numbers(plan, 2, 1, 1, 1) if key]
+    signs = {key.replace("-", "_"): lambda call, key=key: Gives(*numbers(plan, **call.arguments)[key]) for key in keys}
+    mistakes = Mistakes("\n\n".join(f"{key}: {MISTAKES[key]}" for key in keys), **signs)
+    return Criterion(name, 0.45, f'"{plan}"', Cost(plan), mistakes, on=several)
 
 
 class Costs(CallCheck):

@@ -7,20 +7,23 @@ from functools import reduce
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
+from autograde.rubric.array_check import ArrayCheck, arrays
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray, alike, some_of
-from autograde.rubric.judges.conduct import argument_unchanged, memory_not_shared, result_stays
-from autograde.rubric.judges.messages import buffer_messages, late_arrival, messages_alone, senders_to, some_message
+from autograde.rubric.judges.conduct import arrays_stay
+from autograde.rubric.judges.messages import (
+    buffer_messages,
+    late_arrival,
+    may_be_kept,
+    messages_alone,
+    senders_to,
+    some_message,
+)
 from autograde.rubric.judges.tree import ToOneRank
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.traffic import traffic
 
 from ..probes.collectives import PROBES
-from ..shared.values import array_of, plain
-
-# Plans of a broadcast on 1 to 4 ranks with root 0, for answers that read one backwards.
-PLANS = ([], [[[0, 1]]], [[[0, 1]], [[0, 2]]], [[[0, 1]], [[0, 2], [1, 3]]])
 
 words = Words("""
 nothing-on-the-root: Rank {root} of {size} is the root and returns {kind}. It should have the result.
@@ -32,11 +35,6 @@ result.
 """)
 
 
-def arrays_of(call: Call) -> list[np.ndarray]:
-    """The arrays that the ranks bring."""
-    return [array_of(call.arguments, rank) for rank in range(call.size)]
-
-
 def op_of(call: Call) -> np.ufunc:
     """The operation."""
     return getattr(np, call.arguments["op"])
@@ -44,7 +42,7 @@ def op_of(call: Call) -> np.ufunc:
 
 def combined(call: Call) -> np.ndarray:
     """What the root should return."""
-    return reduce(op_of(call), arrays_of(call))
+    return reduce(op_of(call), arrays(call))
 
 
 def on_the_root(call: Call) -> Wrong | None:
@@ -72,19 +70,19 @@ def needs_messages(call: Call) -> bool:
 
 def own_passed_on(call: Call) -> dict | bool | None:
     """The result is of the root and of those alone who send to it, while others send to these."""
-    seen, root, arrays = traffic(call.events), call.arguments["root"], arrays_of(call)
+    seen, root, brought = traffic(call.events), call.arguments["root"], arrays(call)
     direct = senders_to(seen, root)
     later = [(rank, [each for each in senders_to(seen, rank) if each != root]) for rank in direct]
     rank, sources = next((each for each in later if each[1]), (None, []))
     if rank is None:
         return None
-    alone = alike(call.seen[root].result.entries, reduce(op_of(call), [arrays[each] for each in (root, *direct)]))
+    alone = alike(call.seen[root].result.entries, reduce(op_of(call), [brought[each] for each in (root, *direct)]))
     return {"rank": rank, "sources": Ranks(sources), "target": root} if alone else False
 
 
 def left_out(call: Call) -> dict | bool:
     """The result combines the arrays of some ranks only."""
-    ranks = some_of(call.seen[call.arguments["root"]].result.entries, arrays_of(call), op_of(call))
+    ranks = some_of(call.seen[call.arguments["root"]].result.entries, arrays(call), op_of(call))
     return {"who": Ranks(ranks)} if ranks else False
 
 
@@ -101,7 +99,7 @@ MISTAKES = Mistakes(
     ranks-left-out: The root's result combines the arrays of {who} only. Those of the other ranks are not in it. Entries
     are sent as {dtype}: as what are they received?
     """,
-    sum_whatever_op=lambda call: Gives(sum(arrays_of(call))) if call.arguments["op"] != "add" else None,
+    sum_whatever_op=lambda call: Gives(sum(arrays(call))) if call.arguments["op"] != "add" else None,
     receives_after_it_sent=late_arrival,
     own_array_passed_on=own_passed_on,
     ranks_left_out=left_out,
@@ -114,7 +112,7 @@ RESULT = first_of(
 )
 
 
-class TreeReduce(CallCheck):
+class TreeReduce(ArrayCheck):
     """What the root has, and along which tree it got there."""
 
     todo, probe = "tree_reduce", PROBES["tree_reduce"]
@@ -129,7 +127,7 @@ class TreeReduce(CallCheck):
             "by messages between two ranks, the root gets `op` of all arrays",
             RESULT,
             MISTAKES,
-            on=plain,
+            on=may_be_kept,
         ),
         Criterion(
             "tree",
@@ -142,10 +140,10 @@ class TreeReduce(CallCheck):
                 some_message(needs_messages),
                 ToOneRank(
                     root=lambda call: call.arguments["root"],
-                    bytes=lambda call: arrays_of(call)[0].nbytes,
+                    bytes=lambda call: arrays(call)[0].nbytes,
                 ),
             ),
-            on=plain,
+            on=may_be_kept,
             breaks=True,
         ),
         Criterion(
@@ -160,47 +158,30 @@ class TreeReduce(CallCheck):
             "conduct",
             0.5,
             "`array` stays as it is; the result is a new array, which stays, too; other ranks return None",
-            first_of(argument_unchanged, none_elsewhere, memory_not_shared, result_stays),
-            on=plain,
+            first_of(none_elsewhere, arrays_stay),
+            on=may_be_kept,
         ),
     )
 
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Each operation; roots in every place; few numbers and none; then with sends that wait, and many numbers."""
+    tried = (  # roots in every place, counted from 0 or, below it, from the end
+        [
+            *(("add", [8], "float64", -1), ("maximum", [3, 4], "int64", 1)),
+            *(("add", [3, 4], "int64", 0), ("multiply", [8], "float32", 2)),
+        ],
+        [("minimum", [8], "float64", -1), ("add", [3, 4], "float32", 0), ("add", [0], "int64", 1)],
+        [("multiply", [3, 4], "int64", -1), ("add", [8], "float64", 0)],
+        [("add", [8], "float64", 0)],
+        [("add", [3, 4], "int64", -1), ("minimum", [30_001], "float32", 1)],
+        [("add", [30_001], "float64", -1), ("maximum", [8], "int64", 0)],
+    )
 
-        def call(size: int, op: str, shape: list[int], dtype: str, safe: bool = False) -> dict:
-            about = {"op": op, "shape": shape, "dtype": dtype, "root": rng.randrange(size), "safe": safe}
-            if op == "multiply":  # exact in the dtype, and of int64 beyond what a float64 holds
-                most = 2 ** (60 // size) if dtype == "int64" else 9
-                about |= {"least": most // 2 if dtype == "int64" else 1, "most": most}
-            return about | {"seed": rng.getrandbits(32)}
-
-        def case(ranks: list[int], *calls: tuple, safe: bool = False) -> dict:
-            made = [call(len(ranks), *each, safe) for each in calls]
-            made[0]["root"] = len(ranks) - 1
-            names = {size: [0, *rng.sample(range(1, size), size - 1)] for size in range(1, len(PLANS) + 1)}
-            plans = [
-                [[[names[size][a], names[size][b]] for a, b in pairs] for pairs in plan]
-                for size, plan in enumerate(PLANS, 1)
-            ]
-            return {"ranks": ranks, "calls": made, "late": rng.randrange(len(ranks)), "plans": plans}
-
-        few, table, many, none = [8], [3, 4], [30_001], [0]
-        some = (
-            ("add", few, "float64"),
-            ("maximum", table, "int64"),
-            ("add", table, "int64"),
-            ("multiply", few, "float32"),
-        )
-        order = rng.sample(range(4), 4)
-        return [
-            case([0, 1, 2, 3], *some),
-            case(order[:3], ("minimum", few, "float64"), ("add", table, "float32"), ("add", none, "int64")),
-            case(order[::-2], ("multiply", table, "int64"), ("add", few, "float64")),
-            case(order[:1], ("add", few, "float64")),
-            case(order, ("add", table, "int64"), ("minimum", many, "float32"), safe=True),
-            case(order[:3], ("add", many, "float64"), ("maximum", few, "int64"), safe=True),
-        ]
+    def arguments(self, rng: random.Random, size: int, op: str, shape: list[int], dtype: str, root: int) -> dict:
+        """See `ArrayCheck`; products are exact in their dtype, and those of int64 beyond what a float64 holds."""
+        about = {"op": op, "shape": shape, "dtype": dtype, "root": root % size}
+        if op == "multiply":
+            most = 2 ** (60 // size) if dtype == "int64" else 9
+            about |= {"least": most // 2 if dtype == "int64" else 1, "most": most}
+        return about
 
 
 CHECK = TreeReduce()

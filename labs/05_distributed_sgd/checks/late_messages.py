@@ -1,4 +1,4 @@
-"""Layers below a server's communicator: messages of other ranks in between, and arrays that change while they are sent.
+"""A layer below a server's communicator, by which messages of other ranks come in between.
 
 Runs beside the student's code.
 """
@@ -9,12 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from course.simulated.layers import Layer
-from course.watch.notes import note
 
-CHANGED = "changed since Isend "  # how a note begins; then comes the number of the call
 SOON = 0.03  # seconds to wait for a message of another rank
 
 
@@ -49,43 +45,3 @@ class Unfair(Layer):
             receive(own, buf, source, tag, status)
 
         return {"Probe": look, "Recv": take}
-
-
-class UnderWay(Layer):
-    """Notes in the record when an array has changed that an `Isend` was given, by the number of that call.
-
-    comm: a communicator that is recorded.
-    """
-
-    def __init__(self, comm: Any) -> None:
-        self.comm, self.count = comm, 0
-        self.sends: list[tuple[int, np.ndarray, np.ndarray]] = []
-
-    def look(self) -> None:
-        """Look at all arrays that have not changed so far."""
-        changed = [each for each in self.sends if not np.array_equal(each[1], each[2])]
-        self.sends = [each for each in self.sends if not any(each is other for other in changed)]
-        for number, _, _ in changed:
-            note(self.comm, f"{CHANGED}{number}")
-
-    def methods(self, base: type) -> dict[str, Callable]:
-        """See `Layer`."""
-
-        def looking(plain: Callable) -> Callable:
-            def call(own: Any, *args: Any, **kwargs: Any) -> Any:
-                self.look()
-                return plain(own, *args, **kwargs)
-
-            return call
-
-        def start(own: Any, buf: Any, *args: Any, **kwargs: Any) -> Any:
-            self.look()
-            request = base.Isend(own, buf, *args, **kwargs)
-            array = buf[0] if isinstance(buf, (list, tuple)) else buf
-            if isinstance(array, np.ndarray):
-                self.sends.append((self.count, array, array.copy()))
-            self.count += 1
-            return request
-
-        names = ("Send", "Ssend", "Recv", "Irecv", "Probe", "Iprobe", "Mprobe", "Improbe")
-        return {name: looking(getattr(base, name)) for name in names} | {"Isend": start}

@@ -8,6 +8,7 @@ import random
 from autograde.rubric.check import CallCheck, on_its_device
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
+from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
 from autograde.rubric.judges.numbers import SINGLE, EachRankReturns
 from autograde.rubric.judges.reductions import one_allreduce, result_of_reduction
 from autograde.rubric.rounding import Rounding
@@ -18,7 +19,6 @@ from course.models.midpoints import midpoint_sum
 
 from ..probes.parallel_pi import PROBES
 from ..shared.parts import curve, share_of
-from .shares import fair, known_mistakes, midpoints_once
 
 NEAR = Rounding()
 
@@ -124,7 +124,7 @@ def parts(call: Call) -> list[list[float]]:
     ]
 
 
-SHARES = known_mistakes(
+SHARES = share_mistakes(
     lambda call: call.of("points"),
     """
     local-rank-for-share: The run is on several nodes of {local_size:rank}, and each rank takes the share of its local

@@ -8,12 +8,12 @@ import random
 from autograde.contract.evidence import Number
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
 from autograde.rubric.judges.numbers import EachRankReturns, float32
 from autograde.rubric.judges.numbers import words as of_numbers
 from autograde.rubric.words import Words, Wrong
 
 from ..probes import partial_sum as probe
-from .shares import fair, known_mistakes, midpoints_once
 
 words = Words("""
 not-an-array: f is called with a value of type {refused}. It takes a float64 ndarray, of any shape.
@@ -96,7 +96,7 @@ class PartialSum(CallCheck):
             1.5,
             "over all ranks, f is called at each midpoint x_i exactly once",
             each_midpoint,
-            known_mistakes(points_of),
+            share_mistakes(points_of),
         ),
         Criterion(
             "value", 0.5, "a rank returns h times the sum of its f(x_i), a float", VALUE, LOCAL_H, after=("midpoints",)

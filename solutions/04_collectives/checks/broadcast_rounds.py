@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
 from autograde.rubric.words import Ranks, Words, Wrong
 
 from ..probes import broadcast_rounds as probe
@@ -29,31 +28,20 @@ gets-it-twice: With {size:rank} and root {root}, rank {rank} has the array alrea
 
 never-gets-it: With {size:rank} and root {root}, your plan of {n:round} is over before {who:has|have} the array.
 
-fewer-rounds-than-needed: Your plan for {size:rank} has {n:round}, where {least} are needed.
-
 more-rounds-than-needed: Your plan for {size:rank} has {n:round}. Everybody who has the array can pass it on in each
 round, and then {least} are enough.
 """)
 
 
-def plan_of(call: Call) -> list[list[tuple[int, int]]]:
-    """The rounds."""
-    return call.seen[0].plan
-
-
-def if_a_plan(judge: Callable[[Call], Wrong | None]) -> Callable[[Call], Wrong | None]:
-    """A judge of plans, which says so if there is none."""
-
-    def of_plan(call: Call) -> Wrong | None:
-        kind = call.seen[0].kind
-        return words("not-a-plan", size=call.arguments["size"], kind=kind) if kind else judge(call)
-
-    return of_plan
+def is_a_plan(call: Call) -> Wrong | None:
+    """What came back is a list of rounds."""
+    kind = call.seen[0].kind
+    return words("not-a-plan", size=call.arguments["size"], kind=kind) if kind else None
 
 
 def one_message_at_a_time(call: Call) -> Wrong | None:
     """No rank is in two pairs of a round."""
-    for number, pairs in enumerate(plan_of(call), 1):
+    for number, pairs in enumerate(call.seen[0].plan, 1):
         for rank, n in Counter(rank for pair in pairs for rank in pair).items():
             if n > 1:
                 own = ", ".join(str(pair) for pair in pairs if rank in pair)
@@ -64,7 +52,7 @@ def one_message_at_a_time(call: Call) -> Wrong | None:
 
 def delivered(call: Call) -> Wrong | None:
     """Who sends has the array, and every rank gets it once."""
-    return first_broken(plan_of(call), call.arguments["size"], call.arguments["root"])
+    return first_broken(call.seen[0].plan, call.arguments["size"], call.arguments["root"])
 
 
 def first_broken(plan: list, size: int, root: int) -> Wrong | None:
@@ -86,35 +74,34 @@ def first_broken(plan: list, size: int, root: int) -> Wrong | None:
 
 def fewest_rounds(call: Call) -> Wrong | None:
     """ceil(log2(size)) rounds."""
-    n, size = len(plan_of(call)), call.arguments["size"]
+    n, size = len(call.seen[0].plan), call.arguments["size"]
     least = (size - 1).bit_length()
-    key = "more-rounds-than-needed" if n > least else "fewer-rounds-than-needed"
-    return words(key, size=size, n=n, least=least) if n != least else None
+    return words("more-rounds-than-needed", size=size, n=n, least=least) if n > least else None
 
 
 def served_by_root(call: Call) -> dict | bool:
     """The root sends to all others in one round."""
-    size, root, plan = call.arguments["size"], call.arguments["root"], plan_of(call)
+    size, root, plan = call.arguments["size"], call.arguments["root"], call.seen[0].plan
     alone = len(plan) == 1 and sorted(plan[0]) == [(root, rank) for rank in range(size) if rank != root]
     return {"rank": root, "n": size - 1} if alone else False
 
 
 def turned_round(call: Call) -> bool:
     """Every pair is (to, from)."""
-    turned = [[(two, one) for one, two in pairs] for pairs in plan_of(call)]
+    turned = [[(two, one) for one, two in pairs] for pairs in call.seen[0].plan]
     return not first_broken(turned, call.arguments["size"], call.arguments["root"])
 
 
 def of_another_root(call: Call) -> dict | bool:
     """The plan is right for another root."""
     size, root = call.arguments["size"], call.arguments["root"]
-    others = [other for other in range(size) if other != root and not first_broken(plan_of(call), size, other)]
+    others = [other for other in range(size) if other != root and not first_broken(call.seen[0].plan, size, other)]
     return {"other": others[0]} if others else False
 
 
 def one_by_one(call: Call) -> dict | bool:
     """The root sends all messages, one a round."""
-    plan, size, root = plan_of(call), call.arguments["size"], call.arguments["root"]
+    plan, size, root = call.seen[0].plan, call.arguments["size"], call.arguments["root"]
     alone = {source for pairs in plan for source, _ in pairs} == {root} and len(plan) == size - 1
     return {"rank": root, "messages": sum(map(len, plan))} if alone else False
 
@@ -132,7 +119,7 @@ class BroadcastRounds(CallCheck):
             "pairs",
             0.75,
             "a rank is in at most one pair of a round",
-            if_a_plan(one_message_at_a_time),
+            first_of(is_a_plan, one_message_at_a_time),
             Mistakes(
                 """root-sends-to-all-at-once: In one round, rank {rank} sends to {n} others. Its line carries one
                 message at a time, so in fact it takes {n:round}.""",
@@ -143,7 +130,7 @@ class BroadcastRounds(CallCheck):
             "delivery",
             1.25,
             "`from` is the root, or got the array in an earlier round; every rank but the root gets it exactly once",
-            if_a_plan(delivered),
+            first_of(is_a_plan, delivered),
             Mistakes(
                 """
                 pairs-turned-round: In your pairs (a, b), b has the array and a is to get it. It should be the other way
@@ -160,7 +147,7 @@ class BroadcastRounds(CallCheck):
             "rounds",
             1,
             "there are ceil(log2(size)) rounds: none if size is 1",
-            if_a_plan(fewest_rounds),
+            first_of(is_a_plan, fewest_rounds),
             Mistakes(
                 """one-by-one: Your plan is right, and slow: rank {rank} sends all {messages} messages, so {n:round} are
                 needed for {size:rank}. Meanwhile, those who have the array already stand idle.""",

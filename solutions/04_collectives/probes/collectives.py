@@ -1,6 +1,6 @@
 """Calls of the TODOs in which ranks exchange messages. What they may call of earlier TODOs is no model for an answer:
-plans of a broadcast come with the case, and what stands in for the halves of an all-reduce sends no messages. It
-gathers all arrays by a collective that is not recorded, and notes with what it was called."""
+plans of a broadcast are written down for up to four ranks, and what stands in for the halves of an all-reduce sends no
+messages. It gathers all arrays by a collective that is not recorded, and notes with what it was called."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence
+from autograde.fixtures.drawn_arrays import array_of
+from autograde.probes.under_way import sends_under_way
 from course.simulated.safe import safe
 from course.watch.recorder import unwatched
 
-from ..shared.values import array_of
+PLANS = {1: [], 2: [[(0, 1)]], 3: [[(0, 2)], [(2, 1)]], 4: [[(0, 3)], [(3, 1), (0, 2)]]}  # by ranks, for root 0
 
 
 class Half(Evidence):
@@ -52,12 +54,12 @@ def halves(rank: CallRank, case: dict) -> dict[str, Callable]:
 
 
 def plans(rank: CallRank, case: dict) -> dict[str, Callable]:
-    """`broadcast_rounds`, which looks up the case's plans: by number of ranks, for root 0."""
+    """`broadcast_rounds`, which knows plans of up to four ranks only."""
 
     def broadcast_rounds(size: int, root: int) -> list[list[tuple[int, int]]]:
-        if not 0 < size <= len(case["plans"]):
+        if size not in PLANS:
             raise ValueError(f"there are {rank.size} ranks; broadcast_rounds is asked for a plan of {size}")
-        return [[((a + root) % size, (b + root) % size) for a, b in pairs] for pairs in case["plans"][size - 1]]
+        return [[((a + root) % size, (b + root) % size) for a, b in pairs] for pairs in PLANS[size]]
 
     return {"broadcast_rounds": broadcast_rounds}
 
@@ -67,12 +69,13 @@ def call(function: Callable, rank: CallRank, call: dict) -> Seen:
     receive."""
     rank.notes["halves"] = []
     name = "chunk" if "lengths" in call else "array"
-    mine, comm = rank.argument(name, array_of(call, rank.rank)), safe(rank.comm) if call["safe"] else rank.comm
+    mine = rank.argument(name, array_of(call, rank.rank))
     more = (
         [call["root"], getattr(np, call["op"])] if "op" in call else [[*call["lengths"]]] if "lengths" in call else []
     )
-    returned = rank.returned(function(comm, mine, *more), **{name: mine})
-    return Seen(returned, rank.notes["halves"])
+    with sends_under_way(safe(rank.comm) if call["safe"] else rank.comm) as comm:
+        value = function(comm, mine, *more)
+    return Seen(rank.returned(value, **{name: mine}), rank.notes["halves"])
 
 
 PROBES = {

@@ -50,6 +50,16 @@ def ring_all_gather(comm, chunk, lengths):
         place = (rank - step - 1) % size
         chunks[place] = came[: lengths[place]]
     return np.concatenate(chunks)
+== received_into_what_is_sent: changed-under-way, buffers
+    moving = np.empty(max(lengths), chunk.dtype)
+    moving[: len(chunk)] = chunk
+    for step in range(size - 1):
+        into = chunks[(rank - step - 1) % size]
+        request = comm.Isend(moving[: lengths[(rank - step) % size]], dest=after)
+        comm.Recv(moving[: len(into)], source=before)
+        request.Wait()
+        into[:] = moving[: len(into)]
+    return np.concatenate(chunks)
 == arrival: order-of-arrival, ring
     parts, moving = [chunk], chunk
     for step in range(size - 1):

@@ -106,6 +106,17 @@ chunks = [np.array(chunk) for chunk in np.array_split(array, size)] >>> k = len(
         comm.Sendrecv(chunks[(rank - step) % size], after, recvbuf=came, source=before)
         summed += came
     return chunks[rank]
+== one_buffer: changed-under-way, buffers
+    moving, came = np.empty((2, len(array) // size + 1), array.dtype)
+    n = len(chunks[before])
+    moving[:n] = chunks[before]
+    for step in range(2, size + 1):
+        request = comm.Isend(moving[:n], dest=after)
+        n = len(chunks[(rank - step) % size])
+        comm.Recv(came[:n], source=before)
+        moving[:n] = came[:n] + chunks[(rank - step) % size]
+        request.Wait()
+    return moving[:n].copy()
 == in_views: argument-changed, views < requests
 chunks = [np.array(chunk) for chunk in np.array_split(array, size)] >>> chunks = np.array_split(array, size)
 == other_way: ring-turned-round, ring

@@ -162,6 +162,8 @@ return total if rank == root else None >>> return total.ravel() if rank == root 
     return total
 == not_waited_for: send-not-waited-for, buffers < plan_backwards
 comm.Send(total, dest=upper) >>> comm.Isend(total, dest=upper)
+== cleared_too_soon: changed-under-way, buffers < plan_backwards
+comm.Send(total, dest=upper) >>> request = comm.Isend(total, dest=upper)\\n                total[...] = 0\\n                request.Wait()
 == through_float: through-float, buffers < plan_backwards
 total, other = array.copy(), np.empty_like(array) >>> total, other = array * 1.0, np.empty(array.shape)
 return total if rank == root else None >>> return total.astype(array.dtype) if rank == root else None

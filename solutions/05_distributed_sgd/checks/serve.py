@@ -15,17 +15,17 @@ from autograde.contract.findings import Findings
 from autograde.contract.rank_check import CallCheck, Rank
 from autograde.contract.schema import array, boolean, integer, numbers, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
+from autograde.probes.under_way import sends_under_way
 from autograde.verdicts.collectives import only
 from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.exchanges import collectives_among
+from autograde.verdicts.exchanges import changed_under_way, collectives_among
 from autograde.verdicts.judged import Call, JudgedCalls, Run
 from course.simulated.layers import layered
 from course.simulated.safe import safe
 from course.watch.events import ANY
-from course.watch.notes import note_of
 from course.watch.recorder import unwatched
 
-from .late_messages import CHANGED, UnderWay, Unfair
+from .late_messages import Unfair
 from .requests import DONE, KEPT, PULL, PUSH, TOKEN, TWO, draw, in_words, kept, like_array, open_call, own_messages
 
 finding = Findings("""
@@ -90,14 +90,6 @@ The answers are right, but rank 0 returns the parameters of the beginning.
 other-parameters 4
 After {pushes} gradients, number {place} of the parameters should be {expected:.6g}. It is {actual:.6g} in {where}.
 """)
-
-
-def changed_under_way(call: Call) -> bool:
-    """Whether rank 0 has changed an array before its `Isend` was finished."""
-    sends = [event for event in call.events[0] if event["op"] == "Isend"]
-    changed = [(name, event["start"]) for event in call.noted[0] if (name := note_of(event) or "").startswith(CHANGED)]
-    ends = [(sends[int(name.removeprefix(CHANGED)) :][:1], seen) for name, seen in changed]
-    return any(send[0]["end"] is None or send[0]["end"] > seen for send, seen in ends if send)
 
 
 def probes_anybody(log: list[dict]) -> bool:
@@ -213,10 +205,8 @@ class Serve(CallCheck, JudgedCalls):
             return shown | {"pulled": act(comm, tokens, call)}
         first = draw(call["seed"], call["count"])
         rank.argument("parameters", first)
-        sends = UnderWay(rank.comm)
-        comm = layered(comm if call["turns"] else layered(comm, Unfair()), sends)
-        value = function(comm, first, call["rate"])
-        sends.look()
+        with sends_under_way(comm if call["turns"] else layered(comm, Unfair())) as comm:
+            value = function(comm, first, call["rate"])
         result = like_array(value, call["count"])
         shown |= {"kind": in_words(value), "result": None if result is None else kept(result)}
         return shown | {"shared": isinstance(value, np.ndarray) and bool(np.shares_memory(value, first))}
@@ -269,8 +259,8 @@ class Serve(CallCheck, JudgedCalls):
         if judged.otherwise and not plan["turns"] and probes_anybody(call.events[0]):
             return [finding("probe-then-anybody")]
         found: list[Finding | Diagnosis] = [judged]
-        if changed_under_way(call):  # what came of it is another thing each time
-            found = [finding("changed-under-way"), *([judged] if judged.explained else [])]
+        if changed_under_way(call.noted[0]):
+            found.insert(0, finding("changed-under-way"))
         tags = {each["tag"] for each in answers} - {PULL}
         found += [finding("other-tag", tag=tag, pull=PULL) for tag in sorted(tags)[:1]]
         found += [finding("returns-its-argument")] if shown["shared"] else []

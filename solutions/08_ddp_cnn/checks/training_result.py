@@ -32,6 +32,9 @@ The steps are {size} times too short. `lr` is taken as it is: the gradient is av
 no-momentum 2
 The steps are those of SGD without momentum. It is to be 0.9.
 
+nesterov-momentum 2
+The steps are those of SGD with Nesterov's momentum, which looks one step ahead. Plain momentum is asked for.
+
 momentum-lost 1.5
 The momentum is forgotten after each epoch. Where does your code make the optimizer?
 
@@ -109,6 +112,7 @@ def training_mistakes(
     ways: dict[str, dict] = {
         "gradient-carried-over": {"rules": Rules(zeroed=False)},
         "no-momentum": {"rules": Rules(momentum=0.0)},
+        "nesterov-momentum": {"rules": Rules(nesterov=True)},
         "momentum-lost": {"anew": True},
         "sum-over-batch": {"rules": Rules(loss="sum")},
     }

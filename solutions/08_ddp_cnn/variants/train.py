@@ -135,6 +135,8 @@ sampler=sampler) >>> sampler=sampler, drop_last=True)
 seed=seed) >>> seed=seed, drop_last=True)
 == plain_sgd: no-momentum, ddp < solution
 , momentum=0.9 >>>
+== nesterov: nesterov-momentum, ddp < solution
+momentum=0.9 >>> momentum=0.9, nesterov=True
 == new_optimizer: momentum-lost, ddp < solution
 -        sampler.set_epoch(epoch)
 +        sampler.set_epoch(epoch)

@@ -106,7 +106,7 @@ torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.empty_like(y)
     for request, _ in sent: >>>     dist.barrier()\\n    for request, _ in sent:
 == in_single_precision: message-too-long, messages < sent_along
 torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.zeros(y.shape)
-== only_the_last_rank: stage-gradients-differ, gpipe < sent_along
+== only_the_last_rank: nothing-left-on-some, gpipe < sent_along
             torch.autograd.backward([y], [g]) >>>             torch.autograd.backward([y], [0 * g])
 == nothing_done: nothing-left, gpipe
     return None

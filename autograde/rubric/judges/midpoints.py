@@ -47,7 +47,7 @@ def distance(intervals: int, x: float | None) -> float:
 
 
 def midpoints_once(intervals: int, points: Points) -> Wrong | None:
-    """Each midpoint is evaluated, once, by some rank, and nothing else is."""
+    """Of points by rank: each midpoint is among them, once, and nothing else is."""
     size, off = len(points), [distance(intervals, x) for of_rank in points for x in of_rank]
     if bad := sum(far > 1e-9 for far in off):
         if max(off) < SINGLE.relative:
@@ -61,12 +61,12 @@ def midpoints_once(intervals: int, points: Points) -> Wrong | None:
 
 
 def fair(points: Points) -> Wrong | None:
-    """No rank evaluates two midpoints more than another."""
+    """Of points by rank: no rank has two more than another."""
     most, least = max(map(len, points)), min(map(len, points))
     return words("unbalanced", size=len(points), most=most, least=least) if most - least > 1 else None
 
 
-def known_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs: Callable) -> Mistakes:
+def share_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs: Callable) -> Mistakes:
     """Mistakes of those who share the points out. points_of: of a call, at which points each rank called f. text,
     signs: further mistakes, see `Mistakes`."""
 
@@ -98,3 +98,6 @@ def known_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs:
 def finite(points: Sequence[float | None]) -> list[float]:
     """Those that are numbers."""
     return [x for x in points if x is not None and math.isfinite(x)]
+
+
+JUDGES = (midpoints_once, fair)

@@ -7,13 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from lab_packages import check_module
 
 from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.judges import midpoints as shares
 from autograde.rubric.words import Wrong
 from course.models.midpoints import interval_numbers, midpoints
-
-shares = check_module("03_pi_allreduce", "shares")
 
 
 def judge(call: Call) -> Wrong | None:
@@ -22,7 +20,7 @@ def judge(call: Call) -> Wrong | None:
     return shares.midpoints_once(call.arguments["intervals"], points) or shares.fair(points)
 
 
-POINTS = Criterion("points", 1, "each midpoint once", judge, shares.known_mistakes(lambda call: call.of("points")))
+POINTS = Criterion("points", 1, "each midpoint once", judge, shares.share_mistakes(lambda call: call.of("points")))
 
 
 def key(*splits: tuple[int, list[list[float]]]) -> str | None:

@@ -1,0 +1,92 @@
+"""Checks of TODOs in which ranks exchange arrays by messages: what they have in common.
+
+The probe draws a call's arrays by `autograde.fixtures.drawn_arrays.array_of`, and shows `result`, an `Array`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from math import ceil
+from typing import Any, ClassVar
+
+import numpy as np
+
+from autograde.fixtures.drawn_arrays import array_of, arrays_of
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
+from autograde.rubric.judges.arrays import EachRankReturnsArray
+from autograde.rubric.judges.conduct import arrays_stay
+from autograde.rubric.judges.messages import may_be_kept, messages_alone
+from autograde.rubric.judges.ring import Ring
+
+ONE_CHUNK = "every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in a buffer message"
+
+
+def arrays(call: Call) -> list[np.ndarray]:
+    """The arrays, or chunks, that the ranks bring."""
+    return arrays_of(call.arguments, call.size)
+
+
+def total(call: Call) -> np.ndarray:
+    """The sum."""
+    return np.asarray(sum(arrays(call)))
+
+
+def longest_chunk(call: Call) -> int:
+    """Bytes of the largest chunk, as np.array_split cuts."""
+    own = array_of(call.arguments, 0)
+    return ceil(own.size / call.size) * own.itemsize
+
+
+def bytes_of_array(call: Call) -> int:
+    """Bytes of a rank's array."""
+    return array_of(call.arguments, 0).nbytes
+
+
+def ring_criteria(
+    name: str,
+    points: tuple[float, float, float, float],
+    says: tuple[str, str],
+    ring: Ring,
+    expected: Callable[[Call], Any],
+    mistakes: Mistakes,
+    *,
+    rounds: str,
+    argument: str = "array",
+) -> tuple[Criterion, ...]:
+    """The criteria of a TODO on a ring. name: of the one on what is returned. says: sentences on this and on the
+    messages. rounds: how many, for the student. argument: name of the array."""
+    returned = first_of(messages_alone, EachRankReturnsArray(expected), ring.something_sent)
+    both = (
+        f"a rank sends and receives at the same time, in at most {rounds} rounds, and it also works where each send "
+        "waits for its receive"
+    )
+    conduct = f"`{argument}` stays as it is; the result is a new array, which stays, too"
+    return (
+        Criterion(name, points[0], says[0], returned, mistakes, on=may_be_kept),
+        Criterion("ring", points[1], says[1], ring, on=may_be_kept, breaks=True),
+        Criterion("both-ways", points[2], both, ring.both_ways(returned, may_be_kept), after=(name, "ring")),
+        Criterion("conduct", points[3], conduct, arrays_stay, on=may_be_kept),
+    )
+
+
+class ArrayCheck(CallCheck):
+    """Base class. tried: calls on 4, 3, 2 ranks and one; then on 4 and 3, with sends that wait and many numbers."""
+
+    tried: ClassVar[tuple[list[tuple], ...]]
+
+    def arguments(self, rng: random.Random, size: int, *described: Any) -> dict:
+        """Those of a call on `size` ranks, as `tried` describes it, without its seed."""
+        shape, dtype, *more = described
+        return {"shape": [shape] if isinstance(shape, int) else [*shape], "dtype": dtype, "transposed": bool(more)}
+
+    def cases(self, rng: random.Random) -> list[dict]:
+        """More entries than ranks, fewer and none; what divides evenly and not; then with sends that wait."""
+        order, made = rng.sample(range(4), 4), []
+        places = [0, 1, 2, 3], order[:3], order[::-2], order[:1], order, order[:3]
+        for number, (ranks, calls) in enumerate(zip(places, self.tried, strict=True)):
+            filled = [self.arguments(rng, len(ranks), *each) for each in calls]
+            filled = [each | {"safe": number > 3, "seed": rng.getrandbits(32)} for each in filled]
+            made.append({"ranks": ranks, "calls": filled, "late": rng.randrange(len(ranks))})
+        return made

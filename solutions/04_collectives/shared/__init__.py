@@ -1,1 +1,0 @@
-"""What the probes and the grader draw alike, from a case's seeds."""
