@@ -88,10 +88,12 @@ def test_a_lab_of_ones_own_folder_is_built_and_graded(room, tmp_path, monkeypatc
         assert built.exit_code == 0 and folders(room) == [[LAB, OWN]] * 2, built.output
         assert room.lockstep("build", "--check").output == "labs/ is up to date\n"
     own = Classroom(room.root, OWN)
-    own.put("ada", own.answered({"total": "def total(comm, x):\n    return sum(comm.allgather(x))\n"}))
+    before, after = "(comm.rank - 1) % comm.size", "(comm.rank + 1) % comm.size"
+    answer = f"def pass_on(comm, x):\n    return comm.sendrecv(x, dest={after}, source={before})\n"
+    own.put("ada", own.answered({"pass_on": answer}))
     graded = own.grade()
     assert graded.exit_code == 0, graded.output
-    assert own.scores() == {"ada": 2}
+    assert own.scores() == {"ada": 3}
     assert room.lockstep("report", OWN).exit_code == 0
 
 

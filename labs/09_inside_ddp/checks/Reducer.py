@@ -15,7 +15,7 @@ from autograde.verdicts.judged import Run
 from .crooked_net import TRAINED
 from .judged_steps import StepsCheck, gradient_bytes, passed_when_ready
 from .step_traffic import Ready, StepLog
-from .training_steps import another_net, draw_plan, net_of, on_network, train
+from .training_steps import another_net, batch_seed, draw_plan, net_of, on_network, train
 
 # Indices of trained parameters, from the last to the first; sums of bytes by bucket all differ.
 BUCKETS = ([[6, 5], [4], [3, 2], [1], [0]], [[6], [5, 4, 3], [2], [1, 0]], [[6, 5, 4], [3], [2, 1, 0]])
@@ -34,7 +34,8 @@ class Reducer(StepsCheck):
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; then other buckets.
+        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; another reducer at work
+        beside; then other buckets.
 
         Ranks whose orders differ may be lost with the run, so what graphs that are the same show comes first.
         """
@@ -45,7 +46,7 @@ class Reducer(StepsCheck):
         cases = [
             {"size": 2, "calls": [call("quick", 1, [0, 2, 1, 0], broken=2)]},
             {"size": 4, "calls": [call("late", 0, [0, 0, 0], crooked=True)]},
-            {"size": 2, "calls": [call("late", 0, [1, 0], crooked=True)]},
+            {"size": 2, "calls": [call("late", 0, [1, 0], crooked=True, beside=True)]},
             {"size": 3, "calls": [call("late", 2, [0, 0], left=True, crooked=True)]},
         ]
         return cases
@@ -59,9 +60,15 @@ class Reducer(StepsCheck):
         """The steps, by a reducer of the student's."""
         net = net_of(call, rank.rank, rank.torch_device)
         with on_network(call):
-            reducer = function(net, [[*bucket] for bucket in call["buckets"]])
-            rank.notes["another"] = function(another_net(call, rank), [[*bucket] for bucket in call["buckets"]])
-            return {"steps": train(net, call, rank.comm, reducer.finish, reducer.no_sync)}
+            other = another_net(call, rank)
+            reducer, beside = (function(each, [[*bucket] for bucket in call["buckets"]]) for each in (net, other))
+            rank.notes["another"] = beside
+            if call["beside"]:
+                other.loss(batch_seed(call, 0, 0, rank.rank)).backward()
+            steps = train(net, call, rank.comm, reducer.finish, reducer.no_sync)
+            if call["beside"]:
+                beside.finish()
+            return {"steps": steps}
 
     def unfinished(self, case: dict, run: Run) -> list[Finding]:
         """Calls that did not meet; an error where a parameter is looked up."""

@@ -12,7 +12,15 @@ from autograde.verdicts.judged import Call, JudgedCalls, Run
 
 from .averages import average_mistakes, step_shape, weights_changed
 from .crooked_net import COMPLETES, SHAPES, SOMETIMES
-from .step_traffic import EARLY, Ready, broken_off, left_waiting, overlap_mistakes, traffic_mistakes
+from .step_traffic import (
+    EARLY,
+    Ready,
+    broken_off,
+    left_waiting,
+    overlap_mistakes,
+    sent_nothing,
+    traffic_mistakes,
+)
 from .training_steps import net_of
 
 NUMBER = 8  # bytes
@@ -60,7 +68,8 @@ class StepsCheck(CallCheck, JudgedCalls):
         """What was sent, when it was waited for, and the numbers; last, when it left."""
         traffic = traffic_mistakes(call.noted, self.sizes(call.plan), self.ordered)
         if alone := [each for each in traffic if each.key in ("nothing-sent", "one-gradient-again")]:
-            return alone
+            beside = call.plan["beside"]
+            return [sent_nothing(each, call.noted, beside) if each.key == "nothing-sent" else each for each in alone]
         ready, inside, broken = self.ready(call.plan), call.plan["steps"], call.plan["broken"]
         moments = overlap_mistakes(call.noted, ready, inside, broken, in_all=not traffic) if ready else []
         if left := left_waiting(call.events):

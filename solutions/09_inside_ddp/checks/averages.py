@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -12,8 +12,9 @@ from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.verdicts.diagnosis import diagnose
 from course.world.report import name_ranks
 
-from .crooked_net import BY_COLUMNS, SHAPES, TRAINED
+from .crooked_net import BY_COLUMNS, COMPLETES, SHAPES, TRAINED
 from .replay import Expected, replay
+from .training_steps import net_of
 
 TOLERANCE = 1e-12  # relative to 1: what another order of a sum changes
 Rows = list[list[torch.Tensor | None]]  # by rank and parameter
@@ -75,6 +76,15 @@ what-lay-there-not-averaged 1.5
 After step {step}, each rank has its own part in `.grad` from before the last backward pass, and only what this pass
 added is averaged.
 
+hook-before-accumulation 3
+After step {step}, `.grad` holds the average but for those gradients that came last in their bucket: there it is what
+lay in `.grad` before the backward pass. Your hook is called before the new gradient is in `.grad`. Which one is called
+after that?
+
+stale-buffer 2
+In step {step}, a rank without a gradient of `{name}` counts with what the step before has left in its buffer. A buffer
+that is used again still holds the last result: what has to go in for a gradient that is not there?
+
 users-only 2
 After step {step}, `{name}.grad` is the average over the ranks that have used it. A rank without a gradient counts as
 zeros: the sum is divided by the number of all ranks.
@@ -105,12 +115,14 @@ def average_mistakes(plan: dict, steps: Sequence[Sequence[dict]]) -> list[Findin
     """
     found: list[Finding | Diagnosis] = []
     times: dict[int, float] = {}
+    previous: list[torch.Tensor] = []  # averages of the step before
     for step, expected in enumerate(replay(plan, len(steps), times)):
         of_ranks = [own[step] for own in steps]
         if moved := weights_changed(step, of_ranks):
             return [*found, *moved]
         rows: Rows = [[tensor_of(*each) for each in enumerate(of_rank["gradients"])] for of_rank in of_ranks]
-        judged = [*missing(step, rows)] or [judge_step(plan, step, rows, expected)]
+        judged = [*missing(step, rows)] or [judge_step(plan, step, rows, expected, previous)]
+        previous = expected.mean()
         found += judged
         if [each.key for each in settle([judged])] == ["sum-not-average"]:
             times[step] = float(expected.size)
@@ -153,8 +165,9 @@ def same(actual: Rows, expected: Rows) -> bool:
     )
 
 
-def judge_step(plan: dict, step: int, rows: Rows, expected: Expected) -> Diagnosis:
-    """The gradients of one step, none of which is missing."""
+def judge_step(plan: dict, step: int, rows: Rows, expected: Expected, previous: Sequence[torch.Tensor]) -> Diagnosis:
+    """The gradients of one step, none of which is missing. previous: the averages of the step before, if there was
+    one."""
     size, weights = expected.size, expected.weights
     mean = expected.mean()
 
@@ -207,6 +220,7 @@ def judge_step(plan: dict, step: int, rows: Rows, expected: Expected) -> Diagnos
         for own_of_rank, now_of_rank in zip(expected.own, expected.last, strict=True)
     ]
     candidates["unused-as-zeros"] = everywhere(expected.mean(used))
+    candidates |= in_buckets(plan, expected, everywhere, previous)
     users = [max(1, expected.users(place)) for place in range(len(TRAINED))]
     by_users = [total / count for total, count in zip(expected.mean(divisor=1), users, strict=True)]
     candidates["users-only"] = everywhere(by_users)
@@ -216,9 +230,49 @@ def judge_step(plan: dict, step: int, rows: Rows, expected: Expected) -> Diagnos
     some = next((name for name, count in zip(TRAINED, users, strict=True) if count < size), TRAINED[0])
 
     def found(key: str) -> Finding:
-        return finding(key, **{**about, "name": some} if key == "users-only" else about)
+        return finding(key, **{**about, "name": some} if key in ("users-only", "stale-buffer") else about)
 
     return diagnose(f"step {step}", rows, wanted, candidates, found, generic(rows, about), same)
+
+
+def in_buckets(
+    plan: dict, expected: Expected, everywhere: Callable[..., Rows], previous: Sequence[torch.Tensor]
+) -> dict[str, Rows]:
+    """What mistakes with buckets give. previous: see `judge_step`."""
+    if "buckets" not in plan:
+        return {}
+    late = [came_last(plan, rank) for rank in range(expected.size)]
+    without = [
+        [
+            lay if TRAINED[place] in late[rank] else each
+            for place, (each, lay) in enumerate(zip(own, before, strict=True))
+        ]
+        for rank, (own, before) in enumerate(zip(expected.own, expected.before, strict=True))
+    ]
+    found = {"hook-before-accumulation": everywhere(expected.mean(without))}
+    for form, times in (("average", 1), ("sum", expected.size)) if previous else ():
+        filled = [
+            [old * times if each is None else each for each, old in zip(own, previous, strict=True)]
+            for own in expected.own
+        ]
+        found[f"stale-buffer/{form}"] = everywhere(expected.mean(filled))
+    return found
+
+
+def came_last(plan: dict, rank: int) -> set[str]:
+    """The parameters whose gradients are the last of a bucket on a rank, or of those before it, so that the bucket
+    leaves with them."""
+    backward = net_of(plan, rank).order()[::-1]
+    ends = [name for layer in backward for name in reversed(TRAINED) if COMPLETES[name] == layer]
+    missing, late = [{TRAINED[place] for place in bucket} for bucket in plan["buckets"]], set()
+    for name in ends:
+        left = [{*bucket} for bucket in missing]
+        for bucket in missing:
+            bucket.discard(name)
+        gone = next((number for number, bucket in enumerate(left) if bucket), len(left))
+        if gone < len(left) and not missing[gone]:
+            late.add(name)
+    return late
 
 
 def difference(rows: Rows, wanted: Rows) -> dict:

@@ -13,7 +13,7 @@ from course.watch.notes import note_of
 from course.world.report import name_ranks
 
 from .crooked_net import FROZEN_BYTES, LAYER
-from .training_steps import BACK, DONE, PASS, STEP
+from .training_steps import BACK, DONE, OVER, PASS, STEP
 
 # Subjects of diagnoses: all-reduces that leave too early, and late ones behind an error inside `no_sync`.
 EARLY, AFTER_ERROR = "early", "after an error"
@@ -53,6 +53,10 @@ The ranks call {ops}. Only all-reduces of gradients are expected.
 
 nothing-sent 3
 In step {step} no rank sends anything. How does a rank get to know the others' gradients?
+
+shared-between-reducers 3
+While another reducer, of another module, has sent and not yet finished, no rank sends anything in step {step}; alone,
+the reducer sends. What belongs to this object alone, and what do all objects of the class share?
 
 sent-after-backward 3
 In step {step}, {who} sends its first gradients when its backward pass is over. Expected is that they leave as soon as
@@ -114,6 +118,8 @@ def steps_of(log: Sequence[dict]) -> list[StepLog]:
     stage, layers = "", []
     for event in log:
         noted = note_of(event)
+        if noted == OVER:
+            break
         if noted == STEP:
             steps.append(StepLog([], [], [], [], 0.0))
             layers = []
@@ -183,6 +189,15 @@ def traffic_mistakes(logs: Sequence[Sequence[dict]], sizes: Sequence[int], order
                 otherwise = "frozen-averaged" if frozen else "other-sizes"
                 return [finding("other-bucket-bytes" if ordered else otherwise, step=number, **told)]
     return []
+
+
+def sent_nothing(nothing: Finding, logs: Sequence[Sequence[dict]], beside: bool) -> Diagnosis:
+    """What it means that nothing is sent. nothing: the finding that says so. logs: by rank. beside: whether another
+    reducer was at work."""
+    shared = finding("shared-between-reducers", step=0)
+    if beside and not any(steps_of(log)[0].reduces for log in logs):
+        return Diagnosis("sent", (shared,), otherwise=nothing)
+    return Diagnosis("sent", ruled_out=frozenset({shared.key}), otherwise=nothing)
 
 
 def in_words(sizes: Sequence[int | None]) -> str:

@@ -3,7 +3,8 @@
 A plan has: model, data: seeds. steps: of each, how many backward passes come before the one that is averaged over.
 left: whether something lies in `.grad` before the first step. crooked: see `CrookedNet`. network: "late" or "quick",
 see `course.simulated.all_reduce`, or "plain". broken: the step in which an error ends the passes before, or None.
-idle: the rank that makes no backward pass, and has no gradient at all, or None.
+idle: the rank that makes no backward pass, and has no gradient at all, or None. beside: whether another network has its
+gradients averaged meanwhile.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from course.watch.notes import note
 from .crooked_net import TRAINED, CrookedNet, some_gradient
 
 # Notes in the record, beside the layers' numbers: a step begins, its last backward pass begins and is over, and it has
-# its averages.
+# its averages; in the end, all steps are over.
 STEP, PASS, BACK, DONE = "step begins", "last pass begins", "backward pass is over", "step has its averages"
+OVER = "steps are over"
 NETWORKS = {"late": late_all_reduce, "quick": quick_all_reduce, "plain": nullcontext}
 RATE, MOMENTUM = 0.05, 0.9
 
@@ -33,12 +35,8 @@ class BrokenPassError(Exception):
 
 def draw_plan(rng: random.Random, network: str, steps: list[int], **more: Any) -> dict:
     """A plan, see above."""
-    seeds = {"model": rng.getrandbits(30), "data": rng.getrandbits(30)}
-    return (
-        seeds
-        | {"network": network, "steps": steps, "left": False, "crooked": False, "broken": None, "idle": None}
-        | more
-    )
+    plan = {"model": rng.getrandbits(30), "data": rng.getrandbits(30), "network": network, "steps": steps}
+    return plan | {"left": False, "crooked": False, "broken": None, "idle": None, "beside": False} | more
 
 
 def batch_seed(plan: dict, step: int, passed: int, rank: int) -> int:
@@ -57,8 +55,9 @@ def net_of(plan: dict, rank: int, device: Any = None) -> CrookedNet:
 
 
 def another_net(plan: dict, rank: Any) -> CrookedNet:
-    """A network beside it, which is not trained: what belongs to it must not get into the other's averages."""
-    return net_of(plan | {"model": plan["model"] + 1}, rank.rank, rank.torch_device)
+    """A network beside it, which is not trained: what belongs to it must not get into the other's averages. It uses all
+    its parameters, on all ranks in the same order."""
+    return net_of(plan | {"model": plan["model"] + 1, "crooked": False}, rank.rank, rank.torch_device)
 
 
 def optimizer_of(net: CrookedNet) -> torch.optim.Optimizer:
@@ -106,6 +105,7 @@ def train(
         moved = [name for name, now, was in named if not torch.allclose(now.detach(), was, 1e-13, 1e-13)]
         seen.append({"gradients": [numbers_of(parameter.grad) for parameter in net.trained()], "moved": moved})
         optimizer.step()
+    note(comm, OVER)
     return seen
 
 

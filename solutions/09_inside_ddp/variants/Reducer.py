@@ -95,6 +95,32 @@ class Reducer:
  / dist.get_world_size()).view >>>  / 4).view
 == buckets_on_the_class: own-gradient, hook < with_counters
 self.buckets = [[trained[i] for i in bucket] for bucket in buckets] >>> Reducer.buckets = [[trained[i] for i in bucket] for bucket in buckets]
+== works_on_the_class: shared-between-reducers, hook < with_counters
+-        self.active = True
+-        self.reset()
++        self.active = True
++        Reducer.works = []
++        self.reset()
+
+-        self.missing = [len(bucket) for bucket in self.buckets]
+-        self.works = []
++        self.missing = [len(bucket) for bucket in self.buckets]
++        self.works.clear()
+== tensor_hooks: hook-before-accumulation, tensor-hook < with_counters
+p.register_post_accumulate_grad_hook(self.hook(number)) >>> p.register_hook(self.hook(number))
+== stale_buffer: stale-buffer, unused < with_counters
+-        self.active = True
+-        self.reset()
++        self.active = True
++        self.flats = [torch.zeros(sum(p.numel() for p in bucket), dtype=bucket[0].dtype, device=bucket[0].device) for bucket in self.buckets]
++        self.reset()
+
+-        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in bucket])
++        flat, start = self.flats[len(self.works)], 0
++        for p in bucket:
++            if p.grad is not None:
++                flat[start:start + p.numel()] = p.grad.reshape(-1)
++            start += p.numel()
 == all_parameters_counted: raised, frozen < with_counters
         trained = [p for p in module.parameters() if p.requires_grad] >>>         trained = {i: p for i, p in enumerate(module.parameters()) if p.requires_grad}
 == works_not_reset: nothing-sent, async < with_counters
