@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 
 import numpy as np
 import torch
@@ -12,12 +11,14 @@ from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.collectives import named
 from course.watch.notes import note_of, without_notes
 
 from ..probes import gathered as probe
 from ..shared.layers import batch_of, layer_of, shapes_of, shards_of, weights_of
+from .freed_memory import died
 
 words = Words("""
 weights-missing: In the block, {who:has|have} parameters that hold no memory, or not enough of it.
@@ -62,7 +63,9 @@ def weights(call: Call, number: int) -> np.ndarray:
 
 def rows_as_they_came(call: Call, number: int) -> np.ndarray | None:
     """One parameter, where the row is cut without regard to whose shards are where in it."""
-    row = torch.cat([each.flatten() for rank in range(call.size) for each in shards_of(call.arguments, rank, call.size)])
+    row = torch.cat(
+        [each.flatten() for rank in range(call.size) for each in shards_of(call.arguments, rank, call.size)]
+    )
     parts = row.split([call.size * each.numel() for each in shards_of(call.arguments, 0, call.size)])
     shape = shapes_of(call.arguments)[number]
     return parts[number].view(-1, *shape[1:])[: shape[0]].numpy()
@@ -71,7 +74,10 @@ def rows_as_they_came(call: Call, number: int) -> np.ndarray | None:
 def own_rows(call: Call, number: int) -> list[np.ndarray]:
     """One parameter, of each rank's own shard again and again."""
     shape, size = shapes_of(call.arguments)[number], call.size
-    return [shards_of(call.arguments, rank, size)[number].repeat(size, *[1] * (len(shape) - 1))[: shape[0]].numpy() for rank in range(size)]
+    return [
+        shards_of(call.arguments, rank, size)[number].repeat(size, *[1] * (len(shape) - 1))[: shape[0]].numpy()
+        for rank in range(size)
+    ]
 
 
 def of_parameter(number: int) -> EachRankReturnsArray:
@@ -114,7 +120,7 @@ def one_all_gather(call: Call) -> Wrong | None:
         return None
     for rank, log in enumerate(call.notes):
         names = [note_of(event) for event in log]
-        made, entered, left = (names.index(name) for name in ("made", "entered", "left"))
+        made, left = names.index("made"), names.index("left")
         events, who = without_notes(log[:left]), Ranks([rank])
         kinds = [event["kind"] for event in events]
         if {*kinds} == {"allgather"} and len(kinds) > 1:
@@ -172,7 +178,11 @@ class Gathered(CallCheck):
     consolidation = "One message a layer, on its way before it is needed, and no byte kept after it was."
     criteria = (
         Criterion(
-            "weights", 1, "in the block, each parameter has its weights, and the memory for them", Weights(), MISTAKES,
+            "weights",
+            1,
+            "in the block, each parameter has its weights, and the memory for them",
+            Weights(),
+            MISTAKES,
             breaks=True,
         ),
         Criterion("freed", 0.75, "after the block, also if an error ends it, no parameter holds any memory", freed),
@@ -191,6 +201,10 @@ class Gathered(CallCheck):
             after=("weights",),
         ),
     )
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """A rank dies of memory that is not there."""
+        return died(run)
 
     def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
         """A weight for each parameter, and three numbers of bytes."""

@@ -72,7 +72,10 @@ def rounded(call: Call) -> Gives:
     arguments, right = call.arguments, parts(call.arguments, {})
     shares = [number // arguments["ranks"] for number in (arguments["parameters"], arguments["parameters"] - 1)]
     of_parameters = [
-        {name: each if arguments["stage"] < SHARED_FROM[name] else BYTES[name] * (share + more) for name, each in right.items()}
+        {
+            name: each if arguments["stage"] < SHARED_FROM[name] else BYTES[name] * (share + more)
+            for name, each in right.items()
+        }
         for share, more in zip(shares, (0, 1), strict=True)
     ]
     return Gives({name: each // 1 for name, each in right.items()}, *of_parameters)
@@ -98,7 +101,7 @@ MISTAKES = Mistakes(
 
     weights-before-gradients: In stage 2 you share out the weights, and keep all gradients.
 
-    only-what-is-new: Your stages share out only what is new in them. Each of them shares what the one before it did, too.
+    only-what-is-new: Your stages share out only what is new in them. Each shares what the one before it did, too.
 
     share-rounded: You round the shares. Here they are 1 / ranks of the whole, whatever that is.
     """,

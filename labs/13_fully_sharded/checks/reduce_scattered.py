@@ -12,12 +12,15 @@ from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.collectives import named
 
 from ..probes import reduce_scattered as probe
 from ..shared.layers import before_of, gradients_of, shapes_of
 from ..shared.values import rows_of
+
+NEAR = Rounding(1e-9)
 
 words = Words("""
 one-reduce-scatter-a-parameter: {who:makes|make} a reduce-scatter {n:time} for one layer of {parameters:parameter}. Each
@@ -40,7 +43,7 @@ added up.
 """)
 
 
-def rows(call: Call, rank: int, moved: bool = False) -> list[torch.Tensor]:
+def rows(call: Call, rank: int) -> list[torch.Tensor]:
     """A rank's gradients as it brings them, by parameter: [size, c, ...], with zeros behind the last row."""
     found = []
     for shape, gradient in zip(shapes_of(call.arguments), gradients_of(call.arguments, rank), strict=True):
@@ -131,7 +134,9 @@ def nothing_sent(call: Call) -> Wrong | None:
     """No communication, and all gradients as they were."""
     if events := [event for log in call.events for event in log]:
         return words("sent-without-sync", ops=named(events))
-    unchanged = first_of(*(shard_of(number, each) for number, each in enumerate(grads(call, lambda *_: torch.zeros(1)))))
+    unchanged = first_of(
+        *(shard_of(number, each) for number, each in enumerate(grads(call, lambda *_: torch.zeros(1))))
+    )
     changed = unchanged(call) if call.arguments["before"] else None
     kept = [
         {*seen.left} == {"whole"} and (call.arguments["before"] or all(not each.is_array for each in seen.grads))
@@ -141,8 +146,22 @@ def nothing_sent(call: Call) -> Wrong | None:
     return words("changed-without-sync", who=Ranks(wrong or range(call.size))) if wrong or changed else None
 
 
+def padding(call: Call) -> dict | bool:
+    """Whether the rows of each parameter are right, and those behind its last one are not zeros."""
+    for number, shape in enumerate(shapes_of(call.arguments)):
+        count, numbers = rows_of(shape[0], call.size), right(call)[number]
+        for rank, seen in enumerate(call.seen):
+            n = numbers[rank][: max(0, shape[0] - rank * count)].size
+            if not NEAR(seen.grads[number].entries[:n], numbers[rank].ravel()[:n].tolist()):
+                return False
+    return {}
+
+
 MISTAKES = Mistakes(
     """
+    padding-in-the-sum: Behind the last row of a parameter, the shards' `.grad` is not zero. The optimizer and whoever
+    computes the norm of all gradients take that for gradients.
+
     sum-of-gradients: The shards have the *sum* of the ranks' gradients, {size} times their mean.
 
     averaged-twice: The shards have the mean, divided by {size} once more.
@@ -154,6 +173,7 @@ MISTAKES = Mistakes(
     pieces-of-other-parameters: The row that you bring has all of the first parameter, then all of the second one. It is
     cut into as many pieces as there are ranks: what of which parameters is in the first piece?
     """,
+    padding_in_the_sum=padding,
     sum_of_gradients=lambda call: Gives(right(call, call.size)) if call.size > 1 else None,
     averaged_twice=lambda call: Gives(right(call, 1 / call.size)) if call.size > 1 else None,
     own_gradient_only=lambda call: Gives(own_gradients(call)),
@@ -176,8 +196,8 @@ class ReduceScattered(CallCheck):
         Criterion(
             "mean",
             1.25,
-            "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and zeros "
-            "behind the last row",
+            "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and "
+            "zeros behind the last row",
             first_of(Mean(), argument_unchanged),
             MISTAKES,
             on=synced,

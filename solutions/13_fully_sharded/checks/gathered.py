@@ -120,7 +120,7 @@ def one_all_gather(call: Call) -> Wrong | None:
         return None
     for rank, log in enumerate(call.notes):
         names = [note_of(event) for event in log]
-        made, entered, left = (names.index(name) for name in ("made", "entered", "left"))
+        made, left = names.index("made"), names.index("left")
         events, who = without_notes(log[:left]), Ranks([rank])
         kinds = [event["kind"] for event in events]
         if {*kinds} == {"allgather"} and len(kinds) > 1:

@@ -101,7 +101,7 @@ MISTAKES = Mistakes(
 
     weights-before-gradients: In stage 2 you share out the weights, and keep all gradients.
 
-    only-what-is-new: Your stages share out only what is new in them. Each of them shares what the one before it did, too.
+    only-what-is-new: Your stages share out only what is new in them. Each shares what the one before it did, too.
 
     share-rounded: You round the shares. Here they are 1 / ranks of the whole, whatever that is.
     """,
