@@ -408,7 +408,7 @@ class FullySharded(LayerByLayer):
         ### END SOLUTION
 
     def backward_pass(self, number, compute) -> None:
-        """Make its backward pass, with its weights; keep the shards of its gradients."""
+        """Make its backward pass, with its weights; keep shards of its gradients."""
         ### BEGIN SOLUTION
         with self.weights(number, number - 1):
             compute()
@@ -737,7 +737,7 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 # <details><summary>Sharded weights: is that model parallelism?</summary>
 #
 # No. Each rank computes the whole model, on its own samples. Only what lies around while nothing is computed with it is
-# shared out. So nothing has to be known about the layers, and the batch grows with the ranks.
+# shared out. So nothing has to be known about the layers, and more ranks work on more samples.
 #
 # </details>
 #
@@ -772,7 +772,8 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 # ## What comes next
 #
 # This is what large models are trained with: `fully_shard` in PyTorch, or DeepSpeed's ZeRO, mostly together with the
-# cuts of lab 12: tensor parallelism within a [node](GLOSSARY.md#node), sharded data parallelism around it. Read:
+# cuts of lab 12: tensor parallelism within a [node](GLOSSARY.md#node), sharded [data
+# parallelism](GLOSSARY.md#data-parallelism) around it. Read:
 #
 # - Rajbhandari and others, [*ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models*](https://arxiv.org/abs/1910.02054) (2020)

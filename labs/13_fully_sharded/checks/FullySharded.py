@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.run import Run
@@ -184,12 +184,12 @@ def ahead(call: Call) -> Wrong | None:
 
 
 @of_record
-def not_synced(call: Call) -> Wrong | None:
-    """Gradients are sent in the last backward pass of a step only, and the training is right."""
+def unsent(call: Call) -> Wrong | None:
+    """Gradients are sent in the last backward pass of a step only."""
     for rank, log in enumerate(logs(call)):
         if log.count("reduce_scatter") > counts(call)[1]:
             return words("sent-while-not-synchronised", who=Ranks([rank]))
-    return TRAINED(call)
+    return None
 
 
 TRAINED = Trained()
@@ -251,7 +251,7 @@ class FullySharded(CallCheck):
             "no-sync",
             0.5,
             "while the attribute `sync` is False, backward passes add gradients up, unsent",
-            not_synced,
+            first_of(unsent, TRAINED),
             MISTAKES,
             on=parts(True),
             after=("trains",),

@@ -45,6 +45,12 @@ class Noted(nn.Module):
         return y
 
 
+def shown(parameter: torch.Tensor) -> Array:
+    """A parameter, unless there is no memory behind it."""
+    freed = parameter.untyped_storage().nbytes() < parameter.nbytes
+    return Array("a parameter that is freed") if freed else Array.of(parameter.detach().clone())
+
+
 def everybody(rank: CallRank, what: Any) -> list:
     """What all ranks have, by objects."""
     return unwatched(type(rank.comm).allgather)(rank.comm, what)
@@ -117,7 +123,7 @@ def call(FullySharded: Callable, rank: CallRank, call: dict) -> Seen:
             seen["losses"].append(loss.item())
         optimizer.step()
         optimizer.zero_grad()
-    return Seen(shards=[Array.of(each.detach().clone()) for each in parameters], **seen)
+    return Seen(shards=[*map(shown, parameters)], **seen)
 
 
 PROBE = CallProbe(Seen, call, earlier, needs="torch")

@@ -49,8 +49,8 @@ class FullySharded(LayerByLayer):
 +        self.next = self.gather(i + 1) if i + 1 < len(self.layers) else None
 == ahead_and_again: gathered-twice, overlap < one_ahead
         with block:\\n            compute()\\n    def >>>         with self.gather(i):\\n            compute()\\n    def
-== backward_the_wrong_way: other-loss, overlap < one_ahead
-        self.next = self.gather(i - 1) if i > 0 else None >>>         self.next = self.gather(i - 1) if i > 0 else None\\n        self.next = self.gather(i) if i > 0 else None
+== backward_the_wrong_way: freed-memory-used, overlap < one_ahead
+        self.next = self.gather(i - 1) if i > 0 else None >>>         self.next = self.gather(i + 1) if i + 1 < len(self.layers) else self.gather(0)
 == all_at_once: too-far-ahead, fsdp < one_ahead
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i + 1) if i + 1 < len(self.layers) else None >>>         if i == 0:\\n            self.blocks = [self.gather(k) for k in range(len(self.layers))]\\n        block = self.blocks[i]
 == never_freed: weights-of-several-layers, not freed < one_ahead
@@ -60,11 +60,8 @@ class FullySharded(LayerByLayer):
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) if i > 0 else None\\n        with block:\\n            compute() >>>         compute()\\n        self.gather(i).__exit__()
 == not_gathered_again: freed-memory-used, not freed < one_ahead
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) if i > 0 else None\\n        with block:\\n            compute() >>>         compute()
-== whole_parameters_stay: weights-kept-between-passes, optimizer < one_ahead
--                p.untyped_storage().resize_(0)
-+                pass
-
-        with block:\\n            compute()\\n        reduce >>>         block.__enter__()\\n        compute()\\n        reduce
+== last_layer_kept: weights-kept-between-passes, not freed < one_ahead
+        with block:\\n            compute()\\n    def >>>         block.__enter__()\\n        compute()\\n        if i + 1 < len(self.layers):\\n            block.__exit__()\\n    def
 == whole_parameters_too: other-number-of-parameters, optimizer < one_ahead
         self.sync = True >>>         self.sync = True\\n        self.whole = torch.nn.ModuleList(self.layers)
 == shards_in_a_list: other-number-of-parameters, optimizer < one_ahead
