@@ -62,6 +62,10 @@ class FullySharded(LayerByLayer):
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) if i > 0 else None\\n        with block:\\n            compute() >>>         compute()
 == last_layer_kept: weights-kept-between-passes, not freed < one_ahead
         with block:\\n            compute()\\n    def >>>         block.__enter__()\\n        compute()\\n        if i + 1 < len(self.layers):\\n            block.__exit__()\\n    def
+== last_layer_not_gathered_again: gathered-once-only, not freed < last_layer_kept
+        with block:\\n            compute()\\n        reduce >>>         if i + 1 == len(self.layers):\\n            block = contextlib.nullcontext()\\n        with block:\\n            compute()\\n        reduce
+        block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) >>>         block = self.gather(i) if self.next is None and i + 1 < len(self.layers) else self.next\\n        self.next = self.gather(i - 1)
+import torch\\nimport >>> import contextlib\\nimport torch\\nimport
 == whole_parameters_too: other-number-of-parameters, optimizer < one_ahead
         self.sync = True >>>         self.sync = True\\n        self.whole = torch.nn.ModuleList(self.layers)
 == shards_in_a_list: other-number-of-parameters, optimizer < one_ahead

@@ -52,7 +52,7 @@ class gathered:
 == waits_in_init: waited-for-at-once, overlap < with_a_list
         self.work = dist.all_gather(self.rows, own, async_op=True) >>>         dist.all_gather(self.rows, own, async_op=True).wait()
         self.work.wait()\\n >>>
-== one_each: one-gather-a-parameter, fsdp
+== one_each: one-row-would-do, fsdp
 import torch
 import torch.distributed as dist
 class gathered:
@@ -68,7 +68,7 @@ class gathered:
     def __exit__(self, *error):
         for p in self.ps:
             p.untyped_storage().resize_(0)
-== objects: other-than-one-gather, zero < with_a_list
+== objects: other-collectives, zero < with_a_list
         self.work = dist.all_gather(self.rows, own, async_op=True) >>>         for r, row in enumerate(self.rows):\\n            row.copy_(own)\\n            dist.broadcast(row, r)
         self.work.wait()\\n >>>
 == copied_under_no_grad: taken-for-a-change, version < with_a_list
@@ -77,7 +77,7 @@ class gathered:
 -            p.untyped_storage().resize_(p.numel() * p.element_size())
 -            p.data.copy_(whole[: p.shape[0]])
 +            p.data = whole[: p.shape[0]].clone()
-== memory_of_the_padding: more-memory-than-weights, not freed < with_a_list
+== memory_of_the_padding: other-memory-than-weights, not freed < with_a_list
 -            p.untyped_storage().resize_(p.numel() * p.element_size())
 -            p.data.copy_(whole[: p.shape[0]])
 +            p.data = whole[: p.shape[0]]

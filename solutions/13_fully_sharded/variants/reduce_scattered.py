@@ -46,7 +46,7 @@ def reduce_scattered(layer, shards, sync=True):
     pieces = [torch.cat(each) for each in pieces] >>>     whole = torch.cat([torch.cat([each[number] for each in pieces]) for number in range(len(shards))])\\n    pieces = list(whole.chunk(n))
 == padding_of_ones: padding-in-the-sum, fsdp < with_a_list
 g.new_zeros( >>> g.new_ones(
-== one_each: one-reduce-scatter-a-parameter, fsdp
+== one_each: one-row-would-do, fsdp
 import torch
 import torch.distributed as dist
 def reduce_scattered(layer, shards, sync=True):
@@ -62,7 +62,7 @@ def reduce_scattered(layer, shards, sync=True):
             p.grad = None
 == all_reduced: all-reduce-then-cut, zero < with_a_list
     dist.reduce_scatter(out, pieces) >>>     everything = torch.stack(pieces)\\n    dist.all_reduce(everything)\\n    out = everything[rank].clone()
-== with_all_to_all: other-than-one-reduce-scatter, zero < with_a_list
+== with_all_to_all: other-collectives, zero < with_a_list
     dist.reduce_scatter(out, pieces) >>>     came = [torch.empty_like(out) for _ in range(n)]\\n    dist.all_to_all(came, pieces)\\n    out = sum(came)
 == in_double_the_bytes: other-bytes-in-the-row, mixed < with_a_list
     dist.reduce_scatter(out, pieces) >>>     both = [torch.cat([each, each]) for each in pieces]\\n    twice = torch.empty_like(both[0])\\n    dist.reduce_scatter(twice, both)\\n    out = twice[: len(out)].clone()
