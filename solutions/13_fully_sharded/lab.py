@@ -13,11 +13,11 @@
 #
 # After this lab you can
 #
-# - say what a rank keeps for each parameter of a model, and what of it [ZeRO](GLOSSARY.md#zero) shares out in each of
-#   its stages,
+# - say what a [rank](GLOSSARY.md#rank), a process with a number, keeps for each parameter of a model, and what of it
+#   [ZeRO](GLOSSARY.md#zero) shares out in each of its stages,
 # - cut a layer's weights into [shards](GLOSSARY.md#shard), put them together just before the layer computes, and free
 #   them right after,
-# - leave each [rank](GLOSSARY.md#rank) its own part of the mean gradient alone,
+# - leave each rank its own part of the mean gradient alone,
 # - show that a model trained so has the losses of plain data parallel training, and count what that costs in bytes,
 # - trade time for memory where activations are what does not fit.
 #
@@ -501,9 +501,9 @@ for name, own in losses.items():
 
 # %% [markdown]
 # The same losses, to the last digits or nearly so (who adds up in another order rounds otherwise). And what did it
-# cost? A collective that goes round a ring sends, for each byte that a rank brings, $2 (N - 1) / N$ bytes in an
-# all-reduce and half of that in a reduce-scatter. In an all-gather a rank brings its share alone, which goes to $N - 1$
-# others.
+# cost? A [collective](GLOSSARY.md#collective) that goes round a ring sends, for each byte that a rank brings, $2 (N -
+# 1) / N$ bytes in an all-reduce and half of that in a reduce-scatter. In an all-gather a rank brings its share alone,
+# which goes to $N - 1$ others.
 
 # %%
 SENT = {
@@ -555,7 +555,7 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded"):
 # together, after a step, on each rank:
 
 # %% folded=true
-# Measures what each rank keeps after a step of data parallel training and of yours, and draws it.
+# Measures what each rank keeps after a step, data parallel and yours, and draws it.
 from course.figures.splitting.memory_bars import memory_bars
 from course.models.memory import optimizer_memory
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 
 import torch
 
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.arrays import EachRankReturnsArray
+from autograde.rubric.judges.array_lists import EachRankHasArrays
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
 from course.watch.notes import note_of
 
 from ..probes import FullySharded as probe
-from ..shared.layers import shapes_of
-from ..shared.trainings import batch_of, layers_of, of_layer
+from ..shared.trainings import batch_of, layers_of
 from ..shared.values import rows_of
 from .freed_memory import died
 
@@ -29,8 +27,6 @@ other-number-of-parameters: On {who}, `parameters()` are {actual}, where {expect
 layers' parameters, and no others. What does the optimizer find there?
 
 other-loss: On {who}, loss number {number} is {actual:.8g}, where {expected:.8g} is expected.
-
-other-weights: The losses are right, but in the end a shard on {who} is not what it is in data parallel training.
 
 weights-of-several-layers: While one layer computes, the parameters of {who} hold {held:byte}; those of this layer are
 {needed}. What of the others is still there, or there already?
@@ -48,11 +44,11 @@ in a backward pass.
 
 something-else-sent: The ranks call {op}, too. All-gathers and reduce-scatters are enough.
 
-next-not-ahead: When a layer begins its {direction} pass, {who:has|have} started {n} all-gathers since the pass through
-the model began, where {expected} are expected: its own, and that of the layer which is next in this direction.
+next-not-ahead: When a layer begins its {direction} pass, {who:has|have} started {n} all-gathers in this direction,
+where {expected} are expected: its own, and that of the layer which is next.
 
-too-far-ahead: When a layer begins its {direction} pass, {who:has|have} started {n} all-gathers since the pass through
-the model began, where {expected} are enough: its own, and that of the next layer. All that is on its way takes memory.
+too-far-ahead: When a layer begins its {direction} pass, {who:has|have} started {n} all-gathers in this direction, where
+{expected} are enough: its own, and that of the next layer. All that is on its way takes memory.
 
 sent-while-not-synchronised: While `sync` is False, {who:makes|make} a reduce-scatter. Gradients add up until the last
 backward pass of a step.
@@ -60,10 +56,9 @@ backward pass of a step.
 
 
 class Reference:
-    """Data parallel training in one process. scale: of the mean gradient; last: whether the last micro-batch counts
-    alone."""
+    """Data parallel training in one process. scale: of the mean gradient."""
 
-    def __init__(self, call: Call, scale: float = 1.0, last: bool = False) -> None:
+    def __init__(self, call: Call, scale: float = 1.0) -> None:
         about, size = call.arguments, call.size
         layers = layers_of(about, size)
         model = torch.nn.Sequential(*layers)
@@ -71,8 +66,6 @@ class Reference:
         self.losses: list[list[float]] = [[] for _ in range(size)]
         for step in range(2):
             for part in range(about["parts"]):
-                if last:
-                    optimizer.zero_grad()
                 for rank in range(size):
                     loss = model(batch_of(about, rank, step, part)).square().mean()
                     (scale * loss / size).backward()
@@ -81,49 +74,37 @@ class Reference:
             optimizer.zero_grad()
         self.parameters = [each.detach() for each in model.parameters()]
 
-    def shards(self, number: int, size: int) -> list:
-        """By rank, the shard of a parameter."""
-        values = self.parameters[number]
-        count = rows_of(len(values), size)
-        row = torch.cat([values, values.new_zeros(size * count - len(values), *values.shape[1:])])
-        return [*row.view(size, count, *values.shape[1:]).numpy()]
+    def shards(self) -> list[list]:
+        """By parameter and rank, its shard."""
+        found, size = [], len(self.losses)
+        for values in self.parameters:
+            count = rows_of(len(values), size)
+            row = torch.cat([values, values.new_zeros(size * count - len(values), *values.shape[1:])])
+            found.append([*row.view(size, count, *values.shape[1:]).numpy()])
+        return found
 
 
 class Trained:
     """Judge of losses and weights."""
 
+    weights = EachRankHasArrays(lambda call: Reference(call).shards(), lambda call: call.of("shards"))
+
     def __call__(self, call: Call) -> Wrong | None:
         """Losses first, by number."""
-        right, due = Reference(call), len(all_shapes(call.arguments))
+        right = Reference(call)
         for rank, seen in enumerate(call.seen):
-            if len(seen.shards) != due:
-                about = {"who": Ranks([rank]), "actual": len(seen.shards), "expected": due}
+            about = {"who": Ranks([rank]), "actual": len(seen.shards), "expected": len(right.parameters)}
+            if len(seen.shards) != len(right.parameters):
                 return words("other-number-of-parameters", **about)
-        for number in range(len(right.losses[0])):
-            for rank, seen in enumerate(call.seen):
-                actual, expected = seen.losses[number], right.losses[rank][number]
+            for number, (actual, expected) in enumerate(zip(seen.losses, right.losses[rank], strict=True), 1):
                 if not NEAR(actual, expected):
-                    about = {"actual": float("nan") if actual is None else actual, "expected": expected}
-                    return words("other-loss", compared=True, who=Ranks([rank]), number=number + 1, **about)
-        wrong = [number for number in range(due) if self.shard(number, right)(call)]
-        return words("other-weights", compared=True, who=Ranks(range(call.size))) if wrong else None
-
-    @staticmethod
-    def shard(number: int, right: Reference) -> EachRankReturnsArray:
-        """Judge of one parameter's shards."""
-        return EachRankReturnsArray(
-            lambda call: right.shards(number, call.size),
-            result=lambda call: [each.shards[number] for each in call.seen],
-        )
+                    about |= {"actual": float("nan") if actual is None else actual, "expected": expected}
+                    return words("other-loss", compared=True, number=number, **about)
+        return self.weights(call)
 
     def gives(self, call: Call, value: Reference) -> bool:
         """Whether the losses are these. value: of a training with a mistake."""
         return all(NEAR(seen.losses, losses) for seen, losses in zip(call.seen, value.losses, strict=True))
-
-
-def all_shapes(arguments: dict) -> list[list[int]]:
-    """The shapes of all parameters."""
-    return [shape for number in range(len(arguments["hidden"])) for shape in shapes_of(of_layer(arguments, number))]
 
 
 def held(call: Call) -> Wrong | None:
@@ -143,23 +124,18 @@ def logs(call: Call) -> list[list[str]]:
     return [[note_of(event) or event["kind"] for event in log] for log in call.notes]
 
 
-def counts(call: Call) -> tuple[int, int]:
-    """How many passes of layers there are in one direction, and how many of these are synchronised."""
-    layers = len(call.arguments["hidden"])
-    return 2 * call.arguments["parts"] * layers, 2 * layers
-
-
 @of_record
 def sent(call: Call) -> Wrong | None:
     """As many all-gathers and reduce-scatters as there are passes."""
-    passes, synced = counts(call)
+    synced = 2 * len(call.arguments["hidden"])  # backward passes of a layer; there are two steps
+    passes = 2 * synced * call.arguments["parts"]
     for rank, log in enumerate(logs(call)):
         who, gathers, scatters = Ranks([rank]), log.count("allgather"), log.count("reduce_scatter")
         if other := [kind for kind in log if kind not in (*COMPUTES, "allgather", "reduce_scatter")]:
             return words("something-else-sent", op=other[0])
-        if gathers != 2 * passes:
-            key = "gathered-once-only" if gathers < 2 * passes else "gathered-twice"
-            return words(key, who=who, n=gathers, expected=2 * passes, absent=gathers < 2 * passes)
+        if gathers != passes:
+            key = "gathered-once-only" if gathers < passes else "gathered-twice"
+            return words(key, who=who, n=gathers, expected=passes, absent=gathers < passes)
         if scatters < synced or (call.arguments["parts"] == 1 and scatters > synced):
             return words("gradients-not-scattered", who=who, n=scatters, expected=synced, absent=scatters < synced)
     return None
@@ -187,7 +163,7 @@ def ahead(call: Call) -> Wrong | None:
 def unsent(call: Call) -> Wrong | None:
     """Gradients are sent in the last backward pass of a step only."""
     for rank, log in enumerate(logs(call)):
-        if log.count("reduce_scatter") > counts(call)[1]:
+        if log.count("reduce_scatter") > 2 * len(call.arguments["hidden"]):
             return words("sent-while-not-synchronised", who=Ranks([rank]))
     return None
 
@@ -197,19 +173,16 @@ MISTAKES = Mistakes(
     """
     ranks-apart: The first loss is right, and later ones are those of a training in which each rank's gradients are
     {size} times too large, or too small.
-
-    only-the-last-micro-batch: The losses are those of a training in which only the last micro-batch of a step counts.
     """,
     ranks_apart=lambda call: (
         Gives(*(Reference(call, scale) for scale in (call.size, 1 / call.size))) if call.size > 1 else None
     ),
-    only_the_last_micro_batch=lambda call: Gives(Reference(call, last=True)) if call.arguments["parts"] > 1 else None,
 )
 
 
-def parts(several: bool) -> Callable[[dict], bool]:
-    """Whether a step of a call has several micro-batches."""
-    return lambda arguments: (arguments["parts"] > 1) == several
+def accumulates(arguments: dict) -> bool:
+    """Whether a step has several micro-batches."""
+    return arguments["parts"] > 1
 
 
 class FullySharded(CallCheck):
@@ -224,7 +197,7 @@ class FullySharded(CallCheck):
             "trained with any optimizer, the ranks have the losses and the weights of data parallel training",
             TRAINED,
             MISTAKES,
-            on=parts(False),
+            on=lambda arguments: not accumulates(arguments),
             breaks=True,
         ),
         Criterion(
@@ -253,7 +226,7 @@ class FullySharded(CallCheck):
             "while the attribute `sync` is False, backward passes add gradients up, unsent",
             first_of(unsent, TRAINED),
             MISTAKES,
-            on=parts(True),
+            on=accumulates,
             after=("trains",),
         ),
     )

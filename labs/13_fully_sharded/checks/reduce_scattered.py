@@ -10,8 +10,9 @@ import torch
 
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.arrays import EachRankReturnsArray
+from autograde.rubric.judges.array_lists import EachRankHasArrays
 from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.judges.one_collective import one_collective
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.collectives import named
@@ -23,16 +24,6 @@ from ..shared.values import rows_of
 NEAR = Rounding(1e-9)
 
 words = Words("""
-one-reduce-scatter-a-parameter: {who:makes|make} a reduce-scatter {n:time} for one layer of {parameters:parameter}. Each
-pays its latency anew. What can be sent as one row?
-
-all-reduce-then-cut: The ranks call {ops}: each of them gets the mean of all gradients, and needs that of its own rows.
-
-other-than-one-reduce-scatter: For one layer the ranks call {ops}. One reduce-scatter is expected.
-
-other-bytes-in-the-row: The ranks bring {actual:byte} to their reduce-scatter, where {expected} are expected: the rows
-of all parameters, filled up.
-
 whole-gradients-kept: After the call, {who:has|have} gradients of whole parameters. They take as much memory as the
 weights do.
 
@@ -87,45 +78,14 @@ def cut_by_parameter(call: Call) -> list[list[np.ndarray]]:
     return grads(call, lambda number, rank: pieces[rank].split(lengths)[number].view(shapes[number]))
 
 
-class Mean:
-    """Judge of `.grad` of all shards."""
-
-    def __call__(self, call: Call) -> Wrong | None:
-        """The first shard that has another one."""
-        return first_of(*(shard_of(number, each) for number, each in enumerate(right(call))))(call)
-
-    def gives(self, call: Call, value: list) -> bool:
-        """Whether these are the gradients."""
-        return all(shard_of(number, value[number]).gives(call, each) for number, each in enumerate(value))
-
-
-def shard_of(number: int, expected: list[np.ndarray]) -> EachRankReturnsArray:
-    """Judge of the shards of one parameter."""
-    return EachRankReturnsArray(lambda call: expected, result=lambda call: [each.grads[number] for each in call.seen])
-
-
-@of_record
-def one_reduce_scatter(call: Call) -> Wrong | None:
-    """One for the layer, of as many bytes as its rows have."""
-    if call.size == 1:
-        return None
-    expected = sum(8 * each.numel() for each in rows(call, 0))
-    for rank, events in enumerate(call.events):
-        kinds = [event["kind"] for event in events]
-        if {*kinds} == {"reduce_scatter"} and len(kinds) > 1:
-            about = {"n": len(kinds), "parameters": len(shapes_of(call.arguments))}
-            return words("one-reduce-scatter-a-parameter", who=Ranks([rank]), **about)
-        if kinds != ["reduce_scatter"]:
-            key = "all-reduce-then-cut" if "allreduce" in kinds else "other-than-one-reduce-scatter"
-            return words(key, ops=named(events) or "nothing", absent=not events)
-        if events[0]["bytes"] != expected:
-            return words("other-bytes-in-the-row", actual=events[0]["bytes"] or 0, expected=expected)
-    return None
+def row_bytes(call: Call) -> int:
+    """Bytes of what a rank brings: all gradients, filled up."""
+    return sum(8 * each.numel() for each in rows(call, 0))
 
 
 def gone(call: Call) -> Wrong | None:
     """No parameter of the layer has a gradient."""
-    kept = [rank for rank, seen in enumerate(call.seen) if {*seen.left} != {"gone"}]
+    kept = [rank for rank, each in enumerate(call.of("gone")) if not each]
     return words("whole-gradients-kept", who=Ranks(kept)) if kept else None
 
 
@@ -134,16 +94,8 @@ def nothing_sent(call: Call) -> Wrong | None:
     """No communication, and all gradients as they were."""
     if events := [event for log in call.events for event in log]:
         return words("sent-without-sync", ops=named(events))
-    unchanged = first_of(
-        *(shard_of(number, each) for number, each in enumerate(grads(call, lambda *_: torch.zeros(1))))
-    )
-    changed = unchanged(call) if call.arguments["before"] else None
-    kept = [
-        {*seen.left} == {"whole"} and (call.arguments["before"] or all(not each.is_array for each in seen.grads))
-        for seen in call.seen
-    ]
-    wrong = [rank for rank, each in enumerate(kept) if not each]
-    return words("changed-without-sync", who=Ranks(wrong or range(call.size))) if wrong or changed else None
+    wrong = [rank for rank, each in enumerate(call.of("unchanged")) if not each]
+    return words("changed-without-sync", who=Ranks(wrong)) if wrong else None
 
 
 def padding(call: Call) -> dict | bool:
@@ -198,7 +150,7 @@ class ReduceScattered(CallCheck):
             1.25,
             "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and "
             "zeros behind the last row",
-            first_of(Mean(), argument_unchanged),
+            first_of(EachRankHasArrays(right, lambda call: call.of("grads")), argument_unchanged),
             MISTAKES,
             on=synced,
             breaks=True,
@@ -207,7 +159,16 @@ class ReduceScattered(CallCheck):
             "reduce-scatter",
             0.75,
             "one reduce-scatter for the layer, and no other communication",
-            one_reduce_scatter,
+            one_collective("reduce_scatter", "reduce-scatter", row_bytes),
+            Mistakes(
+                """
+                all-reduce-then-cut: The ranks call all_reduce: each of them gets the mean of all gradients, and needs
+                that of its own rows.
+                """,
+                all_reduce_then_cut=lambda call: any(
+                    each["kind"] == "allreduce" for log in call.events for each in log
+                ),
+            ),
             on=synced,
         ),
         Criterion("freed", 0.5, "afterwards the parameters of the layer have no gradient (None)", gone, on=synced),
@@ -222,7 +183,7 @@ class ReduceScattered(CallCheck):
 
     def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
         """Something for each parameter."""
-        return len(seen.grads) == len(seen.left) == len(shapes_of(arguments))
+        return len(seen.grads) == len(shapes_of(arguments))
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Sizes of the layer, what is in `.grad` before, and where nothing is."""
