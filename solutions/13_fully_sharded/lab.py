@@ -174,14 +174,13 @@ check("shard")
 
 
 # %%
-layer = nn.Linear(3, 2)
-storage = layer.weight.untyped_storage()
-print("before:", storage.nbytes(), "bytes")
-storage.resize_(0)
-print("freed: ", storage.nbytes(), "bytes, and the shape is", [*layer.weight.shape])
-storage.resize_(layer.weight.nbytes)
-layer.weight.data.copy_(torch.ones(2, 3))
-print("filled:", layer.weight.tolist())
+parameter = nn.Linear(3, 2).weight
+print("before:", memory([parameter]), "bytes")
+parameter.untyped_storage().resize_(0)
+print("freed: ", memory([parameter]), "bytes, and the shape is", [*parameter.shape])
+parameter.untyped_storage().resize_(parameter.nbytes)
+parameter.data.copy_(torch.ones(2, 3))
+print("filled:", parameter.tolist())
 
 # %% [markdown]
 # `data` is the same storage without autograd's notice. That matters: a forward pass remembers the weights for the
