@@ -44,6 +44,8 @@ class Number(Evidence):
             kind = f"{kind} of {value.dtype}"
         try:
             plain = value.item() if hasattr(value, "item") else value
+            if isinstance(plain, (str, bytes)):  # of which float() makes numbers, too
+                raise TypeError("a text is no number")
             number = plain if type(plain) is int else float(plain)
             finite = math.isfinite(number)
         except Exception:  # whatever a value raises on conversion, it is no number

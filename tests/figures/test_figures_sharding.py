@@ -18,7 +18,7 @@ STAGES = {
     for stage in range(4)
 }
 KEPT = {"all kept": {2: 4_000_000, 4: 8_000_000}, "recomputed": {2: 1_000_000, 4: 2_000_000}}
-MOMENTS = [Moment("before the step", [25, 25], [0, 0]), Moment("layer 1, forward", [25, 25], [0, 100])]
+MOMENTS = [Moment("Before the step", [25, 25], [0, 0]), Moment("Layer 1, forward", [25, 25], [0, 100])]
 FIGURES = {
     "stage bars": lambda: stage_bars(STAGES, "7.5 billion parameters on 64 ranks"),
     "kept": lambda: kept_picture(KEPT),
@@ -40,7 +40,7 @@ def test_kept_activations_are_told_by_way_and_layers():
 
 def test_the_film_says_which_layer_is_there_and_how_much_is_held():
     before, forward = held_film(MOMENTS, [100, 100]).frames
-    assert before.caption == "before the step: no layer's weights are there. The rank holds 50 B of 200 B."
-    assert "layer 1, forward: the weights of layer 1 are there. The rank holds 150 B" in forward.caption
+    assert before.caption == "Before the step: no layer's weights are there. The rank holds 50 B of 200 B."
+    assert "Layer 1, forward: the weights of layer 1 are there. The rank holds 150 B" in forward.caption
     with pytest.raises(ValueError, match="no moments"):
         held_film([], [1])

@@ -27,18 +27,18 @@ def noted_step(
 
     def watch(number: int, layer: nn.Module) -> None:
         def forward(module: nn.Module, arguments: tuple, y: torch.Tensor) -> None:
-            note(f"layer {number}, forward")
-            y.register_hook(lambda gradient: note(f"layer {number}, backward"))
+            note(f"Layer {number}, forward")
+            y.register_hook(lambda gradient: note(f"Layer {number}, backward"))
 
         layer.register_forward_hook(forward)
 
     for number, layer in enumerate(layers):
         watch(number, layer)
-    note("before the step")
+    note("Before the step")
     loss = model(x).square().mean()
-    note("between the passes")
+    note("Between the passes")
     loss.backward()
-    note("after the step")
+    note("After the step")
     return moments, whole
 
 

@@ -68,6 +68,8 @@ def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
             elif places(layer) == before:  # else the backward pass would read memory that is gone
                 rank.notes["y"].sum().backward()
     except RuntimeError as stopped:
+        if not isinstance(stopped, Stop) and (call["phase"] != "backward" or not weights):
+            raise
         error = "Stop" if isinstance(stopped, Stop) else rank.in_words(stopped)[:300]
     gradient = Array.of(x.grad if isinstance(x.grad, torch.Tensor) else None)
     return Seen(weights, held, memory(layer.parameters()), error, gradient, places(layer) == before)
