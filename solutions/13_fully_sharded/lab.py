@@ -500,9 +500,9 @@ for name, own in losses.items():
 
 # %% [markdown]
 # The same losses, to the last digits or nearly so (who adds up in another order rounds otherwise). And what did it
-# cost? A [collective](GLOSSARY.md#collective) that goes round a ring sends, for each byte that a rank brings, $2 (N -
-# 1) / N$ bytes in an all-reduce and half of that in a reduce-scatter. In an all-gather a rank brings its share alone,
-# which goes to $N - 1$ others.
+# cost? For each byte that a rank brings, a [collective](GLOSSARY.md#collective) that goes round a ring sends
+# $2 (N - 1) / N$ bytes in an all-reduce, and half of that in a reduce-scatter. In an all-gather a rank brings its share
+# alone, which goes to $N - 1$ others.
 
 # %%
 SENT = {

@@ -180,11 +180,6 @@ MISTAKES = Mistakes(
 )
 
 
-def accumulates(arguments: dict) -> bool:
-    """Whether a step has several micro-batches."""
-    return arguments["parts"] > 1
-
-
 class FullySharded(CallCheck):
     """Three layers of other sizes, and one; one micro-batch a step, and two."""
 
@@ -197,7 +192,7 @@ class FullySharded(CallCheck):
             "trained with any optimizer, the ranks have the losses and the weights of data parallel training",
             TRAINED,
             MISTAKES,
-            on=lambda arguments: not accumulates(arguments),
+            on=lambda arguments: arguments["parts"] == 1,
             breaks=True,
         ),
         Criterion(
@@ -226,7 +221,7 @@ class FullySharded(CallCheck):
             "while the attribute `sync` is False, backward passes add gradients up, unsent",
             first_of(unsent, TRAINED),
             MISTAKES,
-            on=accumulates,
+            on=lambda arguments: arguments["parts"] > 1,
             after=("trains",),
         ),
     )

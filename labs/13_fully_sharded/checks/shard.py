@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,36 +43,25 @@ def shards(call: Call) -> list[np.ndarray]:
     return [filled(values[rank * count : (rank + 1) * count], count) for rank in range(call.size)]
 
 
-def cut_otherwise(call: Call) -> Gives:
-    """Shares of unequal lengths, as they are or filled up."""
+def mistaken(call: Call) -> dict[str, Gives]:
+    """What known mistakes give, by key."""
     values, size = whole(call), call.size
-    count, parts = rows_of(len(values), size), np.array_split(values, size)
-    return Gives(parts, [filled(each, count) for each in parts])
+    n, count, ranks = len(values), rows_of(len(values), size), range(size)
+    unequal, entries = np.array_split(values, size), values.ravel()
+    flat = rows_of(len(entries), size)
+    return {
+        "shards-of-unequal-length": Gives(unequal, [filled(each, count) for each in unequal]),
+        "rows-left-out": Gives([values[rank * (n // size) : (rank + 1) * (n // size)] for rank in ranks]),
+        "rows-in-turns": Gives([filled(values[rank::size], count) for rank in ranks]),
+        "shards-not-filled-up": Gives([values[rank * count : (rank + 1) * count] for rank in ranks]),
+        "entries-cut": Gives([filled(entries[rank * flat : (rank + 1) * flat], flat) for rank in ranks]),
+        "whole-parameter-kept": Gives(values),
+    }
 
 
-def rounded_down(call: Call) -> Gives:
-    """n // size rows."""
-    values, n = whole(call), len(whole(call)) // call.size
-    return Gives([values[rank * n : (rank + 1) * n] for rank in range(call.size)])
-
-
-def every_so_many(call: Call) -> Gives:
-    """Row by row in turns."""
-    values, size = whole(call), call.size
-    return Gives([filled(values[rank::size], rows_of(len(values), size)) for rank in range(size)])
-
-
-def not_filled(call: Call) -> Gives:
-    """The rows without zeros."""
-    values, count = whole(call), rows_of(len(whole(call)), call.size)
-    return Gives([values[rank * count : (rank + 1) * count] for rank in range(call.size)])
-
-
-def flat(call: Call) -> Gives:
-    """Entries, not rows, are cut."""
-    values = whole(call).ravel()
-    count = rows_of(len(values), call.size)
-    return Gives([filled(values[rank * count : (rank + 1) * count], count) for rank in range(call.size)])
+def sign(key: str) -> Callable[[Call], Gives]:
+    """The sign of a mistake."""
+    return lambda call: mistaken(call)[key]
 
 
 MISTAKES = Mistakes(
@@ -90,12 +80,13 @@ MISTAKES = Mistakes(
 
     whole-parameter-kept: Each rank keeps all rows.
     """,
-    shards_of_unequal_length=cut_otherwise,
-    rows_left_out=rounded_down,
-    rows_in_turns=every_so_many,
-    shards_not_filled_up=not_filled,
-    entries_cut=flat,
-    whole_parameter_kept=lambda call: Gives(whole(call)),
+    **{
+        key.replace("-", "_"): sign(key)
+        for key in (
+            *("shards-of-unequal-length", "rows-left-out", "rows-in-turns"),
+            *("shards-not-filled-up", "entries-cut", "whole-parameter-kept"),
+        )
+    },
 )
 
 

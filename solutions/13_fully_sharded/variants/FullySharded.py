@@ -50,7 +50,7 @@ class FullySharded(LayerByLayer):
 == ahead_and_again: gathered-twice, overlap < one_ahead
         with block:\\n            compute()\\n    def >>>         with self.gather(i):\\n            compute()\\n    def
 == backward_the_wrong_way: freed-memory-used, overlap < one_ahead
-        self.next = self.gather(i - 1) if i > 0 else None >>>         self.next = self.gather(i + 1) if i + 1 < len(self.layers) else self.gather(0)
+        self.next = self.gather(i - 1) if i > 0 else None >>>         self.next = self.gather(i + 1) if i + 1 < len(self.layers) else None  # the other way
 == all_at_once: too-far-ahead, fsdp < one_ahead
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i + 1) if i + 1 < len(self.layers) else None >>>         if i == 0:\\n            self.blocks = [self.gather(k) for k in range(len(self.layers))]\\n        block = self.blocks[i]
 == never_freed: weights-of-several-layers, not freed < one_ahead
