@@ -26,8 +26,8 @@
 #
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
 # [reduce-scatter](GLOSSARY.md#reduce-scatter) and [all-gather](GLOSSARY.md#all-gather) of lab 04. From PyTorch:
-# modules, parameters, and what `backward` leaves in `.grad`; from Python: classes, and what `with` does. Lab 12 is no
-# condition; its last section is the first step of what you do here.
+# modules, parameters, and what `backward` leaves in `.grad`; from Python: classes, and what `with` does. You need not
+# have done lab 12; its last section is the first step of what you do here.
 #
 # **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb), section 5, shows sharded
 # weights at work.
@@ -74,8 +74,8 @@ def own_device() -> torch.device:
 # %% [markdown]
 # ## 1. What a rank keeps
 #
-# Large models are trained in mixed precision: weights and gradients are bfloat16, with 2 bytes each. But the last digit
-# of a bfloat16 is the third one, and a training step changes most weights by less than that. So the optimizer adds its
+# Large models are trained in mixed precision: weights and gradients are bfloat16, with 2 bytes each. But a bfloat16 has
+# no more than three digits, and a training step changes most weights by less than that. So the optimizer adds its
 # updates up in a copy of the weights in float32, the *master weights*, of 4 bytes. And Adam keeps two numbers for each
 # parameter, a mean of its gradients and one of their squares, in float32 as well.
 #
@@ -126,8 +126,8 @@ with needs("memory_per_rank"):
 # The first stage saves most, and costs nothing: lab 12 showed that a reduce-scatter and an all-gather take the place of
 # the all-reduce. Two parts stay whole on every rank, though, and 30 GB do not get fewer with more ranks. Only where
 # weights and gradients are shared out as well does a model of any size fit on enough ranks. That is stage 3, or *fully
-# sharded data parallel*, FSDP in PyTorch, and you write it now. (In this lab all numbers are float64, so that results
-# can be compared to the last digits.)
+# sharded data parallel*, FSDP in PyTorch, and you write it now. (Models that are compared
+# here are float64, so that you can see the last digits.)
 
 # %% [markdown]
 # ## 2. Shards
