@@ -126,8 +126,8 @@ with needs("memory_per_rank"):
 # The first stage saves most, and costs nothing: lab 12 showed that a reduce-scatter and an all-gather take the place of
 # the all-reduce. Two parts stay whole on every rank, though, and 30 GB do not get fewer with more ranks. Only where
 # weights and gradients are shared out as well does a model of any size fit on enough ranks. That is stage 3, or *fully
-# sharded data parallel*, FSDP in PyTorch, and you write it now. (Models that are compared
-# here are float64, so that you can see the last digits.)
+# sharded data parallel*, FSDP in PyTorch, and you write it now. (Models that are compared here are float64, so that you
+# can see the last digits.)
 
 # %% [markdown]
 # ## 2. Shards
