@@ -53,6 +53,25 @@ class Number(Evidence):
         return cls(kind, isinstance(value, float), number if finite else None)
 
 
+class NumbersByName(Evidence):
+    """A value where a dict of numbers is expected.
+
+    kind: empty, or what came in place of a dict. numbers: as far as they are there.
+    """
+
+    kind: str
+    numbers: dict[str, Number]
+
+    @classmethod
+    def of(cls, value: Any, names: list[str]) -> NumbersByName:
+        """What a function returned; anything. names: those that are looked at."""
+        from autograde.contract.calls import type_in_words
+
+        if not isinstance(value, dict):
+            return cls(type_in_words(value), {})
+        return cls("", {name: Number.of(value[name]) for name in names if name in value})
+
+
 class Array(Evidence):
     """A value where an array or a tensor is expected.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence, Number
 from autograde.rubric.criterion import Call
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Words, Wrong
@@ -20,23 +18,9 @@ other-number: With {arguments}, "{name}" is {actual:.10g}, where {expected:.10g}
 """)
 
 
-class NumbersByName(Evidence):
-    """The numbers by name, as far as they are there. kind: empty, or what came in place of a dict."""
-
-    kind: str
-    numbers: dict[str, Number]
-
-    @classmethod
-    def of(cls, value: object, names: list[str]) -> NumbersByName:
-        """What a function returned; anything. names: those that are looked at."""
-        if not isinstance(value, dict):
-            return cls(type_in_words(value), {})
-        return cls("", {name: Number.of(value[name]) for name in names if name in value})
-
-
 @dataclass(frozen=True)
 class HasNumbers:
-    """Judge of a dict of numbers, `NumbersByName`, that a function without ranks returns.
+    """Judge of a dict of numbers, as `NumbersByName`, that a function without ranks returns.
 
     expected: of a call, the number by name. told: names of the call's arguments that a message repeats.
     """

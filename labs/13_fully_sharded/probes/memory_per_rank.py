@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.rubric.judges.named_numbers import NumbersByName
+from autograde.contract.evidence import NumbersByName
 
 NAMES = ["weights", "gradients", "optimizer", "master weights"]
 
