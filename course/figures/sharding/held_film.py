@@ -11,7 +11,7 @@ from course.figures.player import Film, Frame
 from course.figures.style import COLOURS
 from course.figures.theme_colours import EDGE, FAINT, INK
 
-WHOLE, SHARD = COLOURS[0], COLOURS[5]
+WHOLE, SHARD, BEFORE = COLOURS[0], COLOURS[5], COLOURS[6]
 WIDTH, TOP, HIGH, FLOOR = 740, 40, 120, 190  # of the picture; of the layers' columns; the line on which these stand
 LINE, TALL = 214, 70  # top and height of the curve of all bytes
 
@@ -54,10 +54,8 @@ def picture(moments: Sequence[Moment], number: int, whole: Sequence[int], alt: s
         high = HIGH * size / most
         shapes.append(box(x, FLOOR - high, wide, high, edge=EDGE, thickness=1.5))
         if moment.weights[layer]:
-            filled = HIGH * moment.weights[layer] / most
-            shapes.append(box(x, FLOOR - filled, wide, filled, WHOLE))
-        share = HIGH * moment.shards[layer] / most
-        shapes.append(box(x, FLOOR - share, wide / 4, share, SHARD, INK, 1))
+            shapes.append(box(x, FLOOR - high, wide * min(1, moment.weights[layer] / size), high, WHOLE))
+        shapes.append(box(x, FLOOR - high, wide * min(1, moment.shards[layer] / size), high, SHARD, INK, 1))
         shapes.append(text(x + wide / 2, FLOOR + 17, f"layer {layer}", 14))
     return svg(WIDTH, LINE + TALL + 26, alt, *shapes, *curve(moments, number, sum(whole)), *legend())
 
@@ -69,7 +67,7 @@ def curve(moments: Sequence[Moment], number: int, total: int) -> list[str]:
     for place, moment in enumerate(moments[: number + 1]):
         high = min(TALL, TALL * moment.held / total)
         shapes.append(
-            box(10 + place * across, LINE + TALL - high, across - 2, high, WHOLE if place == number else SHARD)
+            box(10 + place * across, LINE + TALL - high, across - 2, high, WHOLE if place == number else BEFORE)
         )
     return shapes
 
