@@ -44,11 +44,32 @@ class Number(Evidence):
             kind = f"{kind} of {value.dtype}"
         try:
             plain = value.item() if hasattr(value, "item") else value
+            if isinstance(plain, (str, bytes)):  # of which float() makes numbers, too
+                raise TypeError("a text is no number")
             number = plain if type(plain) is int else float(plain)
             finite = math.isfinite(number)
         except Exception:  # whatever a value raises on conversion, it is no number
             return cls(kind, False, None)
         return cls(kind, isinstance(value, float), number if finite else None)
+
+
+class NumbersByName(Evidence):
+    """A value where a dict of numbers is expected.
+
+    kind: empty, or what came in place of a dict. numbers: as far as they are there.
+    """
+
+    kind: str
+    numbers: dict[str, Number]
+
+    @classmethod
+    def of(cls, value: Any, names: list[str]) -> NumbersByName:
+        """What a function returned; anything. names: those that are looked at."""
+        from autograde.contract.calls import type_in_words
+
+        if not isinstance(value, dict):
+            return cls(type_in_words(value), {})
+        return cls("", {name: Number.of(value[name]) for name in names if name in value})
 
 
 class Array(Evidence):

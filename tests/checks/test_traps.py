@@ -217,6 +217,37 @@ def loss_falls_on_every_rank(world: World, mistaken: Subject, solution: Subject)
     return all(losses[-1] < losses[0] for losses in world.run(losses_of, mistaken, RANK, init="torch"))
 
 
+def sharded_losses(subject: Subject, earlier: dict[str, str]) -> tuple[list[float], list[float]]:
+    """Runs on each rank: the losses of three steps, sharded and data parallel. earlier: solutions of TODOs that it
+    calls."""
+    given = {todo: Subject(todo, source).load() for todo, source in earlier.items()}
+    losses = []
+    for sharded in (True, False):
+        torch.manual_seed(0)
+        layers = [torch.nn.Linear(4, 4).double() for _ in range(3)]
+        model = subject.load(**given)(layers) if sharded else torch.nn.Sequential(*layers)
+        optimizer, own = torch.optim.SGD(model.parameters(), 0.1), []
+        for step in range(3):
+            x = torch.full((2, 4), 1.0 + step + dist.get_rank(), dtype=torch.float64)
+            loss = model(x).square().mean()
+            loss.backward()
+            for each in () if sharded else model.parameters():
+                dist.all_reduce(each.grad)
+                each.grad /= dist.get_world_size()
+            optimizer.step()
+            optimizer.zero_grad()
+            own.append(loss.item())
+        losses.append(own)
+    return losses[0], losses[1]
+
+
+def sharded_losses_are_those_of_data_parallel_training(world: World, mistaken: Subject, solution: Subject) -> bool:
+    cells = {cell.id: cell.source for cell in instructor_notebook(find_lab(ROOT, "13_fully_sharded")).cells}
+    earlier = {todo: cells[todo] for todo in ("shard", "gathered", "reduce_scattered")}
+    ranks = world.run(sharded_losses, mistaken, earlier, init="torch")
+    return all(sharded == pytest.approx(plain) for sharded, plain in ranks)
+
+
 TRAPS = [
     Trap(
         "both partners send first, then receive",
@@ -297,6 +328,14 @@ TRAPS = [
         "12_beyond_data_parallel",
         "ParallelMLP",
         "f_left_out",
+    ),
+    Trap(
+        "sharded weights are gathered, and never freed",
+        "the losses are those of data parallel training, on all ranks",
+        sharded_losses_are_those_of_data_parallel_training,
+        "13_fully_sharded",
+        "FullySharded",
+        "never_freed",
     ),
     Trap(
         "every rank trains on the whole set",

@@ -18,6 +18,7 @@ import test_figures_pi
 import test_figures_sampler
 import test_figures_scaling
 import test_figures_sgd
+import test_figures_sharding
 import test_figures_splitting
 import test_figures_strip
 import test_figures_training
@@ -45,6 +46,7 @@ MODULES = (
     test_figures_sampler,
     test_figures_scaling,
     test_figures_sgd,
+    test_figures_sharding,
     test_figures_splitting,
     test_figures_strip,
     test_figures_training,

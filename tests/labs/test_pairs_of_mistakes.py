@@ -77,6 +77,9 @@ MOOT = {
     ("12_beyond_data_parallel", "ShardedOptimizer"): {
         "sum_for_mean divided_twice": "An average by torch, which is not divided once more, is right.",
     },
+    ("13_fully_sharded", "reduce_scattered"): {
+        "summed divided_twice": "An average by torch, which is not divided once more, is right.",
+    },
 }
 
 

@@ -82,6 +82,14 @@ PARTS = {
     "12 forward_passes": [f"calls.*.shown.passes.*.{name}.values" for name in ("input", "output")],
     "12 backward_passes": ["calls.*.shown.gradients.*.values"],
     "12 ShardedOptimizer": ["calls.*.shown.parameters.*.values"],
+    "13 memory_per_rank": [
+        f"calls.*.seen.numbers.{name}.value" for name in ("weights", "gradients", "optimizer", "master weights")
+    ],
+    "13 shard": ["calls.*.seen.result.entries"],
+    "13 gathered": ["calls.*.seen.weights.*.entries"],
+    "13 reduce_scattered": [],  # see `scattered`
+    "13 FullySharded": ["calls.*.seen.losses", "calls.*.seen.shards.*.entries"],
+    "13 checkpointed": ["calls.*.seen.got.*.entries"],
 }
 
 
@@ -289,6 +297,17 @@ def schedules(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     return True
 
 
+def scattered(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 13's `reduce_scattered`: the shards' gradients, where ranks were to communicate."""
+    path = "seen.grads.*.entries"
+    return all(
+        alike(parts(made, path), parts(due, path, must=True))
+        for own, honest in zip(results, model, strict=True)
+        for call, made, due in zip(case["calls"], own["calls"], honest["calls"], strict=True)
+        if call["sync"]
+    )
+
+
 MORE: dict[str, More] = {
     "04 broadcast_rounds": plans,
     "05 serve": answers,
@@ -305,4 +324,5 @@ MORE: dict[str, More] = {
     "11 load_checkpoint": resumes,
     "11 best_every": least,
     "12 pipeline_schedule": schedules,
+    "13 reduce_scattered": scattered,
 }

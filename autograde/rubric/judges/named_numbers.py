@@ -1,0 +1,54 @@
+"""Judge of a dict of numbers that a function returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from autograde.rubric.criterion import Call
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.words import Words, Wrong
+
+words = Words("""
+not-all-numbers: Your function returns {kind}. A dict with the keys {keys} is expected.
+
+entry-is-no-number: "{name}" is of type {kind}. A number is expected.
+
+other-number: With {arguments}, "{name}" is {actual:.10g}, where {expected:.10g} is expected.
+""")
+
+
+@dataclass(frozen=True)
+class HasNumbers:
+    """Judge of a dict of numbers, as `NumbersByName`, that a function without ranks returns.
+
+    expected: of a call, the number by name. told: names of the call's arguments that a message repeats.
+    """
+
+    expected: Callable[[Call], Mapping[str, float]]
+    told: tuple[str, ...]
+    rounding: Rounding = field(default_factory=lambda: Rounding(1e-9))
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """The first thing that is wrong with one call."""
+        [seen], expected = call.seen, self.expected(call)
+        if missing := [name for name in expected if name not in seen.numbers]:
+            kind = seen.kind or f"a dict without {' and '.join(map(repr, missing))}"
+            return words("not-all-numbers", kind=kind, keys=[*map(repr, expected)])
+        for name, due in expected.items():
+            number = seen.numbers[name]
+            if number.value is None:
+                return words("entry-is-no-number", name=name, kind=number.kind)
+            if not self.rounding(number.value, float(due)):
+                arguments = ", ".join(f"{each} = {call.arguments[each]}" for each in self.told)
+                about = {"name": name, "actual": float(number.value), "expected": float(due)}
+                return words("other-number", compared=True, arguments=arguments, **about)
+        return None
+
+    def gives(self, call: Call, value: Mapping[str, float]) -> bool:
+        """Whether these are the numbers."""
+        seen = call.seen[0].numbers
+        return all(name in seen and self.rounding(seen[name].value, float(due)) for name, due in value.items())
+
+
+JUDGES = (HasNumbers,)

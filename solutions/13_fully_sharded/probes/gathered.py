@@ -1,0 +1,78 @@
+"""Blocks of `gathered`: around a forward pass, an error, and the backward pass of the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.evidence import Array, Evidence
+from course.models.memory import memory
+from course.watch.notes import note
+
+from ..shared.layers import batch_of, layer_of, shards_of
+
+
+class Seen(Evidence):
+    """weights: the parameters in the block. held, after: bytes behind them in the block and after it. error: what came
+    out of the block. gradient: of the samples. same: whether parameters and their storages are the same objects."""
+
+    weights: list[Array]
+    held: int
+    after: int
+    error: str
+    gradient: Array
+    same: bool
+
+
+class Stop(RuntimeError):
+    """Ends a block."""
+
+
+def places(layer: nn.Module) -> list[tuple[int, int]]:
+    """Which objects the parameters are, and the storages below them."""
+    return [(id(each), each.untyped_storage()._cdata) for each in layer.parameters()]
+
+
+def begin(rank: CallRank, call: dict) -> tuple:
+    """A layer whose weights are freed, samples, and what the parameters are."""
+    layer = layer_of(call).to(rank.torch_device)
+    before = places(layer)
+    for parameter in layer.parameters():
+        parameter.untyped_storage().resize_(0)
+    return layer, batch_of(call, rank.rank).to(rank.torch_device).requires_grad_(), before
+
+
+def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
+    """One block; a call's `phase` says around what."""
+    if call["phase"] == "forward":
+        rank.notes["begun"] = begin(rank, call)
+    layer, x, before = rank.notes["begun"]
+    shards = [
+        rank.argument(f"shards[{number}]", each.to(rank.torch_device))
+        for number, each in enumerate(shards_of(call, rank.rank, rank.size))
+    ]
+    block, weights, held, error = gathered(layer, shards), [], 0, ""
+    note(rank.comm, "made")
+    try:
+        with block:
+            # Of copies: a storage that numpy has looked at cannot be resized any more.
+            weights = [Array.of(each.detach().clone()) for each in layer.parameters()]
+            held = memory(layer.parameters())
+            if call["phase"] == "error":
+                raise Stop("Stop")
+            if call["phase"] == "forward":
+                rank.notes["y"] = layer(x)
+            elif places(layer) == before:  # else the backward pass would read memory that is gone
+                rank.notes["y"].sum().backward()
+    except RuntimeError as stopped:
+        if not isinstance(stopped, Stop) and (call["phase"] != "backward" or not weights):
+            raise
+        error = "Stop" if isinstance(stopped, Stop) else rank.in_words(stopped)[:300]
+    gradient = Array.of(x.grad if isinstance(x.grad, torch.Tensor) else None)
+    return Seen(weights, held, memory(layer.parameters()), error, gradient, places(layer) == before)
+
+
+PROBE = CallProbe(Seen, call, needs="torch")

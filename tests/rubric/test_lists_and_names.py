@@ -1,0 +1,87 @@
+"""Judges of lists of arrays, of numbers by name, and of the one collective of a call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_events import event
+
+from autograde.contract.evidence import Array, Evidence, NumbersByName
+from autograde.rubric.criterion import Call
+from autograde.rubric.judges.array_lists import EachRankHasArrays
+from autograde.rubric.judges.named_numbers import HasNumbers
+from autograde.rubric.judges.one_collective import one_collective
+from course.watch.events import kind_of
+
+
+class Seen(Evidence):
+    both: list[Array]
+
+
+ONE, OTHER = np.arange(3.0), np.ones((2, 2))
+ARRAYS = EachRankHasArrays(lambda call: [ONE, [OTHER, 2 * OTHER]], lambda call: call.of("both"))
+NUMBERS = HasNumbers(lambda call: {"a": 2 * call.arguments["x"], "b": 1}, told=("x",))
+GATHER = one_collective("allgather", "all-gather", lambda call: 24)
+
+
+def having(*by_rank) -> Call:
+    return Call({}, 0, {}, [Seen([*map(Array.of, both)]) for both in by_rank])
+
+
+def returning(value) -> Call:
+    return Call({}, 0, {"x": 3}, [NumbersByName.of(value, ["a", "b"])])
+
+
+def calling(*logs) -> Call:
+    return Call({}, 0, {}, [None] * len(logs), events=[*logs])
+
+
+def test_each_array_of_a_list_is_judged_on_each_rank():
+    assert ARRAYS(having((ONE, OTHER), (ONE, 2 * OTHER))) is None
+    wrong = ARRAYS(having((ONE, OTHER), (ONE, OTHER)))
+    assert wrong.key == "wrong-entry" and "rank 1" in wrong.message
+    assert ARRAYS.gives(having((ONE, OTHER), (ONE, OTHER)), [ONE, OTHER])
+    assert not ARRAYS.gives(having((ONE, OTHER), (ONE, OTHER)), [ONE, 3 * OTHER])
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "told"),
+    [
+        (None, "not-all-numbers", "None"),
+        ({"a": 6}, "not-all-numbers", "without 'b'"),
+        ({"a": "6", "b": 1}, "entry-is-no-number", '"a" is of type str'),
+        ({"a": 7, "b": 1}, "other-number", 'With x = 3, "a" is 7, where 6 is expected'),
+    ],
+)
+def test_the_first_number_that_is_wrong_is_told_by_name(value, key, told):
+    wrong = NUMBERS(returning(value))
+    assert wrong.key == key and told in wrong.message
+
+
+def test_numbers_may_be_of_any_type_and_a_mistake_is_known_by_some_of_them():
+    assert NUMBERS(returning({"a": np.float32(6), "b": 1.0, "more": None})) is None
+    assert NUMBERS.gives(returning({"a": 7, "b": 1}), {"a": 7.0})
+    assert not NUMBERS.gives(returning({"b": 1}), {"a": 7.0})
+
+
+def own(op: str, nbytes: int = 24) -> dict:
+    return event(kind_of(op), op=op, library="torch", bytes=nbytes)
+
+
+@pytest.mark.parametrize(
+    ("log", "key"),
+    [
+        ([own("all_gather")] * 2, "one-row-would-do"),
+        ([own("all_reduce")], "other-collectives"),
+        ([own("all_gather"), own("barrier")], "other-collectives"),
+        ([], "other-collectives"),
+        ([own("all_gather", 8)], "other-bytes-in-the-row"),
+    ],
+)
+def test_anything_but_the_one_collective_is_told(log, key):
+    assert GATHER(calling([own("all_gather")], log)).key == key
+
+
+def test_the_one_collective_holds_and_one_rank_needs_none():
+    assert GATHER(calling([own("all_gather")], [own("all_gather_into_tensor")])) is None
+    assert GATHER(calling([])) is None
