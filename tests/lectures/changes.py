@@ -305,4 +305,39 @@ CHANGES = (
         (("fully_shard(block, mesh=mesh)", "fully_shard(block, mesh=mesh, reshard_after_forward=False)"),),
         ("there are 8 all-gathers",),
     ),
+    Change(
+        13,
+        "write `billions=70",
+        (
+            (
+                'billions=7.5, gpus=64, gigabytes=80, precision="mixed", tokens=4096',
+                'billions=70, gpus=512, gigabytes=80, precision="mixed", tokens=32768',
+            ),
+        ),
+        ("the states take 120, 31.4, 16.6 and 1.9 GB",),
+    ),
+    Change(
+        13,
+        "write `UPDATE = 0.003`",
+        (("UPDATE = 0.001", "UPDATE = 0.003"),),
+        ("The weight in bfloat16 has not moved.",),
+    ),
+    Change(13, "write `EVERY = 2`", (("EVERY = 1 ", "EVERY = 2 "),), ("2.4 MB, an eighth, for 16",)),
+    Change(
+        13,
+        "forget to scale",
+        (("result = scale * result", "result = result"),),
+        ("The result is that of one process, but for rounding.",),
+    ),
+    Change(
+        13,
+        "let all tokens agree",
+        (("size=(2, 64, 64))\n", "size=(2, 64, 64))\nx[:, 0], router[0] = 9, (9, -9)\n"),),
+        ("the experts get about as many tokens each",),
+    ),
+    Change(
+        13,
+        "write the numbers of your own machines",
+        (("decision_tree(setting)", "decision_tree(Setting(30, 32, 40))"),),
+    ),
 )
