@@ -567,7 +567,7 @@ with needs("forward_passes", "backward_passes"):
 # Adam and AdamW, the usual optimizers of transformers, keep two numbers for each weight; SGD with
 # [momentum](GLOSSARY.md#momentum) one. In data parallel training all ranks keep all of them, and all of them compute
 # the same update. That is waste: let each rank update a share of the parameters, and keep the optimizer's numbers for
-# that share alone. This is what ZeRO ([Rajbhandari and others,
+# that share alone. This is what [ZeRO](GLOSSARY.md#zero) ([Rajbhandari and others,
 # 2020](https://arxiv.org/abs/1910.02054)) begins with.
 #
 # The ranks need the mean gradient of *their own share* only: a reduce-scatter, where there was an all-reduce. After the
