@@ -57,7 +57,7 @@ def first_use(term: str, text: str) -> int | None:
 
 
 def word(term: str) -> re.Pattern:
-    """A term in running text: any case, but for names such as ZeRO; a plural's s, a line break or a hyphen for a blank."""
+    """A term in running text: any case, but of names as ZeRO; a plural's s, a line break or a hyphen for a blank."""
     words = re.sub(r"[ -]", lambda _: r"[\s-]*", term)
     as_written = re.search(r"[a-z][A-Z]", term)
     return re.compile(rf"(?<![\w-]){words}(?:e?s)?(?![\w-])", 0 if as_written else re.IGNORECASE)
