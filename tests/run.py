@@ -102,7 +102,7 @@ def pytest(*options: str) -> tuple[int, dict[str, str]]:
     """Run pytest: its exit status, and what failed, with what it said. Raises Failed where it could not run them."""
     with tempfile.TemporaryDirectory() as folder:
         failures = Path(folder) / "failures.json"
-        command = [sys.executable, "-m", "pytest", "--durations=50", f"--failures={failures}", *options]
+        command = [sys.executable, "-m", "pytest", "--durations=20", f"--failures={failures}", *options]
         status = subprocess.run([*opened(), *command], cwd=ROOT).returncode
         if status not in (0, 1, 5):  # 5: there was none to run
             raise Failed(f"pytest ended with {status}")

@@ -181,12 +181,12 @@ def test_other_commands_go_to_the_kit_with_their_exit_status(ready):
 def test_a_lint_finding_fails_the_test_but_the_tests_still_run(ready):
     status, output = ready.run("test", "-k", "world")
     assert status == 0, output
-    assert re.search(r"ruff check\nruff format\nran --durations=10 --failures=\S+ -k world\n", output)
+    assert re.search(r"ruff check\nruff format\nran --durations=20 --failures=\S+ -k world\n", output)
     (ready.folder / "messy").touch()
     status, output = ready.run("test")
     (ready.folder / "messy").unlink()
     assert status == 1
-    assert "ran --durations=10" in output
+    assert "ran --durations=20" in output
     assert "lockstep test: ruff found something" in output
 
 

@@ -36,21 +36,28 @@ class Stages:
         else:
             self.last.mkdir()
 
-    def copy(self, source: str, target: str, stage: str | None) -> None:
+    def copy(self, sources: list[str], target: str, stage: str | None) -> None:
         """Copy from a stage; or from the clone, of which git knows all that matters."""
         if stage:
-            shutil.copytree(self.folder / stage / source.strip("/"), self.last / target.strip("/"))
+            for source in sources:
+                copied = self.last / target.strip("/")
+                shutil.copytree(self.folder / stage / source.strip("/"), copied, dirs_exist_ok=True)
             return
-        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", source]
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", *sources]
         names = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split("\0")
         for name in filter(None, names):
-            copied = self.last / target.strip("/") / name
+            # A file goes into the target, a folder's content as well.
+            above = next((source for source in sources if name.startswith(f"{source}/")), None)
+            inside = Path(name).name if name in sources else Path(name).relative_to(above or ".")
+            copied = self.last / target.strip("/") / inside
             copied.parent.mkdir(parents=True, exist_ok=True)
             if (REPOSITORY / name).exists():
                 shutil.copy2(REPOSITORY / name, copied)
 
     def run(self, command: str) -> None:
-        """What the command packs for students; other commands bring nothing of the clone."""
+        """What the command packs for students, and where it sets up; other commands bring nothing of the clone."""
+        if "./lockstep setup" in command:
+            (self.last / "opt" / "lockstep" / ".venv").mkdir()
         for folder in PACK.findall(command):
             shutil.copytree(self.students, self.last / folder.strip("/"))
 
@@ -64,7 +71,7 @@ def podmans(stages: Stages) -> Path:
             stages.begin(stage or "only", base)
         elif name == "COPY":
             options, paths = (re.findall(pattern, rest) for pattern in (r"--(\w+)=(\S+)", r"(?<= )[^- ]\S*|^[^- ]\S*"))
-            stages.copy(*paths, dict(options).get("from"))
+            stages.copy(paths[:-1], paths[-1], dict(options).get("from"))
         elif name == "RUN":
             stages.run(rest)
     return stages.last
@@ -80,7 +87,7 @@ def apptainers(stages: Stages) -> Path:
         for section, _, stage, lines in re.findall(r"^%(\w+)( from (\w+))?\n((?: +.*\n|\n)*)", part, re.MULTILINE):
             for line in lines.splitlines():
                 if section == "files" and line.strip():
-                    stages.copy(*line.split(), stage)
+                    stages.copy([line.split()[0]], line.split()[1], stage)
                 elif section == "post":
                     stages.run(line)
     return stages.last
@@ -138,7 +145,7 @@ def test_no_solution_right_answer_or_hidden_case_is_in_what_is_packed_for_studen
 @pytest.mark.parametrize("build", [podmans, apptainers])
 def test_an_image_has_what_is_packed_for_students_and_nothing_else_of_the_clone(build, students, tmp_path):
     kit = build(Stages(tmp_path, students)) / "opt" / "lockstep"
-    assert {path.relative_to(kit) for path in kit.rglob("*")} == {
+    assert {path.relative_to(kit) for path in kit.rglob("*")} - {Path(".venv")} == {
         path.relative_to(students) for path in students.rglob("*")
     }
     assert {each.name for each in (kit / "labs").glob("[0-9]*")} == {lab.name for lab in LABS}
@@ -148,5 +155,6 @@ def test_an_image_has_what_is_packed_for_students_and_nothing_else_of_the_clone(
 def test_the_kit_in_the_image_of_students_is_not_theirs_to_change():
     student = (REPOSITORY / "Containerfile").read_text().rpartition("FROM ")[2]
     assert re.findall(r"^COPY (.*)$", student, re.MULTILINE) == [
-        "--from=packed --chown=root:root /opt/students /opt/lockstep"
+        "--from=packed --chown=root:root /opt/students /opt/lockstep",
+        "--from=packed --chown=root:root /opt/lockstep/.venv /opt/lockstep/.venv",
     ]
