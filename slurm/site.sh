@@ -1,18 +1,21 @@
 # Settings of this cluster for all of Lockstep's jobs, in bash. Admins edit this file; nobody else needs to know it.
 #
 # It is read in each job, by a lab's run.sh and by grade.sh. It must also be read where jobs are submitted, because
-# sbatch's own options (SBATCH_...) come too late inside the job. So, in the environment of logins and of the hub:
+# sbatch's own options (SBATCH_...) come too late inside the job:
 #     export LOCKSTEP_HOME=/shared/lockstep
 #     . "$LOCKSTEP_HOME/slurm/site.sh"
+# There they hold for all that one submits, so do not read it for all users of the cluster: docs/clusters.md, "For the
+# course only", has lines for a Unix group, and a table of what sets which limit.
 #
 # All names below except LOCKSTEP_... are Slurm's, see `man sbatch` and `man srun`, or those of the library they
-# configure. They override the #SBATCH lines of a script, and sbatch's command line overrides them.
+# configure. Where a script's #SBATCH line sets the same, SBATCH_... wins; sbatch's command line wins over both.
 # Everything is commented out: a plain cluster with the right default partition needs none of it.
 
 # Any cluster:
 # export SBATCH_ACCOUNT=course-101        # who pays
 # export SBATCH_PARTITION=teaching        # queue
 # export SBATCH_QOS=short                 # limits and priority
+# export SALLOC_ACCOUNT=course-101 SALLOC_PARTITION=teaching  # the same for World(8, launcher="slurm") in a notebook
 # export SBATCH_RESERVATION=lecture       # nodes kept free for a class
 # export SBATCH_CONSTRAINT=skylake        # nodes of one kind only, so that times can be compared
 # export SBATCH_REQ_SWITCH=1              # --switches: all nodes under one network switch ...
@@ -26,7 +29,8 @@
 
 # A plain cluster, with Open MPI:
 # module load openmpi/5.0                 # here, because jobs need it, too
-# export SLURM_MPI_TYPE=pmix              # srun --mpi; `srun --mpi=list` lists the choices. Without PMIx: pmi2
+# export SLURM_MPI_TYPE=pmix              # srun --mpi; `srun --mpi=list` lists the choices. Open MPI 5 knows
+#                                         # pmix only. Without it: pmi2, and an Open MPI 4 that was built for that
 # The network between ranks, if nodes have more than one; `ip -brief address` lists them.
 # export GLOO_SOCKET_IFNAME=ib0           # torch.distributed and Horovod on CPUs
 # export OMPI_MCA_btl_tcp_if_include=ib0  # Open MPI over TCP
