@@ -7,7 +7,7 @@ from collections.abc import Callable
 from unittest import mock
 
 import torch
-import torch.utils.checkpoint
+from torch.utils import checkpoint as recomputation
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence
@@ -48,7 +48,7 @@ def call(checkpointed: Callable, rank: CallRank, call: dict) -> Seen:
 
     torch.manual_seed(seed_of(call))
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor)
-    with hooks, mock.patch("torch.utils.checkpoint.checkpoint", wraps=torch.utils.checkpoint.checkpoint) as library:
+    with hooks, mock.patch("torch.utils.checkpoint.checkpoint", wraps=recomputation.checkpoint) as library:
         y = checkpointed(layer, x)
     if not isinstance(y, torch.Tensor):
         return Seen([Array.of(y), *[Array.of(None) for _ in leaves]], 0, [layer.calls] * 2, True, library.called)
