@@ -68,7 +68,8 @@ def test_a_class_that_is_too_large_for_the_memory_is_told_how_much_it_takes(plac
 
 def test_it_counts_with_the_size_that_the_guide_names():
     guide = " ".join((REPOSITORY / "docs" / "admins.md").read_text().split())
-    assert f"For twenty students at once, plan {20 * health.PER_STUDENT:.0f} GiB" in guide
+    assert f"{health.PER_STUDENT:g} GiB for each student who works at the same moment" in guide
+    assert f"for 20 students {20 * health.PER_STUDENT:.0f} and" in guide
 
 
 def test_a_full_disk_is_named_with_what_lies_on_it(place, monkeypatch):
