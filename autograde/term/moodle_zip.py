@@ -28,6 +28,8 @@ from course.files import Unreadable, read_plain
 
 HANDED_IN = re.compile(r"(?P<who>(?P<name>[^/]+)_\d+)_assignsubmission_file_?/?(?P<file>.+)", re.DOTALL)
 
+MAX_SUBMISSION = 4 * MAX_FILE  # bytes of all files of one student
+
 Read = Callable[[], bytes | None]  # a file's content; None if it must not, or cannot, be read
 
 
@@ -57,9 +59,11 @@ def take_in(course: Course, lab: str, path: Path) -> tuple[list[str], list[str]]
                 why = f"the gradebook has {len(students)} of this name, and {path.name} {there[spelled(name)]}"
                 failed.append(f"{printable(who)} is not taken: {why}; put the files into {place} yourself")
                 continue
-            taken += 1
-            left_out = put(submission, course.folder("submitted", students[0], lab))
+            replaced, left_out = put(submission, course.folder("submitted", students[0], lab))
+            taken += replaced
             failed += [f"{printable(f'{who}: {file}')} is left out: it is too large or damaged" for file in left_out]
+            if not replaced:
+                failed.append(f"{printable(who)} is not taken: no file can be read; what was there before stays")
     return [f"{taken} in {path}"], failed
 
 
@@ -114,20 +118,27 @@ def unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
     return content if len(content) <= MAX_FILE else None
 
 
-def put(submission: dict[PurePosixPath, Read], folder: Path) -> list[PurePosixPath]:
-    """Write a submission's files to `folder`, instead of what is there. Returns the files that cannot be read."""
-    part, left_out = folder.with_name(f".{folder.name}.part"), []
+def put(submission: dict[PurePosixPath, Read], folder: Path) -> tuple[bool, list[PurePosixPath]]:
+    """Write a submission's files to `folder`, instead of what is there, which stays if none of them can be read.
+
+    Returns whether they were written, and the files that are left out: damaged, or more than `MAX_SUBMISSION` in all.
+    """
+    part, left_out, room = folder.with_name(f".{folder.name}.part"), [], MAX_SUBMISSION
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     for file, read in submission.items():
         if file.is_absolute() or ".." in file.parts or file.name == TIMESTAMP:  # which says what the student likes
             continue
-        if (content := read()) is None:
+        if (content := read()) is None or len(content) > room:
             left_out.append(file)
             continue
+        room -= len(content)
         target = part.joinpath(*file.parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+    if left_out and not any(part.iterdir()):
+        part.rmdir()
+        return False, left_out
     shutil.rmtree(folder, ignore_errors=True)
     part.rename(folder)
-    return left_out
+    return True, left_out

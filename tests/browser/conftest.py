@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ import nbformat
 import pytest
 from notebook_page import NotebookPage
 from playwright.sync_api import Browser, Page
-from small_clone import ROOT, wait_for
+from server_address import address_of
+from small_clone import ROOT
 
 from autograde.build import build
 from autograde.contract.labs import find_labs
@@ -65,11 +65,8 @@ def jupyterlab(root: Path | None, state: Path, *options: str) -> Iterator[str]:
         stdout=(state / "log").open("w"),
         stderr=subprocess.STDOUT,
     )
-    about = state / "runtime" / f"jpserver-{server.pid}.json"
     try:
-        wait_for(lambda: (about.exists() and about.stat().st_size) or server.poll() is not None)
-        assert about.exists(), (state / "log").read_text()
-        yield json.loads(about.read_text())["url"]
+        yield address_of(server, state / "runtime", state / "log")
     finally:
         server.terminate()
         server.wait()

@@ -11,6 +11,7 @@ from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.term import moodle_zip
 from autograde.term.moodle_zip import take_in
 
 
@@ -71,6 +72,29 @@ def test_a_newer_submission_replaces_all_of_an_earlier_one_and_nothing_leaves_it
         _, failed = take_in(course, LAB, unpacked.parent)
         assert failed == ["Ada Lovelace_1: link.ipynb is left out: it is too large or damaged"]
         assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"newest"}
+
+
+def test_a_submission_that_cannot_be_read_leaves_the_earlier_one_in_place(room, tmp_path):
+    room.put("s1", b"earlier", when=None)
+    where = f"Ada Lovelace_1_assignsubmission_file/{LAB}.ipynb"
+    path = archive(tmp_path / "all.zip", {where: b"newer"})
+    path.write_bytes(path.read_bytes().replace(b"newer", b"NEWER", 1))  # no longer what its checksum says
+    assert take_in(Course(room.root), LAB, path) == (
+        [f"0 in {path}"],
+        [
+            f"Ada Lovelace_1: {LAB}.ipynb is left out: it is too large or damaged",
+            "Ada Lovelace_1 is not taken: no file can be read; what was there before stays",
+        ],
+    )
+    assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"earlier"}
+
+
+def test_what_a_student_hands_in_is_bounded_in_all(room, tmp_path, monkeypatch):
+    monkeypatch.setattr(moodle_zip, "MAX_SUBMISSION", 10)
+    files = {f"Ada Lovelace_1_assignsubmission_file/{name}": b"six by" for name in ("a.ipynb", "b.ipynb")}
+    _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
+    assert failed == ["Ada Lovelace_1: b.ipynb is left out: it is too large or damaged"]
+    assert submitted(room) == {f"s1/{LAB}/a.ipynb": b"six by"}
 
 
 def test_whoever_cannot_be_told_apart_is_named_and_the_others_are_taken(room, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 import nbformat
 import pytest
 from classroom import REPOSITORY
-from small_clone import wait_for
+from server_address import address_of
 
 TOKEN = "secret"
 
@@ -42,9 +41,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(command, env=environment, cwd=folder, stdout=log, stderr=log)
     try:
-        about = folder / "runtime" / f"jpserver-{server.pid}.json"
-        wait_for(lambda: (about.exists() and about.stat().st_size) or server.poll() is not None)
-        yield json.loads(about.read_text())["url"]
+        yield address_of(server, folder / "runtime", folder / "log")
     finally:
         server.terminate()
         server.wait()
