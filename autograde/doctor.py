@@ -236,7 +236,8 @@ def probe_bubblewrap() -> Probe:
     except MissingMPI as error:
         return Probe("bubblewrap", "partly", f"not tried: {error}", SETUP)
     if answer.problem:
-        mend = "sudo sysctl kernel.unprivileged_userns_clone=1 (Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)"
+        mend = "bubblewrap 0.8 or later, and sudo sysctl kernel.unprivileged_userns_clone=1 "
+        mend += "(Ubuntu: kernel.apparmor_restrict_unprivileged_userns=0)"
         return Probe("bubblewrap", "no", answer.problem, mend)
     return Probe("bubblewrap", "yes", ask(["bwrap", "--version"], 20).output.strip())
 

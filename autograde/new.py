@@ -23,7 +23,7 @@ def make_lab(root: Path, name: str, parent: Path | None = None) -> Path:
     """
     if not NAME.fullmatch(name):
         raise LabError(
-            f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 13_my_lab"
+            f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 14_my_lab"
         )
     examples = read_examples(root)
     folder = (parent or root / "solutions") / name

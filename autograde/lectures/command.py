@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+    from autograde.lectures.notebooks import Lecture
+
+AT_ONCE = 2  # lectures that run beside each other: each waits for half of its time, even on two cores
 
 
 @click.command()
@@ -18,29 +28,46 @@ def book(root: Path, lectures: tuple[str, ...]) -> None:
     With names, only these are run; the others stay as they were.
     """
     from autograde.lectures.notebooks import find_lectures
-    from autograde.lectures.running import LectureFailed, run
     from autograde.lectures.site import BookError, build_site, stage
 
     every = find_lectures(root)
-    unknown = {*lectures} - {lecture.name for lecture in every}
+    names = [lecture.name for lecture in every]
+    unknown = {*lectures} - {*names}
     if unknown or not every:
-        there = ", ".join(lecture.name for lecture in every) or "none"
+        there = ", ".join(names) or "none"
         raise click.ClickException(f"there is no lecture {', '.join(sorted(unknown))}; there are: {there}")
     ran, failed = {}, []
-    for lecture in every:
-        if lectures and lecture.name not in lectures:
-            continue
-        began = time.monotonic()
-        try:
-            ran[lecture.name] = run(lecture)
-            click.echo(f"{lecture.name}: ran in {time.monotonic() - began:.0f} s")
-        except LectureFailed as failure:
-            ran[lecture.name] = failure.notebook
+    for lecture, notebook, failure, seconds in outcomes([each for each in every if each.name in (lectures or names)]):
+        ran[lecture.name] = notebook
+        if failure:
             failed.append(lecture.name)
             click.echo(f"Error: {failure}", err=True)
+        else:
+            click.echo(f"{lecture.name}: ran in {seconds:.0f} s")
     try:
         stage(root, every, ran)
         click.echo(f"{build_site(root).relative_to(root)}: built")
     except BookError as error:
         raise click.ClickException(str(error)) from error
     sys.exit(1 if failed else 0)
+
+
+def outcomes(lectures: list[Lecture]) -> Iterator[tuple[Lecture, NotebookNode, str, float]]:
+    """Run lectures: each with what was run of it, why it failed (else empty), and its seconds.
+
+    Several run at once; those that draw times follow, one by one.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(outcome, [lecture for lecture in lectures if not lecture.alone])
+    yield from map(outcome, [lecture for lecture in lectures if lecture.alone])
+
+
+def outcome(lecture: Lecture) -> tuple[Lecture, NotebookNode, str, float]:
+    """Run one."""
+    from autograde.lectures.running import LectureFailed, run
+
+    began = time.monotonic()
+    try:
+        return lecture, run(lecture), "", time.monotonic() - began
+    except LectureFailed as failure:
+        return lecture, failure.notebook, str(failure), time.monotonic() - began

@@ -50,6 +50,11 @@ class Lecture:
         """The notebook that is made from it."""
         return self.source.with_suffix(".ipynb")
 
+    @property
+    def alone(self) -> bool:
+        """Whether it draws times, in which others that run meanwhile would be seen: `alone: true` in its head."""
+        return bool(jupytext.read(self.source, fmt="md:myst").metadata.get("alone"))
+
 
 def find_lectures(root: Path) -> list[Lecture]:
     """The lectures of a course, in their order. There may be none."""

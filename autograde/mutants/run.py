@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from autograde.contract.lab_package import BESIDE_STUDENTS
 from autograde.contract.labs import Lab, read_package
 from autograde.contract.parsing import parse
 from autograde.mutants.answers import Mutant
@@ -21,7 +22,8 @@ from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader
 from autograde.sandbox.probe_only import imported, modules_needed
 
-ROOMS = ("fixtures", "probes", "verdicts")  # of the kit: what checks are made of, beside the lab's own modules
+# Of the kit: what checks are made of, beside the lab's own modules.
+ROOMS = ("fixtures", "probes", "verdicts", "rubric", "judges")
 FOLDER = Path(".lockstep", "mutants")
 
 
@@ -109,10 +111,12 @@ class Keys:
 
     def __init__(self, lab: Lab) -> None:
         self.texts = read_package(lab.checks)
+        folders = (lab.folder / name for name in BESIDE_STUDENTS)
+        self.beside = [read_package(folder) for folder in folders if folder.is_dir()]
         self._of_checks: dict[str, str] = {}
 
     def of(self, mutant: Mutant) -> str:
-        """Of one mutant: changes with its text, with the check of its TODO, and with what ROOMS give to that."""
+        """Of one mutant: changes with its text, with its check, with probes, and with what ROOMS give to these."""
         todo = mutant.answer.todo
         if todo not in self._of_checks:
             self._of_checks[todo] = self._digest(todo)
@@ -125,6 +129,6 @@ class Keys:
             if f"{name}.py" in self.texts and name not in own:
                 own[name] = self.texts[f"{name}.py"]
                 waiting += [module.rpartition(".")[2] for module in imported(parse(own[name]), "checks")]
-        needed = modules_needed(own.values())
+        needed = modules_needed([*own.values(), *(text for texts in self.beside for text in texts.values())])
         files = [path.read_bytes() for path in needed if path.parent.name in ROOMS]
-        return hashlib.sha256(repr((sorted(own.items()), files)).encode()).hexdigest()
+        return hashlib.sha256(repr((sorted(own.items()), self.beside, files)).encode()).hexdigest()

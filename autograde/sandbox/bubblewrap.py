@@ -23,9 +23,10 @@ from course.processes import mpi
 
 MEND = "Install it: `sudo apt install bubblewrap`. Or grade without it, as yourself: `--no-sandbox`."
 NOT_ALLOWED = (
-    "bubblewrap is installed, but cannot make a sandbox: {said}. User namespaces may be switched off (sysctl "
-    "kernel.unprivileged_userns_clone, user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns), or "
-    "this is a container that may make none. Or grade without it, as yourself: `--no-sandbox`."
+    "bubblewrap is installed, but cannot make a sandbox: {said}. It may be older than 0.8, which `bwrap --version` "
+    "tells. User namespaces may be switched off (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces, "
+    "kernel.apparmor_restrict_unprivileged_userns), or this is a container that may make none. Or grade without it, as "
+    "yourself: `--no-sandbox`."
 )
 
 REQUIRED = "LOCKSTEP_SANDBOX_REQUIRED"  # environment variable: a hub's, whose instructors share an account

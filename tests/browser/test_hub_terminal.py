@@ -14,7 +14,7 @@ from small_clone import ROOT
 from unix_accounts import with_accounts
 
 pytestmark = [*with_accounts, pytest.mark.thorough]
-LAB = "13_my_lab"
+LAB = "14_my_lab"
 RIGHT = """def pass_on(comm, x):
     return comm.sendrecv(x, dest=(comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
 """

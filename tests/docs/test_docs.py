@@ -15,7 +15,7 @@ DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "solutions" / "README.md", *DOCS]
 BLOCK = re.compile(r"^ *```(.*)\n((?:(?! *```).*\n)*) *```$", re.MULTILINE)
 INLINE = re.compile(r"`(?:sudo )?\./lockstep ([^`]+)`")
-EXAMPLE = re.compile(r"13_my_lab|LAB|N_name")  # in names that stand for others
+EXAMPLE = re.compile(r"14_my_lab|LAB|N_name")  # in names that stand for others
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LOCKSTEP = re.compile(r"(?:sudo )?\./lockstep (.+)")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())

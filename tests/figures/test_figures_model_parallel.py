@@ -9,7 +9,7 @@ from course.figures.splitting.cuts import three_cuts, too_large
 from course.figures.splitting.idle_picture import idle_picture
 from course.figures.splitting.pipeline_film import pipeline_film
 from course.figures.splitting.product_film import A, B, X, computed, product_film
-from course.figures.splitting.schedules import gpipe, kept, one_forward_one_backward
+from course.figures.splitting.schedules import gpipe, in_ticks, kept, one_forward_one_backward
 from course.figures.style import COLOURS
 
 torch = pytest.importorskip("torch")
@@ -21,8 +21,8 @@ FIGURES = {
     "idle with a guess beside the axis": lambda: idle_picture(IDLE, 4, 120),
 }
 FILMS = {
-    "pipeline": lambda: pipeline_film(gpipe(4, 4)),
-    "pipeline of eight micro-batches": lambda: pipeline_film(one_forward_one_backward(4, 8)),
+    "pipeline": lambda: pipeline_film(in_ticks(gpipe(4, 4))),
+    "pipeline of eight micro-batches": lambda: pipeline_film(in_ticks(one_forward_one_backward(4, 8))),
     "products": product_film,
 }
 
@@ -54,7 +54,7 @@ def test_a_tick_of_the_film_is_that_of_the_plan() -> None:
 
 
 def test_as_many_squares_are_there_as_activations_are_kept() -> None:
-    plan = one_forward_one_backward(4, 8)
+    plan = in_ticks(one_forward_one_backward(4, 8))
     film = pipeline_film(plan)
     for tick in range(1, len(film.frames)):
         squares = film.frames[tick].picture.count(COLOURS[3]) - 1  # and once in the legend

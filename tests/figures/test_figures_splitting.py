@@ -19,6 +19,7 @@ from course.figures.splitting.schedule_movie import KEPT, WRONG, schedule_movie,
 from course.figures.splitting.schedules import (
     bubble,
     gpipe,
+    in_ticks,
     kept,
     kept_activations,
     micro_batches_of,
@@ -29,7 +30,7 @@ from course.figures.splitting.schedules import (
 from course.figures.style import COLOURS
 from course.world import RANK, SIZE
 
-AT_ONCE = [[*row[stage:], *[None] * stage] for stage, row in enumerate(gpipe(4, 8))]
+AT_ONCE = [[*row[stage:], *[None] * stage] for stage, row in enumerate(in_ticks(gpipe(4, 8)))]
 SHAPES = [{"w1": (64, 32), "b1": (64,), "w2": (16, 64), "b2": (16,)} for _ in range(4)]
 UNEVEN = [{"w1": (units, 32), "w2": (16, units)} for units in (3, 2, 2, 2)]
 SENT = {"forward": 8192, "backward": 16_384}
@@ -59,10 +60,10 @@ STEPS = {
 FIGURES = {
     "matrices": lambda: matrices_picture(SHAPES, (128, 32), SENT),
     "matrices of unequal parts": lambda: matrices_picture(UNEVEN, (2, 64, 32), SENT, itemsize=8),
-    "plan": lambda: schedule_picture(gpipe(4, 8)),
+    "plan": lambda: schedule_picture(in_ticks(gpipe(4, 8))),
     "wrong plan": lambda: schedule_picture(AT_ONCE),
-    "long plan": lambda: schedule_picture(one_forward_one_backward(6, 12)),
-    "plan of one stage": lambda: schedule_picture(gpipe(1, 1)),
+    "long plan": lambda: schedule_picture(in_ticks(one_forward_one_backward(6, 12))),
+    "plan of one stage": lambda: schedule_picture(in_ticks(gpipe(1, 1))),
     "clock": lambda: clock_picture(PASSES, EVENTS),
     "memory": lambda: memory_bars(MEMORY),
     "bytes": lambda: bytes_of_a_step_picture(STEPS),
@@ -81,31 +82,31 @@ def test_both_schedules_are_the_shortest_ones_and_1f1b_keeps_no_more_than_there_
     stages: int, micro_batches: int
 ) -> None:
     for schedule in (gpipe, one_forward_one_backward):
-        plan = schedule(stages, micro_batches)
+        plan = in_ticks(schedule(stages, micro_batches))
         assert {len(row) for row in plan} == {2 * (stages + micro_batches - 1)}
         assert not too_early(plan) and not missing(plan) and micro_batches_of(plan) == micro_batches
         idle = sum(each is None for each in plan[0]) / len(plan[0])
         assert idle == pytest.approx(bubble(stages, micro_batches))
-    assert kept_activations(gpipe(stages, micro_batches)) == [micro_batches] * stages
-    most = kept_activations(one_forward_one_backward(stages, micro_batches))
+    assert kept_activations(in_ticks(gpipe(stages, micro_batches))) == [micro_batches] * stages
+    most = kept_activations(in_ticks(one_forward_one_backward(stages, micro_batches)))
     assert most == [min(micro_batches, stages - stage) for stage in range(stages)]
 
 
 @pytest.mark.thorough
 def test_a_plan_is_filmed_beside_1f1b_and_1f1b_beside_gpipe() -> None:
-    movie = schedule_movie(gpipe(3, 4))
+    movie = schedule_movie(in_ticks(gpipe(3, 4)))
     assert "Your plan: 12 ticks, each stage idle in 33% of them." in movie.alt
     assert "at most: 4, 4 and 4. 1F1B: 12 ticks" in movie.alt and "at most: 3, 2 and 1." in movie.alt
     assert Image.open(io.BytesIO(movie.gif)).n_frames == 13
     assert movie.width <= 1000 and movie.dark is not None
-    assert "at most: 3, 2 and 1. GPipe: 12 ticks" in schedule_movie(one_forward_one_backward(3, 4)).alt
+    assert "at most: 3, 2 and 1. GPipe: 12 ticks" in schedule_movie(in_ticks(one_forward_one_backward(3, 4))).alt
 
 
 def test_a_bar_is_as_high_as_there_are_activations_kept() -> None:
-    axes = schedule_picture(gpipe(2, 3)).axes[0]
+    axes = schedule_picture(in_ticks(gpipe(2, 3))).axes[0]
     bars = [patch.get_height() for patch in axes.patches if to_hex(patch.get_facecolor()).upper() == KEPT]
-    assert kept(gpipe(2, 3)) == [[1, 2, 3, 3, 3, 3, 2, 1], [0, 1, 2, 3, 3, 2, 1, 0]]
-    counts = [*kept(gpipe(2, 3)), *kept(one_forward_one_backward(2, 3))]
+    assert kept(in_ticks(gpipe(2, 3))) == [[1, 2, 3, 3, 3, 3, 2, 1], [0, 1, 2, 3, 3, 2, 1, 0]]
+    counts = [*kept(in_ticks(gpipe(2, 3))), *kept(in_ticks(one_forward_one_backward(2, 3)))]
     assert bars == pytest.approx([0.86 / 3 * count for row in counts for count in row])
     words = [text.get_text() for text in axes.texts]
     assert words[-4:] == ["at most 3", "at most 3", "at most 2", "at most 1"]

@@ -191,6 +191,7 @@ def template(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Path:
     return small.root
 
 
+@pytest.mark.timeout(1500)
 @pytest.mark.parametrize("examples", [2, pytest.param(40, marks=pytest.mark.thorough)])
 def test_every_mark_is_what_the_model_says(template: Path, examples: int) -> None:
     machine = seed(SEED)(type("TermOf", (Term,), {"template": template}))

@@ -3,7 +3,8 @@
 Each function and class of a lab's checks and notebook is handed in, with what it calls, under the name of each TODO
 that takes as many arguments. The rest of the cell is the solution's. A function inside of another one is handed in as
 that one makes it, with the ranks' communicator, and with mocks for what else it is given. Methods that need their
-object are not tried, nor the classes of checks, nor what is public anyway: the packages `autograde` and `course`.
+object are not tried, nor the classes of checks. Of what is installed beside the labs, only what computes figures and
+more for labs and lectures is: each function and class of `course` whose arguments have the names of the TODO's.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ import ast
 import hashlib
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from case_by_case import checks_of, results_by_case
 from labs_under_test import LABS
 
+import course
 from autograde.build import instructor_notebook, release
 from autograde.contract import show
 from autograde.contract.cell_code import has_stub, python_source
 from autograde.contract.labs import Lab, has_probes, lab_package, read_package, without_hidden_cases
 
 Definition = ast.FunctionDef | ast.ClassDef
+COURSE = Path(course.__file__).parent
 QUICK = "shard"  # of lab 06: it takes a few seconds, and is tried in each run of the tests
 
 # Loads a lab's modules as if they stood in the cell, so that what they do is seen there, and hands in something of one.
@@ -67,12 +71,13 @@ class Released(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A function or class that a TODO asks for, and how many arguments it may get."""
+    """A function or class that a TODO asks for, and how many arguments it may get, by which names."""
 
     todo: str
     name: str
     least: int
     most: int
+    arguments: frozenset[str]
 
 
 @cache
@@ -134,6 +139,25 @@ def arguments(node: Definition) -> tuple[int, int]:
     return takes - len(args.defaults), 99 if args.vararg else takes
 
 
+def names(node: Definition) -> frozenset[str]:
+    """What the arguments of a function or a class are called; nothing where a class says none."""
+    made = [each for each in functions(node) if each.name == "__init__"] if isinstance(node, ast.ClassDef) else [node]
+    own = made[0].args if made else ast.arguments([], [], None, [], [], None, [])
+    return frozenset(one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)) - {"self"}
+
+
+@cache
+def in_the_course() -> dict[frozenset[str], list[Released]]:
+    """The functions and classes of `course`, by what their arguments are called."""
+    found: dict[frozenset[str], list[Released]] = {}
+    for path in sorted(COURSE.rglob("*.py")):
+        module = ".".join(path.relative_to(COURSE.parent).with_suffix("").parts)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, Definition) and names(node):
+                found.setdefault(names(node), []).append(Released(module, node.name, node.name, *arguments(node)))
+    return found
+
+
 def is_check(node: Definition) -> bool:
     """Whether this is the class of a check, which is no answer, though its static methods may be."""
     return isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("Check") for base in node.bases)
@@ -164,16 +188,16 @@ def asked(lab: Lab) -> list[Asked]:
     for todo in checks_of(lab):
         for node in ast.parse(cells[todo]).body:
             if isinstance(node, Definition) and has_stub(ast.unparse(node)):
-                found.append(Asked(todo, node.name, *arguments(node)))
+                found.append(Asked(todo, node.name, *arguments(node), names(node)))
     return found
 
 
 def handed_in(lab: Lab, asks: Asked, answer: Released) -> str:
     """The cell's source: the solution's, with this in place of what is asked for."""
     package = f"released_{asks.todo}_{hashlib.sha256(repr(modules_of(lab)).encode()).hexdigest()[:12]}"
-    names = {name: package if name == "__init__" else f"{package}.{name}" for name in modules_of(lab)}
-    modules = {names[name]: text for name, text in modules_of(lab).items()}
-    packages = {package, *(names[name] for name in names if any(other.startswith(f"{name}.") for other in names))}
+    known = {name: package if name == "__init__" else f"{package}.{name}" for name in modules_of(lab)}
+    modules = {known[name]: text for name, text in modules_of(lab).items()}
+    packages = {package, *(known[name] for name in known if any(other.startswith(f"{name}.") for other in known))}
     about = {
         "package": package,
         "packages": packages,
@@ -182,7 +206,7 @@ def handed_in(lab: Lab, asks: Asked, answer: Released) -> str:
         "todo": asks.name,
     }
     return notebook_cells(lab)[0][asks.todo] + CELL.format(
-        **about, module=names[answer.module], expression=answer.expression
+        **about, module=known.get(answer.module, answer.module), expression=answer.expression
     )
 
 
@@ -208,7 +232,7 @@ def hand_ins() -> list:
 @pytest.mark.parametrize(("lab", "asks"), hand_ins())
 def test_nothing_that_students_get_is_an_answer(worlds, lab, asks):
     check, answers = checks_of(lab)[asks.todo], []
-    for answer in released(lab):
+    for answer in (*released(lab), *in_the_course().get(asks.arguments, ())):
         if fits(asks, answer):
             results = results_by_case(worlds.of(lab), check, handed_in(lab, asks, answer))
             lost = next((result for result in results if result.score < result.points), None)

@@ -144,6 +144,17 @@ def test_a_narrow_page_does_not_scroll_sideways_and_each_picture_can_be_enlarged
         expect(button).to_be_focused()
 
 
+def test_a_narrow_guide_does_not_scroll_sideways(site: Site, offline: Offline) -> None:
+    offline.page.set_viewport_size({"width": 400, "height": 800})
+    guides = sorted((site.html / "docs").glob("*.html"))
+    assert len(guides) > 5
+    wide = {}
+    for path in guides:
+        offline.page.goto(path.as_uri())
+        wide[path.stem] = offline.page.evaluate("document.documentElement.scrollWidth")
+    assert {name: width for name, width in wide.items() if width > 400} == {}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400)])
 def test_axe_finds_nothing_on_any_page(site: Site, offline: Offline, scheme: str, width: int) -> None:

@@ -20,7 +20,7 @@ NAMES = {"F": "forward", "B": "backward"}
 
 
 def pipeline_film(plan: Plan) -> Film:
-    """The film. plan: by stage, of at most 6, and tick: ("F", i), ("B", i) or None, as `schedules.gpipe` makes it."""
+    """The film. plan: by stage, of at most 6, and tick: ("F", i), ("B", i) or None, as `in_ticks` makes it."""
     ticks, micro_batches = max(map(len, plan)), micro_batches_of(plan)
     words = f"{len(plan)} stages with a layer each, and {micro_batches} micro-batches. Nothing has been computed yet."
     frames = [Frame(picture(plan, 0, words), words)]

@@ -12,6 +12,7 @@ from course.figures.film import Movie, filmed
 from course.figures.splitting.schedules import (
     Plan,
     gpipe,
+    in_ticks,
     kept,
     kept_activations,
     micro_batches_of,
@@ -59,9 +60,9 @@ def drawn(plan: Plan, ground: Ground) -> tuple[Picture, list[Any], Callable[[int
     if micro_batches > ticks:
         raise ValueError(f"a plan of {ticks} ticks has no micro-batch {micro_batches - 1}")
     right = not too_early(plan) and not missing(plan)
-    plain = one_forward_one_backward(stages, micro_batches)
+    plain = in_ticks(one_forward_one_backward(stages, micro_batches))
     frugal = right and max(kept_activations(plan)) <= max(kept_activations(plain), default=0) and micro_batches > 1
-    name, other = ("GPipe", gpipe(stages, micro_batches)) if frugal else ("1F1B", plain)
+    name, other = ("GPipe", in_ticks(gpipe(stages, micro_batches))) if frugal else ("1F1B", plain)
     plans = {"Your plan": plan, name: other}
     ticks = max(ticks, *map(len, other))
     block = 2 * stages + HEAD + GAP

@@ -17,26 +17,26 @@ def bubble(stages: int, micro_batches: int) -> float:
     return (stages - 1) / (micro_batches + stages - 1)
 
 
-def gpipe(stages: int, micro_batches: int) -> list[list[Pass | None]]:
-    """All forward passes, then all backward ones."""
-    ticks = stages + micro_batches - 1
-    plan: list[list[Pass | None]] = [[None] * (2 * ticks) for _ in range(stages)]
-    for stage, row in enumerate(plan):
-        for number in range(micro_batches):
-            row[stage + number] = "F", number
-            row[ticks + stages - 1 - stage + number] = "B", number
-    return plan
+def gpipe(stages: int, micro_batches: int) -> list[list[Pass]]:
+    """The order of each stage's passes: all forward ones, then all backward ones."""
+    return [order_of(micro_batches, micro_batches) for _ in range(stages)]
 
 
-def one_forward_one_backward(stages: int, micro_batches: int) -> list[list[Pass | None]]:
-    """Each stage takes in as many micro-batches as there are stages from it on; then, for each that leaves, another."""
-    orders = [order_of(stages - stage, micro_batches) for stage in range(stages)]
-    plan: list[list[Pass | None]] = [[] for _ in range(stages)]
+def one_forward_one_backward(stages: int, micro_batches: int) -> list[list[Pass]]:
+    """The order of each stage's passes: first as many micro-batches come in as there are stages from this one on; then,
+    for each that leaves, another."""
+    return [order_of(stages - stage, micro_batches) for stage in range(stages)]
+
+
+def in_ticks(orders: Sequence[Sequence[Pass]]) -> list[list[Pass | None]]:
+    """The plan in which each stage keeps to its order, and makes each pass as soon as what it needs is there."""
+    left = [list(order) for order in orders]
+    plan: list[list[Pass | None]] = [[] for _ in left]
     done: dict[tuple[int, Pass], int] = {}
     tick = 0
-    while any(orders):
-        for stage, (order, row) in enumerate(zip(orders, plan, strict=True)):
-            ready = order and all(done.get(need, tick) < tick for need in needs(stage, order[0], stages))
+    while any(left):
+        for stage, (order, row) in enumerate(zip(left, plan, strict=True)):
+            ready = order and all(done.get(need, tick) < tick for need in needs(stage, order[0], len(left)))
             if ready:
                 done[stage, order[0]] = tick
             row.append(order.pop(0) if ready else None)
