@@ -34,7 +34,7 @@ def make_lab(root: Path, name: str, parent: Path | None = None) -> Path:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            text.replace("13 My lab", f"{number} {title}").replace("lab 13", f"lab {number}"), encoding="utf-8"
+            text.replace("14 My lab", f"{number} {title}").replace("lab 14", f"lab {number}"), encoding="utf-8"
         )
     return folder
 

@@ -386,7 +386,8 @@ class FullySharded(LayerByLayer):
     def __init__(self, layers) -> None:
         """Keep this rank's shards, and free the layers' parameters. `sync` is True.
 
-        layers: an iterable of modules, all with parameters, the same on all ranks.
+        layers: an iterable of modules, all with parameters, the same on all ranks. A
+        weight that two modules of a layer share is one parameter, with one shard.
         """
         ### BEGIN SOLUTION
         super().__init__(layers)

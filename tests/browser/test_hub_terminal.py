@@ -89,7 +89,7 @@ def test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there(hub:
 
     # The hub's page has the new lab's report.
     iris.goto(f"{hub.url}/hub/home")
-    expect(iris.get_by_role("region", name=course).get_by_title(f"Class report on {LAB}")).to_have_text("13 My lab")
+    expect(iris.get_by_role("region", name=course).get_by_title(f"Class report on {LAB}")).to_have_text("14 My lab")
     iris.context.close()
     ada.stop_server()
 

@@ -100,13 +100,13 @@ def test_where_the_clone_is_closed_it_is_made_from_the_courses_own_guide(tmp_pat
 
 
 def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):
-    for name in ("lab", "1_lab", "13-lab", "13_Lab", "../13_lab", "13_"):
+    for name in ("lab", "1_lab", "14-lab", "14_Lab", "../14_lab", "14_"):
         said = room.lockstep("new", name)
         assert said.exit_code == 1 and said.output.count("\n") == 1 and "cannot be the name of a lab" in said.output
     said = room.lockstep("new", LAB)
     assert said.exit_code == 1 and said.output.count("\n") == 1 and "is there already" in said.output
     with pytest.raises(LabError, match="cannot be the name"):
-        make_lab(tmp_path, "13_x/y")
+        make_lab(tmp_path, "14_x/y")
     make_lab(tmp_path, "20_other_one")
     built = build(find_lab(tmp_path, "20_other_one"))
     write(built, tmp_path)

@@ -26,6 +26,19 @@ words = Words("""
 other-number-of-parameters: On {who}, `parameters()` are {actual}, where {expected} are expected: the shards of all
 layers' parameters, and no others. What does the optimizer find there?
 
+optimizer-over-whole-weights: On {who}, the layers' own parameters are among `parameters()`, and they are freed. An
+optimizer over these keeps its numbers for whole weights, and nothing that it changes reaches the shards.
+
+shared-weight-twice: {what}. Two of its modules share a weight, and that is one parameter. With two shards it would be
+gathered twice, and each of them would get an update of its own. What gives every parameter of a layer once?
+
+other-order-by-rank: Rank {rank} gathers the weights of layer {own} where rank 0 gathers those of layer {first}.
+Collectives belong together by the order in which each rank calls them, so pieces of different layers meet. What decides
+about the order, and is it the same on all ranks?
+
+freed-before-backward: {what}. It is the backward pass that needs weights, and nothing was gathered since the forward
+pass, which ended with freeing them. From where do they come now?
+
 other-loss: On {who}, loss number {number} is {actual:.8g}, where {expected:.8g} is expected.
 
 weights-of-several-layers: While one layer computes, the parameters of {who} hold {held:byte}; those of this layer are
@@ -94,6 +107,8 @@ class Trained:
         right = Reference(call)
         for rank, seen in enumerate(call.seen):
             about = {"who": Ranks([rank]), "actual": len(seen.shards), "expected": len(right.parameters)}
+            if any(each.kind == probe.FREED for each in seen.shards):
+                return words("optimizer-over-whole-weights", **about)
             if len(seen.shards) != len(right.parameters):
                 return words("other-number-of-parameters", **about)
             for number, (actual, expected) in enumerate(zip(seen.losses, right.losses[rank], strict=True), 1):
@@ -120,13 +135,31 @@ def held(call: Call) -> Wrong | None:
 
 def logs(call: Call) -> list[list[str]]:
     """By rank, the kinds of all collectives and the passes of layers, in order; what stands in for an earlier TODO
-    notes the collective that it would have made."""
-    return [[note_of(event) or event["kind"] for event in log] for log in call.notes]
+    notes the collective that it would have made, and of which layer."""
+    return [[(note_of(event) or event["kind"]).partition(" ")[0] for event in log] for log in call.notes]
+
+
+def other_order(notes: list[list[dict]]) -> Wrong | None:
+    """The first place at which a rank gathers another layer than rank 0. notes: events and notes, by rank."""
+    names = [[note_of(event) or "" for event in log] for log in notes]
+    orders = [[name.partition(" ")[2] for name in log if name.startswith("allgather")] for log in names]
+    for rank, order in enumerate(orders):
+        for first, own in zip(orders[0], order, strict=False):
+            if own != first:
+                return words("other-order-by-rank", rank=rank, own=own, first=first)
+    return None
+
+
+def gathered_since(notes: list[dict]) -> bool:
+    """Whether a rank has gathered anything since its last forward pass, if it is in a backward pass."""
+    names = [note_of(event) or "" for event in notes]
+    passed = names[len(names) - 1 - names[::-1].index("forward") :] if "forward" in names else []
+    return "backward" not in passed or any(name.startswith("allgather") for name in passed)
 
 
 @of_record
 def sent(call: Call) -> Wrong | None:
-    """As many all-gathers and reduce-scatters as there are passes."""
+    """As many all-gathers and reduce-scatters as there are passes, in the same order on all ranks."""
     synced = 2 * len(call.arguments["hidden"])  # backward passes of a layer; there are two steps
     passes = 2 * synced * call.arguments["parts"]
     for rank, log in enumerate(logs(call)):
@@ -138,7 +171,7 @@ def sent(call: Call) -> Wrong | None:
             return words(key, who=who, n=gathers, expected=passes, absent=gathers < passes)
         if scatters < synced or (call.arguments["parts"] == 1 and scatters > synced):
             return words("gradients-not-scattered", who=who, n=scatters, expected=synced, absent=scatters < synced)
-    return None
+    return other_order(call.notes)
 
 
 @of_record
@@ -181,7 +214,7 @@ MISTAKES = Mistakes(
 
 
 class FullySharded(CallCheck):
-    """Three layers of other sizes, and one; one micro-batch a step, and two."""
+    """Three layers of other sizes, and one; a weight that is shared in a layer; one micro-batch a step, and two."""
 
     todo, probe = "FullySharded", probe.PROBE
     consolidation = "Each rank trained the whole model, and never had more of it than two layers at once."
@@ -227,8 +260,15 @@ class FullySharded(CallCheck):
     )
 
     def broke_off(self, run: Run) -> Wrong | None:
-        """A rank dies of memory that is not there."""
-        return died(run)
+        """A rank dies of memory that is not there, or has errors of weights that were put together wrongly."""
+        errors = [rank["error"] for rank in run.ranks if rank["error"]]
+        shards = [error["message"] for error in errors if error["type"] == probe.OtherShards.__name__]
+        if shards and run.broken["tied"]:
+            return words("shared-weight-twice", run.report, what=shards[0])
+        notes = run.of_call(run.reached, notes=True)
+        wrong = other_order(notes) or died(run)
+        again = wrong is not None and wrong.key == "freed-memory-used" and not any(map(gathered_since, notes))
+        return words("freed-before-backward", run.report, **wrong.facts) if again else wrong
 
     def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
         """A loss for each micro-batch."""
@@ -237,11 +277,12 @@ class FullySharded(CallCheck):
     def cases(self, rng: random.Random) -> list[dict]:
         """Widths of the model and of its layers."""
 
-        def call(width: int, *hidden: int, parts: int = 1) -> dict:
-            return {"width": width, "hidden": [*hidden], "parts": parts, "seed": rng.getrandbits(30)}
+        def call(width: int, *hidden: int, parts: int = 1, tied: tuple = ()) -> dict:
+            about = {"width": width, "hidden": [*hidden], "tied": [*tied]}
+            return {**about, "parts": parts, "seed": rng.getrandbits(30)}
 
         three = [rng.choice((5, 6)), 3, 4]
-        by_size = {4: [call(3, *three), call(3, 5, 2, parts=2)], 2: [call(4, 3)]}
+        by_size = {4: [call(3, *three), call(3, 5, 2, parts=2)], 2: [call(4, 3), call(3, 5, 3, tied=(1,))]}
         return [{"size": size, "calls": calls} for size, calls in by_size.items()]
 
 

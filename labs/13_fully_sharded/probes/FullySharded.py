@@ -1,6 +1,6 @@
 """Trainings with `FullySharded`. What it may call of earlier TODOs is no model for an answer: shards are looked up, and
 everything that ranks exchange goes by objects, row by row, in collectives that are not recorded. A note says where a
-collective was due."""
+collective was due, and of which layer's weights."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ class Seen(Evidence):
     between: list[int]
 
 
+FREED = "a parameter that is freed"
+
+
+class OtherShards(ValueError):
+    """A layer gets more shards than it has parameters, or fewer."""
+
+
 class Noted(nn.Module):
     """A layer that notes its passes."""
 
@@ -48,7 +55,7 @@ class Noted(nn.Module):
 def shown(parameter: torch.Tensor) -> Array:
     """A parameter, unless there is no memory behind it."""
     freed = parameter.untyped_storage().nbytes() < parameter.nbytes
-    return Array("a parameter that is freed") if freed else Array.of(parameter.detach().clone())
+    return Array(FREED) if freed else Array.of(parameter.detach().clone())
 
 
 def everybody(rank: CallRank, what: Any) -> list:
@@ -66,8 +73,12 @@ def earlier(rank: CallRank, case: dict) -> dict[str, Any]:
 
     class Gathered:
         def __init__(self, layer: nn.Module, shards: Any) -> None:
-            note(rank.comm, "allgather")
-            self.layer, self.rows = layer, everybody(rank, [each.tolist() for each in shards])
+            own, parameters = [each.tolist() for each in shards], [*layer.parameters()]
+            if len(own) != len(parameters):
+                raise OtherShards(f"gathered got {len(own)} shards; the layer has {len(parameters)} parameters")
+            numbers = (rank.notes["layers"].get(each.untyped_storage()._cdata) for each in parameters)
+            note(rank.comm, f"allgather {next(numbers, None)}")
+            self.layer, self.rows = layer, everybody(rank, own)
 
         def __enter__(self) -> None:
             for at, parameter in enumerate(self.layer.parameters()):
@@ -100,6 +111,8 @@ def call(FullySharded: Callable, rank: CallRank, call: dict) -> Seen:
     own = [each for shards in shards_of(call, rank.rank, rank.size) for each in shards]
     storages = [each.untyped_storage()._cdata for each in every]
     rank.notes["shards"] = dict(zip(storages, own, strict=True))
+    numbers = [number for number, layer in enumerate(inner) for _ in layer.parameters()]
+    rank.notes["layers"] = dict(zip(storages, numbers, strict=True))
     seen: dict[str, list] = {"losses": [], "held": [], "between": []}
 
     def computes(number: int) -> Callable[[str], None]:

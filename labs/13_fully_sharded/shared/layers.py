@@ -15,13 +15,17 @@ from .values import drawn, rows_of
 def shapes_of(call: dict) -> list[list[int]]:
     """The shapes of the parameters of `layer_of`."""
     d, h = call["sizes"]
-    return [[h, d], [h], [d, h], [d]]
+    return [[d, d], [d], [d]] if call.get("tied") else [[h, d], [h], [d, h], [d]]
 
 
 def layer_of(call: dict) -> nn.Module:
-    """A layer of two matrices, of which a call's `sizes` are the units outside and inside; its weights say nothing."""
+    """A layer of two matrices, of which a call's `sizes` are the units outside and inside; its weights say nothing.
+    Where it is `tied`, both sizes are the same, and both matrices are one parameter."""
     d, h = call["sizes"]
-    return nn.Sequential(nn.Linear(d, h), nn.Tanh(), nn.Linear(h, d)).double()
+    layer = nn.Sequential(nn.Linear(d, h), nn.Tanh(), nn.Linear(h, d)).double()
+    if call.get("tied"):
+        layer[2].weight = layer[0].weight
+    return layer
 
 
 def shards_of(call: dict, rank: int, size: int) -> list[torch.Tensor]:

@@ -11,7 +11,8 @@ from .values import drawn, rows_of
 
 def of_layer(call: dict, number: int) -> dict:
     """What `layers` draws a layer from."""
-    return {"sizes": [call["width"], call["hidden"][number]], "seed": call["seed"] + 1000 * number}
+    sizes = [call["width"], call["hidden"][number]]
+    return {"sizes": sizes, "tied": number in call["tied"], "seed": call["seed"] + 1000 * number}
 
 
 def shards_of(call: dict, rank: int, size: int) -> list[list[torch.Tensor]]:

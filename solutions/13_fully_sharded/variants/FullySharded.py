@@ -58,7 +58,7 @@ class FullySharded(LayerByLayer):
 == kept_until_the_backward_pass: weights-of-several-layers, not freed < one_ahead
         with block:\\n            compute()\\n    def >>>         block.__enter__()\\n        compute()\\n    def
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) if i > 0 else None\\n        with block:\\n            compute() >>>         compute()\\n        self.gather(i).__exit__()
-== not_gathered_again: freed-memory-used, not freed < one_ahead
+== not_gathered_again: freed-before-backward, not freed < one_ahead
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) if i > 0 else None\\n        with block:\\n            compute() >>>         compute()
 == last_layer_kept: weights-kept-between-passes, not freed < one_ahead
         with block:\\n            compute()\\n    def >>>         block.__enter__()\\n        compute()\\n        if i + 1 < len(self.layers):\\n            block.__exit__()\\n    def
@@ -66,10 +66,18 @@ class FullySharded(LayerByLayer):
         with block:\\n            compute()\\n        reduce >>>         if i + 1 == len(self.layers):\\n            block = contextlib.nullcontext()\\n        with block:\\n            compute()\\n        reduce
         block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i - 1) >>>         block = self.gather(i) if self.next is None and i + 1 < len(self.layers) else self.next\\n        self.next = self.gather(i - 1)
 import torch\\nimport >>> import contextlib\\nimport torch\\nimport
-== whole_parameters_too: other-number-of-parameters, optimizer < one_ahead
+== whole_parameters_too: optimizer-over-whole-weights, optimizer < one_ahead
         self.sync = True >>>         self.sync = True\\n        self.whole = torch.nn.ModuleList(self.layers)
 == shards_in_a_list: other-number-of-parameters, optimizer < one_ahead
         self.own = torch.nn.ParameterList() >>>         self.scale = torch.nn.Parameter(torch.ones(1))\\n        self.own = []
+== whole_parameters_alone: optimizer-over-whole-weights, optimizer < one_ahead
+        self.own = torch.nn.ParameterList() >>>         self.whole = torch.nn.ModuleList(self.layers)\\n        self.own = []
+== shared_weight_twice: shared-weight-twice, tied < one_ahead
+            for p in layer.parameters():\\n                self.own >>>             for p in [p for module in layer.modules() for p in module.parameters(recurse=False)]:\\n                self.own
+                p.untyped_storage().resize_(0)\\n >>>
+            self.places >>>             for p in layer.parameters():\\n                p.untyped_storage().resize_(0)\\n            self.places
+== other_order_on_odd_ranks: other-order-by-rank, fsdp < one_ahead
+        block = self.gather(i) if self.next is None else self.next\\n        self.next = self.gather(i + 1) >>>         if i == 0 and dist.get_rank() % 2 and len(self.layers) > 1:\\n            self.next = self.gather(1)\\n            block = self.gather(0)\\n        else:\\n            block = self.gather(i) if self.next is None else self.next\\n        if i > 0 or dist.get_rank() % 2 == 0:\\n            self.next = self.gather(i + 1)
 == gradients_left: gradients-not-scattered, zero < one_ahead
         reduce_scattered(self.layers[i], self.shards(i), self.sync)\\n >>>
 == sync_ignored: sent-while-not-synchronised, no sync < one_ahead
