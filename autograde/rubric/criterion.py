@@ -75,6 +75,22 @@ class Mistakes:
         if unlike := {*self.words.messages} ^ {*self.signs}:
             raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
 
+    @classmethod
+    def giving(cls, text: str, values: Callable[[Call], Mapping[str, Any]]) -> Mistakes:
+        """Mistakes that are all recognised by what they would have given. text: see `Mistakes`. values: of a call, that
+        by key, or a tuple of several; a call whose values lack a key cannot tell whether this mistake is made."""
+
+        def sign(key: str) -> Callable[[Call], Gives | None]:
+            def gives(call: Call) -> Gives | None:
+                given = values(call)
+                if key not in given:
+                    return None
+                return Gives(*given[key]) if isinstance(given[key], tuple) else Gives(given[key])
+
+            return gives
+
+        return cls(text, **{key.replace("-", "_"): sign(key) for key in Words(text).messages})
+
     def explaining(self, failures: Sequence[tuple[Call, Wrong]], held: Sequence[Call], judge: Any) -> Wrong | None:
         """The mistake that explains all failures, in its words; None if none does. held: calls without a failure."""
         best, most = None, 0

@@ -12,10 +12,12 @@ DIGITS = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-12} 
 class Rounding:
     """Compares numbers, and lists of them inside each other.
 
-    relative: of the expected number, and of 1 at least. Where an int is expected, it is compared exactly, as an int.
+    relative: of the expected number, and of `least` at least. Where an int is expected, it is compared exactly, as an
+    int.
     """
 
     relative: float = DIGITS["float64"]
+    least: float = 1.0
 
     @classmethod
     def of(cls, dtype: str) -> Rounding:
@@ -33,7 +35,7 @@ class Rounding:
             return False
         if isinstance(expected, int):
             return actual == expected
-        return abs(actual - expected) <= self.relative * max(1.0, abs(expected))
+        return abs(actual - expected) <= self.relative * max(self.least, abs(expected))
 
 
 EXACT = Rounding()

@@ -64,6 +64,13 @@ def test_numbers_may_be_of_any_type_and_a_mistake_is_known_by_some_of_them():
     assert not NUMBERS.gives(returning({"b": 1}), {"a": 7.0})
 
 
+def test_one_of_several_numbers_is_judged_where_all_have_to_be_there():
+    first = HasNumbers(lambda call: {"a": 6, "b": 1}, told=("x",), of=("a",))
+    assert first(returning({"a": 6, "b": 2})) is None
+    assert first(returning({"a": 7, "b": 2})).key == "other-number"
+    assert first(returning({"a": 6})).key == "not-all-numbers"
+
+
 def own(op: str, nbytes: int = 24) -> dict:
     return event(kind_of(op), op=op, library="torch", bytes=nbytes)
 

@@ -22,12 +22,14 @@ other-number: With {arguments}, "{name}" is {actual:.10g}, where {expected:.10g}
 class HasNumbers:
     """Judge of a dict of numbers, as `NumbersByName`, that a function without ranks returns.
 
-    expected: of a call, the number by name. told: names of the call's arguments that a message repeats.
+    expected: of a call, the number by name. told: names of the call's arguments that a message repeats. rounding: how
+    near they have to be. of: names of those that are judged here, where all have to be there; none: all.
     """
 
     expected: Callable[[Call], Mapping[str, float]]
     told: tuple[str, ...]
     rounding: Rounding = field(default_factory=lambda: Rounding(1e-9))
+    of: tuple[str, ...] = ()
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first thing that is wrong with one call."""
@@ -35,8 +37,8 @@ class HasNumbers:
         if missing := [name for name in expected if name not in seen.numbers]:
             kind = seen.kind or f"a dict without {' and '.join(map(repr, missing))}"
             return words("not-all-numbers", kind=kind, keys=[*map(repr, expected)])
-        for name, due in expected.items():
-            number = seen.numbers[name]
+        for name in self.of or expected:
+            number, due = seen.numbers[name], expected[name]
             if number.value is None:
                 return words("entry-is-no-number", name=name, kind=number.kind)
             if not self.rounding(number.value, float(due)):

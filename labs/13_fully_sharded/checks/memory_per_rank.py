@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from typing import Any
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.criterion import Call, Criterion, Mistakes
 from autograde.rubric.judges.named_numbers import HasNumbers
 
 from ..probes import memory_per_rank as probe
@@ -24,29 +24,31 @@ def parts(call: Call, sizes: dict | None = None, shared_from: dict | None = None
     }
 
 
-def gives(**otherwise: object) -> Callable[[Call], Gives]:
-    """The sign of a mistake, see `parts`."""
-    return lambda call: Gives(parts(call, **otherwise))
-
-
-def only_what_is_new(call: Call) -> Gives:
-    """What an earlier stage shares is whole again."""
-    older = {name: 9 for name, first in SHARED_FROM.items() if first != call.arguments["stage"]}
-    return Gives(parts(call, shared_from=older))
-
-
-def rounded(call: Call) -> Gives:
-    """Shares in whole bytes, or of whole parameters."""
+def mistaken(call: Call) -> dict[str, Any]:
+    """What known mistakes give, by key."""
     about, right = call.arguments, parts(call)
     share = about["parameters"] // about["ranks"]
     of_parameters = [
         {name: each if about["stage"] < SHARED_FROM[name] else BYTES[name] * number for name, each in right.items()}
         for number in (share, share + 1)
     ]
-    return Gives({name: each // 1 for name, each in right.items()}, *of_parameters)
+    single = (["weights"], ["gradients"], ["weights", "gradients"])
+    older = {name: 9 for name, first in SHARED_FROM.items() if first != about["stage"]}  # are whole again
+    return {
+        "weights-in-single-precision": tuple(parts(call, dict.fromkeys(names, 4)) for names in single),
+        "one-number-for-adam": parts(call, {"optimizer": 4}),
+        "no-master-weights": parts(call, {"master weights": 0}),
+        "master-weights-counted-twice": parts(call, {"optimizer": 12}),
+        "master-weights-kept-whole": parts(call, shared_from={"master weights": 9}),
+        "a-stage-early": parts(call, shift=1),
+        "a-stage-late": parts(call, shift=-1),
+        "weights-before-gradients": parts(call, shared_from={"weights": 2, "gradients": 3}),
+        "only-what-is-new": parts(call, shared_from=older),
+        "share-rounded": ({name: each // 1 for name, each in right.items()}, *of_parameters),
+    }
 
 
-MISTAKES = Mistakes(
+MISTAKES = Mistakes.giving(
     """
     weights-in-single-precision: You count 4 bytes for a weight or a gradient. In mixed precision both have 16 bits.
 
@@ -70,18 +72,7 @@ MISTAKES = Mistakes(
 
     share-rounded: You round the shares. Here they are 1 / ranks of the whole, whatever that is.
     """,
-    weights_in_single_precision=lambda call: Gives(
-        *(parts(call, {name: 4 for name in names}) for names in (["weights"], ["gradients"], ["weights", "gradients"]))
-    ),
-    one_number_for_adam=gives(sizes={"optimizer": 4}),
-    no_master_weights=gives(sizes={"master weights": 0}),
-    master_weights_counted_twice=gives(sizes={"optimizer": 12}),
-    master_weights_kept_whole=gives(shared_from={"master weights": 9}),
-    a_stage_early=gives(shift=1),
-    a_stage_late=gives(shift=-1),
-    weights_before_gradients=gives(shared_from={"weights": 2, "gradients": 3}),
-    only_what_is_new=only_what_is_new,
-    share_rounded=rounded,
+    mistaken,
 )
 SAYS = (
     "stage 0: each rank keeps everything",

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from math import log2
 from typing import Any
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.judges.named_numbers import HasNumbers
 from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Words, Wrong
 
-from ..probes import costs as probe
+from ..probes.costs import NAMES, PROBE
 
-NAMES = ONE, TREE, BOTH, RING = "broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring"
+ONE, TREE, BOTH, RING = NAMES
 LEVELS = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 8: 3, 9: 4, 12: 4, 16: 4, 17: 5}  # rounds of a tree, by ranks
-NEAR = Rounding(1e-9)
+NEAR = Rounding(1e-9, least=1e-6)  # seconds
+TOLD = ("size", "nbytes", "alpha", "beta")
 
-words = Words("""
-not-the-four-costs: Your function returns {kind}. A dict with the keys {keys} is expected.
-
-cost-is-no-number: "{name}" is of type {kind}. A number is expected.
-
-not-free-alone: "{name}": on a single rank nothing has to be sent, so it takes 0 seconds. You return {actual:.6g}.
-
-other-cost: "{name}": with {size:rank}, {nbytes:byte}, alpha = {alpha:g} and beta = {beta:g} you return {actual:.6g},
-where {expected:.6g} is expected. How many rounds are there, and how many bytes has a message?
-""")
-MISTAKES = Words("""
+MISTAKES = """
 one-latency: "{name}": you pay alpha once. Each round is a message of its own, and costs alpha again.
 
 bandwidth-for-beta: "{name}": you divide by beta. It is in seconds per byte: what do so many bytes take?
@@ -50,7 +40,9 @@ latency-divided: "{name}": you divide the time of a whole message by {size}. A c
 begins like any other.
 
 chunk-rounded: "{name}": you round the bytes of a chunk. Here they are nbytes / size, whatever that is.
-""").messages
+"""
+NOT_FREE = """not-free-alone: "{name}": on a single rank nothing has to be sent, so it takes 0 seconds. You return
+{actual:.6g}."""
 
 
 def numbers(name: str, size: int, nbytes: int, alpha: float, beta: float, **_: Any) -> dict[str, tuple[float, ...]]:
@@ -77,39 +69,9 @@ def numbers(name: str, size: int, nbytes: int, alpha: float, beta: float, **_: A
     return known
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Judge of one plan's number."""
-
-    name: str
-
-    def __call__(self, call: Call) -> Wrong | None:
-        """The number is there, and right."""
-        [seen], name = call.seen, self.name
-        if name not in seen.costs:
-            missing = " and ".join(repr(each) for each in NAMES if each not in seen.costs)
-            return words("not-the-four-costs", kind=seen.kind or f"a dict without {missing}", keys=[*map(repr, NAMES)])
-        value, [expected] = seen.costs[name].value, numbers(name, **call.arguments)[""]
-        if value is None:
-            return words("cost-is-no-number", name=name, kind=seen.costs[name].kind)
-        about = {**call.arguments, "name": name, "actual": value, "expected": expected}
-        key = "other-cost" if call.arguments["size"] > 1 else "not-free-alone"
-        return None if near(value, expected) else words(key, compared=True, **about)
-
-    def gives(self, call: Call, value: Any) -> bool:
-        """Whether the number is this one."""
-        number = call.seen[0].costs.get(self.name)
-        return number is not None and number.value is not None and near(number.value, value)
-
-
-def near(actual: float, expected: float) -> bool:
-    """Equal but for rounding, also where the numbers are small."""
-    return NEAR(actual / expected, 1.0) if expected else abs(actual) < 1e-15
-
-
-def free_alone(call: Call) -> Wrong | None:
-    """All four numbers on a single rank."""
-    return next((wrong for name in NAMES if (wrong := Cost(name)(call))), None)
+def costs(call: Call) -> dict[str, float]:
+    """What each plan takes."""
+    return {name: numbers(name, **call.arguments)[""][0] for name in NAMES}
 
 
 def several(arguments: dict) -> bool:
@@ -119,23 +81,39 @@ def several(arguments: dict) -> bool:
 
 def criterion(name: str, plan: str) -> Criterion:
     """The criterion on one plan, with the mistakes that fit it."""
-    keys = [key for key in numbers(plan, 2, 1, 1, 1) if key]
-    signs = {key.replace("-", "_"): lambda call, key=key: Gives(*numbers(plan, **call.arguments)[key]) for key in keys}
-    mistakes = Mistakes("\n\n".join(f"{key}: {MISTAKES[key]}" for key in keys), **signs)
-    return Criterion(name, 0.45, f'"{plan}"', Cost(plan), mistakes, on=several)
+
+    def mistaken(call: Call) -> dict[str, tuple]:
+        known = numbers(plan, **call.arguments)
+        return {key: tuple({plan: each} for each in known[key]) for key in known if key}
+
+    judge = HasNumbers(costs, TOLD, NEAR, of=(plan,))
+    return Criterion(name, 0.45, f'"{plan}"', judge, Mistakes.giving(MISTAKES, mistaken), on=several)
+
+
+def all_there(call: Call) -> bool:
+    """Whether there is a number for each plan."""
+    numbers = call.seen[0].numbers
+    return len(numbers) == len(NAMES) and None not in (each.value for each in numbers.values())
 
 
 class Costs(CallCheck):
     """The four numbers, with latency and bandwidth each alone and together."""
 
-    todo, probe = "costs", probe.PROBE
+    todo, probe = "costs", PROBE
     consolidation = (
         "Rounds times alpha, and bytes on the busiest line times beta: that is all. Small messages want few rounds, "
         "large ones few bytes."
     )
     criteria = (
         *map(criterion, ("one-by-one", "tree", "tree-twice", "ring"), NAMES),
-        Criterion("alone", 0.2, "all are 0.0 if size is 1", free_alone, on=lambda arguments: not several(arguments)),
+        Criterion(
+            "alone",
+            0.2,
+            "all are 0.0 if size is 1",
+            HasNumbers(costs, TOLD, NEAR),
+            Mistakes(NOT_FREE, not_free_alone=all_there),
+            on=lambda arguments: not several(arguments),
+        ),
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
@@ -143,8 +121,7 @@ class Costs(CallCheck):
 
         def call(size: int) -> dict:
             alpha, beta = rng.uniform(1e-4, 5e-3), rng.uniform(1e-8, 1e-6)
-            about = {"size": size, "nbytes": 24 * rng.randrange(50, 40_000) + 7, "alpha": alpha, "beta": beta}
-            return {**about, "names": [*NAMES]}
+            return {"size": size, "nbytes": 24 * rng.randrange(50, 40_000) + 7, "alpha": alpha, "beta": beta}
 
         calls = [*map(call, (4, 6, 3, 2, 1)), call(8) | {"alpha": 0.0}, call(5) | {"nbytes": 0}]
         return [{"calls": [*calls, *map(call, (rng.choice((9, 12)), 16, 17, 1))]}]

@@ -45,15 +45,15 @@ whole = alpha + beta * nbytes >>> whole = beta * nbytes
 (size - 1) * whole, rounds >>> size * whole, rounds
 == never_free: not-free-alone, cost < zipped
 rounds = ceil(log2(size)) >>> rounds = max(1, ceil(log2(size)))
-== latency_forgotten: other-cost, cost < zipped
+== latency_forgotten: other-number, cost < zipped
 whole = alpha + beta * nbytes >>> whole = beta * nbytes
 == bandwidth_for_beta: bandwidth-for-beta, cost < zipped
 whole = alpha + beta * nbytes >>> whole = alpha + nbytes / beta if nbytes else alpha
-== a_tuple: not-the-four-costs, cost < zipped
+== a_tuple: not-all-numbers, cost < zipped
 return dict(zip(names, values)) >>> return values
-== other_names: not-the-four-costs, cost < zipped
+== other_names: not-all-numbers, cost < zipped
 "broadcast, one by one", >>> "one by one",
-== texts: cost-is-no-number, cost < zipped
+== texts: entry-is-no-number, cost < zipped
 return dict(zip(names, values)) >>> return {name: f"{value} s" for name, value in zip(names, values)}
 == latency_by_ranks: latency-divided, cost < zipped
 2 * (size - 1) * part >>> 2 * (size - 1) * whole / size

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
+from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import argument_unchanged, memory_not_shared, result_stays
 from autograde.rubric.words import Ranks, Words, Wrong
@@ -43,28 +42,23 @@ def shards(call: Call) -> list[np.ndarray]:
     return [filled(values[rank * count : (rank + 1) * count], count) for rank in range(call.size)]
 
 
-def mistaken(call: Call) -> dict[str, Gives]:
+def mistaken(call: Call) -> dict[str, Any]:
     """What known mistakes give, by key."""
     values, size = whole(call), call.size
     n, count, ranks = len(values), rows_of(len(values), size), range(size)
     unequal, entries = np.array_split(values, size), values.ravel()
     flat = rows_of(len(entries), size)
     return {
-        "shards-of-unequal-length": Gives(unequal, [filled(each, count) for each in unequal]),
-        "rows-left-out": Gives([values[rank * (n // size) : (rank + 1) * (n // size)] for rank in ranks]),
-        "rows-in-turns": Gives([filled(values[rank::size], count) for rank in ranks]),
-        "shards-not-filled-up": Gives([values[rank * count : (rank + 1) * count] for rank in ranks]),
-        "entries-cut": Gives([filled(entries[rank * flat : (rank + 1) * flat], flat) for rank in ranks]),
-        "whole-parameter-kept": Gives(values),
+        "shards-of-unequal-length": (unequal, [filled(each, count) for each in unequal]),
+        "rows-left-out": [values[rank * (n // size) : (rank + 1) * (n // size)] for rank in ranks],
+        "rows-in-turns": [filled(values[rank::size], count) for rank in ranks],
+        "shards-not-filled-up": [values[rank * count : (rank + 1) * count] for rank in ranks],
+        "entries-cut": [filled(entries[rank * flat : (rank + 1) * flat], flat) for rank in ranks],
+        "whole-parameter-kept": values,
     }
 
 
-def sign(key: str) -> Callable[[Call], Gives]:
-    """The sign of a mistake."""
-    return lambda call: mistaken(call)[key]
-
-
-MISTAKES = Mistakes(
+MISTAKES = Mistakes.giving(
     """
     shards-of-unequal-length: Shares differ by a row, as `tensor_split` cuts them. All ranks' shards have to have the
     same shape, and one after the other they are the parameter: c rows each, and zeros only behind the last row.
@@ -80,13 +74,7 @@ MISTAKES = Mistakes(
 
     whole-parameter-kept: Each rank keeps all rows.
     """,
-    **{
-        key.replace("-", "_"): sign(key)
-        for key in (
-            *("shards-of-unequal-length", "rows-left-out", "rows-in-turns"),
-            *("shards-not-filled-up", "entries-cut", "whole-parameter-kept"),
-        )
-    },
+    mistaken,
 )
 
 
