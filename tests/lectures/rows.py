@@ -139,7 +139,12 @@ ROWS = (
     Row("S2.3", 12, "2. Three cuts", ("if the model fits, take that", "model parallelism is for models that do not")),
     Row("S3.8", 12, "2. Three cuts", ("data parallel | pipeline | tensor parallel", "the layers: some on each rank")),
     Row("S3.8", 12, "3. Layers on ranks", ("Rank 0 has the first ones", "same way in the other direction")),
-    Row("S3.8", 12, "4. A pipeline", ("micro-batches", "\\frac{p - 1}{M + p - 1}", "pipeline_film(gpipe(4, 4))")),
+    Row(
+        "S3.8",
+        12,
+        "4. A pipeline",
+        ("micro-batches", "\\frac{p - 1}{M + p - 1}", "pipeline_film(in_ticks(gpipe(4, 4)))"),
+    ),
     Row(
         "S3.8",
         12,
