@@ -291,8 +291,10 @@ CHANGES = (
         ),
         ("works for two eighths of the time",),
     ),
-    Change(12, "show the film of", (("in_ticks(gpipe(4, 4))", "in_ticks(one_forward_one_backward(4, 8))"),)),
-    Change(12, "show the film of", (("in_ticks(gpipe(4, 4))", "in_ticks(gpipe(4, 8))"),)),
+    Change(
+        12, "show the film of", (("film(in_ticks(gpipe(4, 4)))", "film(in_ticks(one_forward_one_backward(4, 8)))"),)
+    ),
+    Change(12, "show the film of", (("film(in_ticks(gpipe(4, 4)))", "film(in_ticks(gpipe(4, 8)))"),)),
     Change(
         12,
         "leave out the second `comm.allreduce`",
