@@ -147,7 +147,7 @@ def shard(parameter: torch.Tensor, rank: int, size: int) -> torch.Tensor:
     Returns a tensor [c, ...] with c = ceil(n / size), of the parameter's dtype and on
     its device. What is checked:
     - it has the parameter's rows from rank * c on, and zeros where there are none
-    - it has memory of its own, no more than it needs, and no graph behind it
+    - it has memory of its own, for c rows and no more, and no graph behind it
     - the parameter stays as it is
 
     Example: 5 rows on 4 ranks are c = 2 rows each: 0 and 1, 2 and 3, 4 and zeros, and
@@ -199,6 +199,9 @@ print("filled:", parameter.tolist())
 # | from rank 0 | | from rank 1 | | from rank 2 | |
 # |---|---|---|---|---|---|
 # | weight, shard 0 | bias, shard 0 | weight, shard 1 | bias, shard 1 | weight, shard 2 | bias, shard 2 |
+#
+# Once the weights are in their parameters, nobody needs that row any more. Let go of it then: else it is there for as
+# long as your object is, and takes as much memory as the weights do.
 
 # %% todo="gathered"
 import torch
@@ -311,8 +314,9 @@ def reduce_scattered(layer: nn.Module, shards: list, sync: bool = True) -> None:
     """After a backward pass: keep of a layer's gradients this rank's share of the mean.
 
     layer: its parameters [n, ...] have their gradients in `.grad`; None on some rank
-    counts as zeros. That the parameters hold no memory themselves does not matter.
+    counts as zeros. The parameters may hold no memory by now; you need their shapes.
     shards: this rank's shard [c, ...] of each parameter, in order, as in `gathered`.
+    The check brings none of the functions above: do without `shard`.
     What is checked:
     - the mean of the ranks' gradients is added to `.grad` of the shards, each has its
       own rows of it, and zeros behind the last row (a `.grad` of None counts as zeros)
@@ -351,10 +355,13 @@ check("reduce_scattered")
 #
 # ```python
 # class LayerByLayer(nn.Module):
-#     def __init__(self, layers): ...                   # self.layers: a list of them
+#     def __init__(self, layers): ...                   # any iterable; self.layers is a list of them
 #     def forward_pass(self, number, compute): ...      # of layer self.layers[number]
 #     def backward_pass(self, number, compute): ...     # of the same, later, from the last layer to the first
 # ```
+#
+# Yours calls `super().__init__(layers)` first. In a forward pass the last layer has no next one, in a backward pass the
+# first layer has none.
 #
 # `layers` are in a plain list, so PyTorch does not count their parameters as the model's. What the optimizer finds in
 # `model.parameters()` is what *you* put into the module: the shards. They have to be `nn.Parameter`s, in an attribute
@@ -373,10 +380,10 @@ class FullySharded(LayerByLayer):
 
     You can use `shard`, `gathered` and `reduce_scattered`: the check brings its own.
     What is checked:
-    - trained with any optimizer, the ranks have the losses and the weights of data
-      parallel training
-    - `parameters()` are the shards, in order; the layers' own parameters hold memory
-      while their layer computes, and at no other time
+    - trained with any optimizer over `parameters()`, which are the shards in order,
+      the ranks have the losses and the weights of data parallel training
+    - the layers' own parameters hold memory while their layer computes, and at no
+      other time
     - each pass of a layer has one all-gather, and its backward pass one reduce-scatter
     - while a layer computes, the weights of the one that is next in this direction are
       on their way, and no others
@@ -386,8 +393,9 @@ class FullySharded(LayerByLayer):
     def __init__(self, layers) -> None:
         """Keep this rank's shards, and free the layers' parameters. `sync` is True.
 
-        layers: an iterable of modules, all with parameters, the same on all ranks. A
-        weight that two modules of a layer share is one parameter, with one shard.
+        layers: an iterable of modules, the same on all ranks, each with parameters, all
+        of which are trained. A weight that two modules of a layer share is one
+        parameter, with one shard.
         """
         ### BEGIN SOLUTION
         super().__init__(layers)
@@ -624,7 +632,8 @@ x.grad
 # Two traps. Autograd calls `backward` of a function only if one of the tensors that went into it needs a gradient, and
 # the samples that go into a first layer do not; so its parameters go in as well. And a layer with dropout throws dice:
 # computed again, it has to throw the same ones. `torch.get_rng_state()` and `torch.set_rng_state(state)` read and set
-# where the random numbers are; after a block of `torch.random.fork_rng()` they are where they were before it.
+# where the random numbers are; after a block of `torch.random.fork_rng()` they are where they were before it. (That is
+# for the CPU, on which your function is checked. A GPU draws from numbers of its own, `torch.cuda.get_rng_state()`.)
 
 # %% todo="checkpointed"
 import torch

@@ -222,7 +222,8 @@ class FullySharded(CallCheck):
         Criterion(
             "trains",
             1.25,
-            "trained with any optimizer, the ranks have the losses and the weights of data parallel training",
+            "trained with any optimizer over `parameters()`, which are the shards in order, the ranks have the losses "
+            "and the weights of data parallel training",
             TRAINED,
             MISTAKES,
             on=lambda arguments: arguments["parts"] == 1,

@@ -105,7 +105,7 @@ class Shard(CallCheck):
         Criterion(
             "memory",
             0.6,
-            "it has memory of its own, no more than it needs, and no graph behind it",
+            "it has memory of its own, for c rows and no more, and no graph behind it",
             first_of(own_memory, memory_not_shared, result_stays),
         ),
         Criterion("conduct", 0.4, "the parameter stays as it is", argument_unchanged),
