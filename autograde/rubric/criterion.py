@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -75,33 +76,23 @@ class Mistakes:
         if unlike := {*self.words.messages} ^ {*self.signs}:
             raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
 
-    @classmethod
-    def giving(cls, text: str, values: Callable[[Call], Mapping[str, Any]]) -> Mistakes:
-        """Mistakes that are all recognised by what they would have given. text: see `Mistakes`. values: of a call, that
-        by key, or a tuple of several; a call whose values lack a key cannot tell whether this mistake is made."""
-
-        def sign(key: str) -> Callable[[Call], Gives | None]:
-            def gives(call: Call) -> Gives | None:
-                given = values(call)
-                if key not in given:
-                    return None
-                return Gives(*given[key]) if isinstance(given[key], tuple) else Gives(given[key])
-
-            return gives
-
-        return cls(text, **{key.replace("-", "_"): sign(key) for key in Words(text).messages})
+    def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | Mapping | bool | None]]:
+        """By key, what says whether a mistake is made in this call."""
+        return {key: partial(sign, call) for key, sign in self.signs.items()}
 
     def explaining(self, failures: Sequence[tuple[Call, Wrong]], held: Sequence[Call], judge: Any) -> Wrong | None:
         """The mistake that explains all failures, in its words; None if none does. held: calls without a failure."""
         best, most = None, 0
-        for key, sign in self.signs.items():
-            told = [(call, wrong, explained(sign(call), call, wrong, judge)) for call, wrong in failures]
+        failed = [(call, wrong, self.signs_in(call)) for call, wrong in failures]
+        others = [(call, self.signs_in(call)) for call in held]
+        for key in failed[0][2]:
+            told = [(call, wrong, explained(signs[key](), call, wrong, judge)) for call, wrong, signs in failed]
             explaining = [each for each in told if each[2] is not None and each[2] is not False]
             ruled_out = any(each[2] is False for each in told)
             if (
                 len(explaining) > most
                 and not ruled_out
-                and not any(rules_out(sign(call), call, judge) for call in held)
+                and not any(rules_out(signs[key](), call, judge) for call, signs in others)
             ):
                 best, most = (key, *explaining[0]), len(explaining)
         if best is None:
@@ -109,6 +100,29 @@ class Mistakes:
         key, call, wrong, facts = best
         facts = {**call.arguments, "size": call.size, **wrong.facts, **facts}
         return Wrong(key, self.words.fill(key, facts), facts, wrong.report)
+
+
+class MistakesGiving(Mistakes):
+    """Mistakes that are all recognised by what they would have given.
+
+    text: see `Mistakes`. values: of a call, that by key, or a tuple of several; a call whose values lack a key cannot
+    tell whether this mistake is made.
+    """
+
+    def __init__(self, text: str, values: Callable[[Call], Mapping[str, Any]]) -> None:
+        self.words, self.values = Words(text), values
+
+    def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | None]]:
+        """See `Mistakes`; the values are worked out once."""
+        values = self.values(call)
+        return {key: partial(gives, values, key) for key in self.words.messages}
+
+
+def gives(values: Mapping[str, Any], key: str) -> Gives | None:
+    """What a mistake would have given, of what all of them would."""
+    if key not in values:
+        return None
+    return Gives(*values[key]) if isinstance(values[key], tuple) else Gives(values[key])
 
 
 def explained(sign: Any, call: Call, wrong: Wrong, judge: Any) -> Mapping | bool | None:

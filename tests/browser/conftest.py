@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,17 +47,17 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def jupyterlab(root: Path | None, state: Path, *options: str) -> Iterator[str]:
+def jupyterlab(root: Path | None, state: Path, *options: str, inside: Sequence[str] = ()) -> Iterator[str]:
     """`./lockstep lab` on a folder, for a person who never used JupyterLab before: its address.
 
     root: None: on the clone's labs, as students have it. state: where it keeps what it remembers of that person.
-    options: of `./lockstep lab`.
+    options: of `./lockstep lab`. inside: the command that runs it somewhere else, a container say.
     """
     assert list(ROOT.glob(".venv/lockstep.*")), "this needs a finished set-up: ./lockstep test"
     folders = {f"JUPYTER_{kind}_DIR": str(state / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
     server = subprocess.Popen(
         [
-            *(ROOT / "lockstep", "lab", *options, "--no-browser", "--ip=127.0.0.1", "--port=0"),
+            *(*inside, ROOT / "lockstep", "lab", *options, "--no-browser", "--ip=127.0.0.1", "--port=0"),
             f"--IdentityProvider.token={TOKEN}",
             *([f"--ServerApp.root_dir={root}"] if root else []),
         ],

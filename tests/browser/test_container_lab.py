@@ -16,20 +16,23 @@ from small_clone import ROOT
 pytestmark = [pytest.mark.timeout(300), pytest.mark.alone, pytest.mark.thorough]
 
 
-def command(home: Path) -> tuple[dict[str, str], str]:
-    """The variables and the root folder of the command of students' image, as if its kit were this clone."""
-    text = (ROOT / "Containerfile").read_text().rpartition("FROM ")[2]
-    words = json.loads(re.search(r"^CMD (.*)$", text, re.MULTILINE)[1])
-    words = [word.replace("/opt/lockstep", str(ROOT)).replace("/home/jovyan", str(home)) for word in words]
-    here = words.index(str(ROOT / "lockstep"))
-    assert words[0] == "env" and words[here + 1] == "lab"
-    (root,) = (word.partition("=")[2] for word in words if word.startswith("--ServerApp.root_dir="))
-    return dict(word.split("=", 1) for word in words[1:here]), root
+def root_folder(home: Path) -> Path:
+    """The root folder of the command of students' image, as if `home` were that of its user."""
+    command = re.findall(r"^CMD (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)[-1]
+    words = json.loads(command)
+    assert words[:2] == ["/opt/lockstep/lockstep", "lab"]
+    (folder,) = (word.partition("=")[2] for word in words if word.startswith("--ServerApp.root_dir="))
+    return Path(folder.replace("/home/jovyan", str(home)))
 
 
-def test_the_container_opens_the_map_and_its_links_lead_to_labs_and_lectures(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def without_solutions() -> list[str]:
+    """A command prefix below which this clone has no solutions, as students' image has none."""
+    kept = [path for path in ROOT.iterdir() if path.name != "solutions"]
+    binds = [word for path in kept for word in ("--bind", str(path), str(path))]
+    return ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", str(ROOT), *binds, "--"]
+
+
+def test_the_container_opens_the_map_and_its_links_lead_to_labs_and_lectures(browser: Browser, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     # As the entrypoint does, whose `cp` is that of the container.
@@ -37,11 +40,8 @@ def test_the_container_opens_the_map_and_its_links_lead_to_labs_and_lectures(
     (folders,) = re.findall(r"^for folder in (.*); do$", entrypoint, re.MULTILINE)
     for folder in folders.split():
         shutil.copytree(ROOT / folder, home / folder)
-    environment, root = command(home)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
     with (
-        jupyterlab(Path(root), tmp_path) as address,
+        jupyterlab(root_folder(home), tmp_path, inside=without_solutions()) as address,
         browser.new_context(viewport={"width": 1280, "height": 900}) as context,
     ):
         page = context.new_page()

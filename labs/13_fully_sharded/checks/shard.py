@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import argument_unchanged, memory_not_shared, result_stays
 from autograde.rubric.words import Ranks, Words, Wrong
@@ -58,7 +58,7 @@ def mistaken(call: Call) -> dict[str, Any]:
     }
 
 
-MISTAKES = Mistakes.giving(
+MISTAKES = MistakesGiving(
     """
     shards-of-unequal-length: Shares differ by a row, as `tensor_split` cuts them. All ranks' shards have to have the
     same shape, and one after the other they are the parameter: c rows each, and zeros only behind the last row.

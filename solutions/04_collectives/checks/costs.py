@@ -7,7 +7,7 @@ from math import log2
 from typing import Any
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving
 from autograde.rubric.judges.named_numbers import HasNumbers
 from autograde.rubric.rounding import Rounding
 
@@ -87,13 +87,13 @@ def criterion(name: str, plan: str) -> Criterion:
         return {key: tuple({plan: each} for each in known[key]) for key in known if key}
 
     judge = HasNumbers(costs, TOLD, NEAR, of=(plan,))
-    return Criterion(name, 0.45, f'"{plan}"', judge, Mistakes.giving(MISTAKES, mistaken), on=several)
+    return Criterion(name, 0.45, f'"{plan}"', judge, MistakesGiving(MISTAKES, mistaken), on=several)
 
 
 def all_there(call: Call) -> bool:
     """Whether there is a number for each plan."""
-    numbers = call.seen[0].numbers
-    return len(numbers) == len(NAMES) and None not in (each.value for each in numbers.values())
+    seen = call.seen[0].numbers
+    return len(seen) == len(NAMES) and None not in (each.value for each in seen.values())
 
 
 class Costs(CallCheck):

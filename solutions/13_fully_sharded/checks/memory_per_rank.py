@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving
 from autograde.rubric.judges.named_numbers import HasNumbers
 
 from ..probes import memory_per_rank as probe
@@ -48,7 +48,7 @@ def mistaken(call: Call) -> dict[str, Any]:
     }
 
 
-MISTAKES = Mistakes.giving(
+MISTAKES = MistakesGiving(
     """
     weights-in-single-precision: You count 4 bytes for a weight or a gradient. In mixed precision both have 16 bits.
 
