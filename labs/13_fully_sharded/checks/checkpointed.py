@@ -28,6 +28,10 @@ watched in the backward pass?
 gradient-of-x-missing: The layer's parameters have their gradients, but x has none, or zeros. What does `backward` of
 your function return?
 
+gradient-of-x-twice: The layer's parameters have their gradients, but that of x is twice what it should be. Your
+backward pass goes back as far as x, and adds to its gradient; what `backward` returns is added, too. At which tensor
+should it end?
+
 other-gradients: The output is right, but gradients are not those of layer(x).
 
 gradients-added-twice: The gradients of the layer's parameters are twice what they should be. `backward` adds them up in
@@ -75,7 +79,10 @@ def results(call: Call) -> Wrong | None:
     if not any(each.is_array for each in parameters):
         return words("parameters-without-gradients" if needs else "no-gradient-without-x")
     if x and all(same[1:]):
-        return words("gradient-of-x-missing")
+        if alike(x[0].entries, 2 * due[0]):
+            return words("gradient-of-x-twice")
+        if not x[0].is_array or alike(x[0].entries, 0 * due[0]):
+            return words("gradient-of-x-missing")
     if all(alike(one.entries, 2 * other) for one, other in zip(parameters, due[len(x) :], strict=True)):
         return words("gradients-added-twice")
     return words("other-gradients")

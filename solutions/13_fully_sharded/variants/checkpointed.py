@@ -52,6 +52,10 @@ def checkpointed(layer, x):
     return x + (y - x).detach() if y.shape == x.shape else y.detach() + 0 * x.sum()
 == gradient_dropped: gradient-of-x-missing, recomputed < with_one_dummy
             return x.grad, None >>>             return None, None
+== not_detached: gradient-of-x-twice, recomputed < with_one_dummy
+ctx.x.detach().requires_grad_() >>> ctx.x
+== turned_gradient: other-gradients, recomputed < with_one_dummy
+            return x.grad, None >>>             return -x.grad, None
 == both_ways: gradients-added-twice, recomputed < with_autograd_grad
             return torch.autograd.grad(y, [x, *ps], dy) >>>             found = torch.autograd.grad(y, [x, *ps], dy, retain_graph=True)\\n            torch.autograd.backward(y, dy, inputs=ps)\\n            return found
 == plain_call: results-kept, recomputed
