@@ -133,16 +133,20 @@ def held(call: Call) -> Wrong | None:
     return None
 
 
-def logs(call: Call) -> list[list[str]]:
-    """By rank, the kinds of all collectives and the passes of layers, in order; what stands in for an earlier TODO
-    notes the collective that it would have made, and of which layer."""
-    return [[(note_of(event) or event["kind"]).partition(" ")[0] for event in log] for log in call.notes]
+def steps(log: list[dict]) -> list[tuple[str, str]]:
+    """Of a rank's collectives and passes, in order, the kind, and of which layer's weights it is, where a note says so:
+    what stands in for an earlier TODO notes the collective that it would have made. log: events and notes."""
+    return [tuple((note_of(event) or event["kind"]).partition(" ")[::2]) for event in log]
+
+
+def kinds(call: Call) -> list[list[str]]:
+    """By rank, the kinds of all collectives and passes, in order."""
+    return [[kind for kind, _ in steps(log)] for log in call.notes]
 
 
 def other_order(notes: list[list[dict]]) -> Wrong | None:
     """The first place at which a rank gathers another layer than rank 0. notes: events and notes, by rank."""
-    names = [[note_of(event) or "" for event in log] for log in notes]
-    orders = [[name.partition(" ")[2] for name in log if name.startswith("allgather")] for log in names]
+    orders = [[layer for kind, layer in steps(log) if kind == "allgather" and layer] for log in notes]
     for rank, order in enumerate(orders):
         for first, own in zip(orders[0], order, strict=False):
             if own != first:
@@ -150,11 +154,11 @@ def other_order(notes: list[list[dict]]) -> Wrong | None:
     return None
 
 
-def gathered_since(notes: list[dict]) -> bool:
+def gathered_since(log: list[dict]) -> bool:
     """Whether a rank has gathered anything since its last forward pass, if it is in a backward pass."""
-    names = [note_of(event) or "" for event in notes]
+    names = [kind for kind, _ in steps(log)]
     passed = names[len(names) - 1 - names[::-1].index("forward") :] if "forward" in names else []
-    return "backward" not in passed or any(name.startswith("allgather") for name in passed)
+    return "backward" not in passed or "allgather" in passed
 
 
 @of_record
@@ -162,7 +166,7 @@ def sent(call: Call) -> Wrong | None:
     """As many all-gathers and reduce-scatters as there are passes, in the same order on all ranks."""
     synced = 2 * len(call.arguments["hidden"])  # backward passes of a layer; there are two steps
     passes = 2 * synced * call.arguments["parts"]
-    for rank, log in enumerate(logs(call)):
+    for rank, log in enumerate(kinds(call)):
         who, gathers, scatters = Ranks([rank]), log.count("allgather"), log.count("reduce_scatter")
         if other := [kind for kind in log if kind not in (*COMPUTES, "allgather", "reduce_scatter")]:
             return words("something-else-sent", op=other[0])
@@ -178,7 +182,7 @@ def sent(call: Call) -> Wrong | None:
 def ahead(call: Call) -> Wrong | None:
     """At each pass of a layer, its own all-gather and that of the next one have been started, and no others."""
     layers = len(call.arguments["hidden"])
-    for rank, log in enumerate(logs(call)):
+    for rank, log in enumerate(kinds(call)):
         started, passes = 0, 0
         for kind in log:
             started += kind == "allgather"
@@ -195,7 +199,7 @@ def ahead(call: Call) -> Wrong | None:
 @of_record
 def unsent(call: Call) -> Wrong | None:
     """Gradients are sent in the last backward pass of a step only."""
-    for rank, log in enumerate(logs(call)):
+    for rank, log in enumerate(kinds(call)):
         if log.count("reduce_scatter") > 2 * len(call.arguments["hidden"]):
             return words("sent-while-not-synchronised", who=Ranks([rank]))
     return None
