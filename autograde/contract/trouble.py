@@ -57,8 +57,9 @@ CAUSES = (
     ),
     (
         r"UnpicklingError",
-        "A message that `Send` has sent, as it is in memory, does not go to `recv`, which expects a pickle. Capital "
-        "letters belong together, and small ones.",
+        "What came is no pickle. Either `Send` sent an array as it is in memory, and `recv` expects a pickle: capital "
+        "letters belong together, and small ones. Or ranks are in different collective calls, and one of them got what "
+        "another call sent: each rank has to make them all, in the same order.",
     ),
     (
         r"MPI_ERR_TRUNCATE",

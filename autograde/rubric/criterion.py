@@ -115,6 +115,8 @@ class MistakesGiving(Mistakes):
     def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | None]]:
         """See `Mistakes`; the values are worked out once."""
         values = self.values(call)
+        if unlike := {*values} - {*self.words.messages}:
+            raise ValueError(f"these mistakes have values and no words: {', '.join(sorted(unlike))}")
         return {key: partial(gives, values, key) for key in self.words.messages}
 
 

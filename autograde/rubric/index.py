@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 
 from autograde.rubric import judges
 
@@ -21,8 +22,16 @@ def lines() -> list[str]:
         module = importlib.import_module(f"{judges.__name__}.{found.name}")
         for judge in module.JUDGES:
             says = " ".join((inspect.getdoc(judge) or "").partition("\n\n")[0].split())
-            rows.append(f"| `{found.name}` | `{judge.__name__}` | {says} |")
+            rows.append(f"| `{found.name}` | `{judge.__name__}{arguments(judge)}` | {says} |")
     return rows
+
+
+def arguments(judge: Callable) -> str:
+    """Of what the judge is made, as `(pairs, who, least=...)`; empty for a function that is one."""
+    parameters = [*inspect.signature(judge).parameters.values()]
+    if [each.name for each in parameters] == ["call"]:
+        return ""
+    return f"({', '.join(each.name if each.default is each.empty else f'{each.name}=...' for each in parameters)})"
 
 
 def with_index(text: str) -> str:

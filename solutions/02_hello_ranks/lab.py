@@ -141,7 +141,7 @@ for line in world.run(introduce, COMM, ranks=[world.size - 1, 0]):
 # ## A loop in shares
 #
 # Number and size are enough to share out a loop: each rank does its own part of it. Here is a loop over four entries,
-# as it stood on a lecture's slide. `world.attempt` is like `world.run`, but does not raise if the ranks fail. Run the
+# as it is often written at first. `world.attempt` is like `world.run`, but does not raise if the ranks fail. Run the
 # cell, and read what they say:
 
 
@@ -177,7 +177,7 @@ lists = {"before": [*before], "after": [*after]}
 memory_picture(lists, "A loop over four entries, in shares")
 
 # %% [markdown]
-# Each rank has done its part, in its own memory. Nobody has all of it.
+# An empty box holds 0. Each rank has done its part, in its own memory. Nobody has all of it.
 #
 # ## 1. Which node am I on?
 #

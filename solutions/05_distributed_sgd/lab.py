@@ -265,9 +265,9 @@ with needs("distributed_gradient", "distributed_path"):
 rank_paths_picture(x, y, runs)
 
 # %% [markdown]
-# The same steps from four different points end at four different points: each rank trains another line, on gradients
-# that fit none of them. The loss printed by one rank may well go down meanwhile. In a network with a million weights
-# nobody sees it.
+# The same steps from four different points end at four different points: each rank trains a different line, on
+# gradients that fit none of them. The loss printed by one rank may well go down meanwhile. In a network with a million
+# weights nobody sees it.
 #
 # ## 3. Longer steps
 #
@@ -355,7 +355,7 @@ with needs("learning_rate"):
 # | a request for the parameters | worker | `PULL` | nothing: an array of 0 float64 |
 # | the answer | rank 0 | `PULL` | the parameters as they are now |
 # | a gradient | worker | `PUSH` | the gradient |
-# | "I am done" | worker | `DONE` | nothing |
+# | "I am done" | worker | `DONE` | nothing: an array of 0 float64 |
 #
 # The server does not know who comes next. `comm.Recv(buffer, status=status)` takes the next message from anybody, and
 # `status = MPI.Status()` then knows its `source` and its `tag`.
@@ -549,7 +549,8 @@ places_picture(2, 2)
 
 # %% [markdown]
 # In an all-reduce that knows nothing of nodes, all four ranks may send their arrays from node to node. It is enough if
-# one rank of each node does: the node adds up, its *leader* adds up with the other leaders, and then the node is told.
+# one rank of each node does: the node adds up, its *leader* adds up with the other leaders, and then it passes the
+# result on to its node.
 # `comm.Split(color)` makes [communicators](GLOSSARY.md#communicator). Ranks that are to be in none of them pass
 # `MPI.UNDEFINED` as their color: they get `MPI.COMM_NULL`, on which no call is possible.
 
@@ -592,7 +593,7 @@ check("two_level_sum")
 
 
 # %%
-def gradients_of_two_nodes(comm) -> tuple[float, int]:
+def gradients_of_two_nodes(comm) -> float:
     """The sum of a million numbers from each rank.
 
     Ranks 0 and 1 are on one node, and 2 and 3 on the other.
@@ -606,7 +607,8 @@ with needs("two_level_sum"):
     for rank, log in enumerate(world.events):
         calls = []
         for each in log:
-            if max(each["bytes"] or 0, each["received"] or 0) > 200:
+            moved = each["bytes"], each["received"], each["room"]
+            if max(size or 0 for size in moved) > 200:
                 message = each["kind"] in ("send", "recv", "sendrecv")
                 whom = f"with {each['peer']}" if message else f"on {each['members']}"
                 calls.append(f"{each['op']} {whom}")
@@ -656,8 +658,8 @@ with needs("serve", "work", "two_level_sum"):
 #
 # | strategy | variables | busiest rank | between nodes | who waits | here |
 # |---|---|---|---|---|---|
-# | `MirroredStrategy` | $N$ copies | $4 (N - 1) / N \cdot P$ | one node | all | sections 1, 2 |
-# | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | one node | all | second picture |
+# | `MirroredStrategy` | $N$ copies | $4 (N - 1) / N \cdot P$ | nothing: one node | all | sections 1, 2 |
+# | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | nothing: one node | all | "All on rank 0" |
 # | `MultiWorkerMirroredStrategy` | $N$ copies | $4 P$; one ring: $3 P$ | $2 P$; one ring: $3 P$ | all | section 6 |
 # | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #

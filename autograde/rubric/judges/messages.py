@@ -52,7 +52,7 @@ should be: float32 numbers travel as float64. Where do they become float64?
 def messages_between(
     pairs: Callable[[Call], Collection[tuple[int, int]]], who: str, *, least: int = 0, most: int = 1
 ) -> Callable[[Call], Wrong | None]:
-    """Messages go between these pairs of ranks only, so many for each; all are received and waited for.
+    """Messages go between these pairs of ranks only, each once if `least` is 1; all are received and waited for.
 
     pairs: of a call, (source, destination) of those that are allowed; a rank need send nothing to itself. who: the same
     in words, such as "partners". least, most: messages of a pair.
@@ -122,7 +122,7 @@ def other_communication(call: Call, who: str) -> Wrong | None:
 @of_record
 def buffer_messages(call: Call) -> Wrong | None:
     """Messages carry arrays as they are, no packed objects; each call is waited for, each message received, and no
-    array changes while it is sent."""
+    array changes while it is sent, where the probe calls the function with `sends_under_way(rank.comm)`."""
     events = [event for log in call.events for event in log if event["kind"] in MESSAGES]
     if pickled := [event for event in events if event["library"] == "mpi4py" and event["op"].islower()]:
         return words("pickled-messages", ops=named(pickled))

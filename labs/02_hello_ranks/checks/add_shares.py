@@ -71,7 +71,7 @@ Horovod's all-reduce do unless you tell it otherwise?
 
 fraction-lost 1
 On {size} ranks, the sum of all shares is {actual}, where {expected} is expected. It is off by a little, since your
-reduction averages: an average of whole numbers loses what is behind the point, and no multiplication brings it back.
+reduction averages: an average of whole numbers loses its fraction, and no multiplication brings that back.
 
 own-sum-only 1
 Rank {rank} returns the sum of its own share, {actual}, as the sum of all shares, which is {expected}. Look at what the
@@ -99,7 +99,7 @@ class AddShares(CallCheck, JudgedCalls):
     todo, points, needs = "add_shares", 2, "horovod"
     consolidation = (
         "Every rank keeps what it computed, and only one number of each travels. Horovod averages unless it is told "
-        "otherwise, and averages of whole numbers lose what is behind the point."
+        "otherwise, and averages of whole numbers lose their fraction."
     )
     prices = MappingProxyType(
         {
@@ -194,7 +194,8 @@ class AddShares(CallCheck, JudgedCalls):
         if size > 1 and n and min(owners) == size:
             return [finding("all-of-c-everywhere", size=size)]
         twice, lost = sum(each > 1 for each in owners), owners.count(0)
-        if (twice or lost) and size > LOCAL_SIZE and own == [own[rank % LOCAL_SIZE] for rank in range(size)]:
+        by_local_rank = any(own) and own == [own[rank % LOCAL_SIZE] for rank in range(size)]
+        if (twice or lost) and size > LOCAL_SIZE and by_local_rank:
             return [finding("share-by-local-rank", size=size, local=LOCAL_SIZE)]
         if twice:
             return [finding("added-twice", twice=twice, **about)]

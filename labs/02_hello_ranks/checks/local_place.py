@@ -35,7 +35,7 @@ behind the first dot. The whole name says which node it is.
 
 nodes-apart-by-hash 2
 With hosts {hosts}, by rank, your function returns {actual}, as if every rank were alone on its node. Python's `hash` of
-a text differs from process to process. What do two ranks on the same host really have in common?
+a string differs from process to process. What do two ranks on the same host really have in common?
 
 number-of-the-node 2
 With hosts {hosts}, by rank, your function returns {actual}. Its first number is that of the node, which all ranks on it

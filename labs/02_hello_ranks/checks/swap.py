@@ -46,6 +46,10 @@ other-partner 3
 Rank {rank} exchanges messages with rank {other}. Its partner is rank {partner}: ranks 0 and 1 are partners, 2 and 3,
 and so on.
 
+partner-is-no-rank 3
+Rank {rank} of {size} asks for rank {other}, and there is none of that number. Its partner is rank {partner}: ranks 0
+and 1 are partners, 2 and 3, and so on.
+
 wrong-array 3
 Rank {rank} returns an array that is not what rank {partner} had.
 
@@ -82,6 +86,23 @@ def other_partners(logs: list[list[dict]], report: str = "") -> list[Finding]:
         return []
     rank, other = found[0]
     return [finding("other-partner", report, rank=rank, other=other, partner=rank ^ 1)]
+
+
+def other_sources(run: Run) -> list[Finding]:
+    """A finding where a rank of an unfinished run receives from another one than its partner, or asks for no rank."""
+    logs = run.of_call(run.reached)
+    size = len(logs)
+    for rank, log in enumerate(logs):
+        about, partner = {"rank": rank, "partner": rank ^ 1}, rank ^ 1
+        failed = "MPI_ERR_RANK" in (run.ranks[rank]["error"] or {}).get("message", "")
+        peers = {event[name] for event in log if event["kind"] in MESSAGES for name in ("peer", "source")} - {None}
+        if failed and partner < size and (none := [peer for peer in peers if not 0 <= peer < size]):
+            return [finding("partner-is-no-rank", run.report, size=size, other=none[0], **about)]
+        sources = {event["source"] for event in log if event["kind"] == "sendrecv"}
+        sources |= {event["peer"] for event in log if event["kind"] == "recv"}
+        if others := [other for other in sources - {None, rank, partner} if 0 <= other < size]:
+            return [finding("other-partner", run.report, other=others[0], **about)] if partner < size else []
+    return []
 
 
 class Swap(CallCheck, JudgedCalls):
@@ -149,7 +170,7 @@ class Swap(CallCheck, JudgedCalls):
 
     def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
         """Who exchanges with whom, and who waits for whom."""
-        return other_partners(run.of_call(run.reached), run.report) or stuck(run)
+        return other_partners(run.of_call(run.reached), run.report) or other_sources(run) or stuck(run)
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The arrays, and the messages that brought them."""

@@ -18,7 +18,7 @@ from autograde.probes.simulated_node import simulated_node
 from autograde.verdicts.judged import Call, JudgedCalls
 from autograde.verdicts.orders import finding as of_orders
 
-from .batches import LOCAL_SIZE, batch_mistakes, no_step
+from .batches import LOCAL_SIZE, asked_once, batch_mistakes, no_step
 from .steps import path_mistakes, rate_of
 
 finding = Findings("""
@@ -38,6 +38,10 @@ Row {row} of the path is not a finite number. The gradients that your function w
 gradient-never-asked 4
 Rank {rank} never calls `distributed_gradient`. Every step takes its gradient from it, on every rank: it is where the
 ranks' samples meet.
+
+gradient-asked-twice 1.5
+In {steps} steps, your function calls `distributed_gradient` {n} times, twice in each step. One call returns both
+numbers, dm and dn, for the point at which the step begins.
 
 ranks-out-of-step 3
 The ranks call `distributed_gradient` {numbers} times, by rank. It has to be called once a step, on every rank, also on
@@ -168,8 +172,11 @@ class DistributedPath(CallCheck, JudgedCalls):
                 return [finding("path-not-finite", row=bad[0])]
         if len({*numbers_of}) > 1:
             return [finding("ranks-out-of-step", numbers=", ".join(map(str, numbers_of)))]
-        found: list[Finding | Diagnosis] = [*batch_mistakes(call)]
-        found += path_mistakes(call)
+        found: list[Finding | Diagnosis] = []
+        once = asked_once(call)
+        if once is not call:
+            found.append(finding("gradient-asked-twice", n=numbers_of[0], steps=numbers_of[0] // 2))
+        found += [*batch_mistakes(once), *path_mistakes(once)]
         found += self.form(call)
         return found + self.communication(call)
 

@@ -17,8 +17,8 @@ SINGLE = 1e-5  # what float32 leaves
 
 finding = Findings("""
 own-start 3
-The ranks' paths begin at different points: rank 0 at {first}, rank {rank} at {other}. Each rank's `start` is another
-one, and rank 0's counts. How does it get to the others?
+The ranks' paths begin at different points: rank 0 at {first}, rank {rank} at {other}. Each rank's `start` is different,
+and rank 0's counts. How does it get to the others?
 
 other-start 2
 The path begins at {first}. Rank 0's `start` is {expected}.

@@ -70,6 +70,12 @@ def swap(comm, array):
     return array.copy()
 == ring: ring-not-pairs, exchange
     return comm.sendrecv(array, dest=(rank + 1) % size, source=(rank - 1) % size)
+== ring_in_buffers: other-partner, exchange
+    comm.Sendrecv(array, dest=(rank + 1) % size, recvbuf=other, source=(rank - 1) % size)
+    return other
+== the_other_of_two: partner-is-no-rank, exchange
+    comm.Sendrecv(array, dest=1 - rank, recvbuf=other, source=1 - rank)
+    return other
 == first_with_last: other-partner, exchange
     partner = size - 1 - rank
     return array.copy() if partner == rank else comm.sendrecv(array, partner, source=partner)

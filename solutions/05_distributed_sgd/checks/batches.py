@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from math import factorial, prod
 
@@ -74,6 +75,15 @@ def batch_mistakes(call: Call) -> list[Finding]:
         if len(union) > batch_size:
             return [finding("batch-size-per-rank", step=step, n=len(union), batch_size=batch_size)]
     return epochs_of(steps, n, batch_size, epochs) or shared_out(steps)
+
+
+def asked_once(call: Call) -> Call:
+    """The call as if each step had asked for one gradient, where all of them asked for two of the same samples; else
+    the call itself."""
+    shares = call.of("shares")
+    n = len(shares[0])
+    twice = all(own[::2] == own[1::2] for own in shares) and all(len(rows) == n // 2 + 1 for rows in call.of("rows"))
+    return replace(call, shown=[{**shown, "shares": shown["shares"][::2]} for shown in call.shown]) if twice else call
 
 
 def no_step(n: int, batch_size: int) -> Finding:

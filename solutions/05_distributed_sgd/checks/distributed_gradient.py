@@ -48,7 +48,7 @@ The number of samples in your result is not a whole average: the ranks have {cou
 numbers loses what is behind the point.
 
 factor-two-missing 1
-Each part is half of what is expected. Derive the square once more.
+Each part is half of what is expected. Differentiate the square once more.
 
 uphill-or-down 1
 Each part has the wrong sign. The gradient points uphill, and the step against it comes later.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import prod
 from types import MappingProxyType
@@ -42,6 +42,10 @@ sum-through-float 1
 Rank {rank} returns whole numbers whose last digits are wrong. They have more than the 53 bits that a float64 has for
 them. Which array in your code holds floats?
 
+split-by-some 3
+A deadlock in `{op}`: {who} never made it. It is a collective call: all ranks of the communicator make it, also those
+that pass `MPI.UNDEFINED`. Does it stand behind an `if`?
+
 null-communicator 3
 {who} calls {call} a communicator that is none there: `Split` with `MPI.UNDEFINED` gives `MPI.COMM_NULL`. Which ranks
 have anything to do on it?
@@ -63,13 +67,13 @@ other-sum 3
 Number {place} on rank {rank} is {actual:.6g}, where the sum over all ranks is {expected:.6g}. The hosts are {hosts}.
 
 all-ranks-cross 2
-With hosts {hosts}, {op} of {bytes} bytes joins {who}, several of one host. Each of them sends the same way over the
-network: one rank of each host is enough.
+With hosts {hosts}, {op} of {bytes} bytes joins {who}, several of one host. All of them send over the network: one rank
+of each host is enough.
 
 hosts-apart-by-hash 2
-With hosts {hosts}, {who} makes calls on a communicator of its own, as if it were alone on its host, and then exchanges
-with all. Python's `hash` of a text differs from process to process. What do two ranks on the same host really have in
-common?
+With hosts {hosts}, {who} make calls on communicators of their own, as if each were alone on its host, and then
+exchange with all. Python's `hash` of a string differs from process to process. What do two ranks on the same host
+really have in common?
 
 several-cross 2
 With hosts {hosts}, {who} of one host all exchange with other hosts. It should always be the same one of a host.
@@ -91,7 +95,7 @@ class TwoLevelSum(CallCheck, JudgedCalls):
     prices = MappingProxyType({"argument-changed": 1, "not-waited-for": 1})
     consolidation = (
         "Within a node, exchange is cheap, and between nodes it is not: so each node adds up first, and one rank "
-        "speaks for it. NCCL and Horovod do so on large clusters."
+        "speaks for it. NCCL and Horovod can do so on large clusters."
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
@@ -154,6 +158,22 @@ class TwoLevelSum(CallCheck, JudgedCalls):
         if nobody:
             who = name_ranks([rank["rank"] for rank in nobody])
             yield finding("null-communicator", run.report, who=who[0].upper() + who[1:], call="a method of")
+            return
+        if run.state == "hang":
+            yield from self.made_by_some(run)
+
+    @staticmethod
+    def made_by_some(run: Run) -> Iterator[Finding]:
+        """A `Split` in which some ranks wait, and others do not."""
+        last = [log[-1] if log else None for log in run.of_call(run.reached)]
+        making = [
+            event if event and event["end"] is None and event["kind"] == "communicator" else None for event in last
+        ]
+        for event in filter(None, making):
+            absent = [rank for rank in event["members"] or () if rank is not None and making[rank] is None]
+            if absent:
+                yield finding("split-by-some", run.report, op=event["op"], who=name_ranks(absent))
+                return
 
     def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
         """The sums, and what went between hosts."""

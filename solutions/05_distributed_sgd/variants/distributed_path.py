@@ -99,6 +99,18 @@ rate(len(path) - 1) >>> rate(len(path))
             m, n = m - rate(epoch) * dm, n - rate(epoch) * dn
             path.append((m, n))
     return torch.tensor(path, dtype=torch.float64)
+== asked_for_each_number: gradient-asked-twice, schedule < solution
+dm, dn = distributed_gradient(m, n, x[own], y[own]) >>> dm = distributed_gradient(m, n, x[own], y[own])[0]; dn = distributed_gradient(m, n, x[own], y[own])[1]
+== one_after_the_other: gradient-asked-twice, schedule
+    m, n = hvd.broadcast(torch.tensor(start, dtype=torch.float64), root_rank=0).tolist()
+    generator, path = torch.Generator().manual_seed(seed), [(m, n)]
+    for epoch in range(epochs):
+        for batch in torch.randperm(n_samples, generator=generator).split(batch_size):
+            own = batch.tensor_split(size)[rank]
+            m = m - rate(len(path) - 1) * distributed_gradient(m, n, x[own], y[own])[0]
+            n = n - rate(len(path) - 1) * distributed_gradient(m, n, x[own], y[own])[1]
+            path.append((m, n))
+    return torch.tensor(path, dtype=torch.float64)
 == constant_rate: rate-never-asked-again, schedule < solution
 rate(len(path) - 1) >>> rate(0)
 == scaled_here: rate-times-ranks, schedule < solution

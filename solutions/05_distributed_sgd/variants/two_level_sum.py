@@ -68,6 +68,13 @@ def two_level_sum(comm, host, array):
     node.Allreduce(array, total)
     comm.Allreduce(MPI.IN_PLACE, total)
     return total
+== split_by_leaders: split-by-some, null
+    node.Reduce(array, total)
+    if node.rank == 0:
+        leaders = comm.Split(0)
+        leaders.Allreduce(MPI.IN_PLACE, total)
+    node.Bcast(total)
+    return total
 == call_on_null: null-communicator, null
     leaders = comm.Split(0 if node.rank == 0 else MPI.UNDEFINED)
     node.Reduce(array, total)
