@@ -47,7 +47,7 @@ Rank {rank} exchanges messages with rank {other}. Its partner is rank {partner}:
 and so on.
 
 partner-is-no-rank 3
-Rank {rank} of {size} asks for rank {other}, and there is none of that number. Its partner is rank {partner}: ranks 0
+Rank {rank} of {size} exchanges a message with a rank of a number that none has. Its partner is rank {partner}: ranks 0
 and 1 are partners, 2 and 3, and so on.
 
 wrong-array 3
@@ -95,9 +95,8 @@ def other_sources(run: Run) -> list[Finding]:
     for rank, log in enumerate(logs):
         about, partner = {"rank": rank, "partner": rank ^ 1}, rank ^ 1
         failed = "MPI_ERR_RANK" in (run.ranks[rank]["error"] or {}).get("message", "")
-        peers = {event[name] for event in log if event["kind"] in MESSAGES for name in ("peer", "source")} - {None}
-        if failed and partner < size and (none := [peer for peer in peers if not 0 <= peer < size]):
-            return [finding("partner-is-no-rank", run.report, size=size, other=none[0], **about)]
+        if failed and partner < size:
+            return [finding("partner-is-no-rank", run.report, size=size, **about)]
         sources = {event["source"] for event in log if event["kind"] == "sendrecv"}
         sources |= {event["peer"] for event in log if event["kind"] == "recv"}
         if others := [other for other in sources - {None, rank, partner} if 0 <= other < size]:
