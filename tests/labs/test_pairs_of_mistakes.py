@@ -34,6 +34,7 @@ MOOT = {
     ("02_hello_ranks", "add_shares"): {"through_float one_more": "One more is lost where a float rounds the sum."},
     ("04_collectives", "tree_reduce"): {
         "own_part_only into_the_argument": "Where sums go into the argument, what is returned has all of them.",
+        "own_part_only float_buffer": "Where each rank sends its argument, no message is of the other dtype.",
         "sent_back not_waited_for": "A message that nobody waits for is whole where its buffer is used further on.",
     },
     ("04_collectives", "ring_reduce_scatter"): {
@@ -76,6 +77,13 @@ MOOT = {
     },
     ("12_beyond_data_parallel", "ShardedOptimizer"): {
         "sum_for_mean divided_twice": "An average by torch, which is not divided once more, is right.",
+    },
+    ("13_fully_sharded", "checkpointed"): {
+        "gradient_dropped not_detached": "What goes back as far as x is added once where nothing is returned.",
+    },
+    ("13_fully_sharded", "FullySharded"): {
+        "never_freed not_gathered_again": "Weights that are never freed need not be gathered again.",
+        "ahead_and_again other_order_on_odd_ranks": "What is gathered once more, in one order, replaces what was not.",
     },
     ("13_fully_sharded", "reduce_scattered"): {
         "summed divided_twice": "An average by torch, which is not divided once more, is right.",
