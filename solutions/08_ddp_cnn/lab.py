@@ -20,8 +20,8 @@
 # - say which part of a step shrinks with more ranks, which stays, and which grows,
 # - tell from a model's layers whether it will scale.
 #
-# The idea in one sentence: **the script does not know how many ranks there are; what starts the ranks tells it, and
-# what they cost is arithmetic against bytes.**
+# The idea in one sentence: **how many ranks there are is up to the launcher, not to the script; whether more of them
+# pay is arithmetic against bytes.**
 #
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03, the
 # [global batch](GLOSSARY.md#global-batch) of lab 05 and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch:
@@ -29,7 +29,7 @@
 #
 # **Lecture.** [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line, and says who
 # tells a rank who it is; [9 How fast it gets](../../course/lectures/09_scaling.ipynb), before section 4, says what
-# brakes.
+# slows it down.
 #
 # **Time:** about 150 minutes.
 #
@@ -109,11 +109,12 @@ task_layout_picture(layouts)
 # nodes `gpu[07-08],gpu11` are gpu07, gpu08 and gpu11.
 #
 # A job may be larger than its job steps: `SLURM_JOB_NODELIST` and `SLURM_NODELIST` speak of the whole job.
-# `SLURM_NTASKS_PER_NODE` is what somebody has wished for. Ports from 32768 up go to connections that programs open, so
-# one of them may be taken. And two job steps that run at the same time need two ports.
+# `SLURM_NTASKS_PER_NODE` is what was asked for. Ports from 32768 up go to connections that programs open, so
+# one of them may be taken. And two job steps that run at the same time need two ports (your
+# function need not care for these).
 #
-# (If you will never start anything by `srun`, you may leave this TODO out. Nothing but the line by `srun` in section 2
-# needs it. Reading all forms of node lists is the longest part of it.)
+# (If you will never start anything by `srun`, you may leave this TODO out: that costs its points, and nothing else.
+# Only the line by `srun` in section 2 needs it. Reading all forms of node lists is the longest part of it.)
 
 # %% todo="process_group_from_slurm"
 import re
@@ -122,10 +123,10 @@ import re
 def process_group_from_slurm(environ: dict[str, str]) -> dict[str, str]:
     """What torch.distributed needs, from the variables of a task that srun has started.
 
-    environ: the task's environment, names and values as texts. It stays as it is, and
+    environ: the task's environment, names and values as strings. It stays as it is, and
     nothing else is looked at: `os.environ` is neither read nor written, no program is
     called, nothing is communicated.
-    Returns texts for RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE (the tasks of the
+    Returns strings for RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE (the tasks of the
     step on *this* node), MASTER_ADDR and MASTER_PORT.
     MASTER_ADDR: the first node of the step's list, written out. In a list, names are
     separated by commas. A name may hold brackets, several of them, each with numbers
@@ -349,7 +350,7 @@ with needs("train"):
 # How fast is it? A clock around the loop is easily fooled:
 #
 # - the first steps are slow: memory is still being allocated, and the wrapper finds out in which order gradients come;
-# - a GPU works on its own. `step()` may return when the work is merely handed to it, so the clock has to wait;
+# - a GPU works on its own. `step()` may return when the work has merely been handed to it, so the clock has to wait;
 # - the ranks do not begin together, and one of them is the slowest. Everybody waits for it in the end.
 #
 # (What a step itself sends is part of it, and is to be measured.) Below are four ranks, two steps of
@@ -420,7 +421,7 @@ check("images_per_second")
 # Ranks that share a few cores get slower for that alone. So the same is measured again with *simulated* devices and a
 # simulated network: a device that takes 2 ms for each image, and 8 ms to get going; and a network on which an
 # all-reduce goes round a ring, with 4 ms for each message, and 12 ms to carry all gradients once. They sleep instead of
-# computing, which needs no cores. What is added up is real; only the waiting is made up.
+# computing, which needs no cores. The sums are real; only the waiting is simulated.
 #
 # The folded cell makes such steps. In it, `seconds_per_step` calls your `images_per_second` on a rank, and `measured`
 # does so for all four kinds of measurement.
@@ -644,9 +645,9 @@ with needs("gradient_bytes"):
 
 # %% [markdown]
 # The prediction is a simple one: a GPU that makes 5 Tflop a second, 64 images on each, a network of 25 Gbit/s, and
-# nothing of the communication hidden behind the computation. It gets the order right, and it says why. (ResNet-101 does
-# better than predicted, as part of its communication is hidden; VGG-16 does worse: no program gets the whole 25 Gbit/s
-# out of a network.)
+# nothing of the communication hidden behind the computation. It gets the order right, and it says why. (ResNet-101
+# and Inception V3 do better than predicted, as part of their communication is hidden; VGG-16 does worse: no program
+# gets the whole 25 Gbit/s out of a network.)
 #
 # ## What you saw
 #
@@ -693,8 +694,9 @@ with needs("gradient_bytes"):
 # **1. The best number of ranks.** By the formula, a step gets slower beyond $\sqrt{T_{par} / T_{comm}}$ ranks. On the
 # simulated network, for which batch size (images of all ranks together) does this formula give 3 ranks? Take 8 ms for
 # $T_{comm}$, the network's own: on a busy machine the fit may be some ms off. Only $T_{par}$ depends on the batch: each
-# image takes 2 ms, and the bytes take their 24 ms from it, as above. Then measure `seconds_per_step(batch, True)` on 2,
-# 3 and 4 ranks, in a new cell. Are 3 ranks the fastest?
+# image takes 2 ms, and the bytes take their 24 ms from it, as above. Then measure that batch on 2, 3 and 4
+# ranks, in a new cell, by `world.run(seconds_per_step, batch, True, size=3, init="torch")[0]`. Are 3 ranks the
+# fastest?
 
 # %% answer="batch_for_three_ranks"
 check.answer("batch_for_three_ranks", None)

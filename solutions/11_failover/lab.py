@@ -109,8 +109,9 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
     "model": state dict of the model inside the wrapper, without "module." in its names;
     "optimizer": state dict of the optimizer; "epoch" and "consumed": the ints;
     "random": a list with an entry for each rank, in order. Entry r is a list of
-    ByteTensors on the CPU: rank r's torch.get_rng_state(), as it was at the call; where
-    its model is on a GPU, also the state of that GPU's generator.
+    ByteTensors on the CPU, no views of larger ones (on some of these,
+    torch.set_rng_state crashes): rank r's torch.get_rng_state(), as it was at the call;
+    where its model is on a GPU, also the state of that GPU's generator.
 
     Rank 0 of the default process group writes, and no other rank. At any moment there
     is at `path` the old file or the new one, whole. You may write to another name in
@@ -239,7 +240,7 @@ class ResumableSampler(Sampler):
         ### END SOLUTION
 
     def set_position(self, epoch: int, consumed: int) -> None:
-        """Passes begun by `iter` from now on start here; before any call, at (0, 0).
+        """Passes that begin from now on start here; before any call, at (0, 0).
 
         consumed: 0 or more, any number; from `dataset_size` on nothing is left.
         """
@@ -421,7 +422,8 @@ def train(
 
     Returns a list of floats: this rank's losses in the steps made in this call, each
     the one that the step's gradient is computed from.
-    You may call the functions above: the check has right ones.
+    You may call the functions above: the check has right ones. It brings a sampler and
+    a preemption of its own, which have the methods named here, and no others.
     """
     ### BEGIN SOLUTION
     device = next(model.parameters()).device
@@ -721,7 +723,7 @@ def requeued_training(folder: str, epochs: int, seconds: float) -> tuple[bool, l
 # Each checkpoint costs the time of saving, $s$. Each failure costs the steps since the last one: with a checkpoint
 # after every $k$-th step of $t$ seconds, half of $k t$ on average. Nodes fail independently. With $n$ of them, and a
 # *mean time between failures* ([MTBF](GLOSSARY.md#mtbf)) of $m$ seconds for each, some node fails every $M = m / n$
-# seconds. The share of the time that is lost is then, to first order,
+# seconds on average. The share of the time that is lost is then, to first order,
 #
 # $$\frac{s}{k\,t} + \frac{k\,t}{2 M}$$
 #
@@ -834,7 +836,7 @@ with needs("best_every"):
             k = best_every(*costs, FIVE_YEARS, nodes)
             share = costs[1] / (k * costs[0]) + k * costs[0] * nodes / (2 * FIVE_YEARS)
             print(
-                f"{nodes:6} nodes: a checkpoint after every {k:,} steps,",
+                f"nodes: {nodes:6,}, a checkpoint after every {k:,} steps,",
                 f"{share:.2e} of the time is lost",
             )
     else:

@@ -121,7 +121,7 @@ class FitScaling(CallCheck, JudgedCalls):
     todo, points = "fit_scaling", 3
     consolidation = (
         "A fit knows only what its model can say: times on 1 to N ranks cannot tell the bytes of an all-reduce from "
-        "work that nobody shares. Bounds that follow from the meaning belong into the fit, not behind it."
+        "work that nobody shares. Bounds that follow from the meaning belong in the fit, not after it."
     )
 
     def cases(self, rng: random.Random) -> list[dict]:

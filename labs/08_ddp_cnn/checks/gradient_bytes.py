@@ -29,7 +29,7 @@ After the call, the model is not what it was before: parameters are of another t
 a gradient.
 
 numbers-not-bytes 1
-The result is {actual}, the number of weights. How many bytes has each of them?
+The result is {actual}, the number of weights. How many bytes does each of them take?
 
 four-bytes-for-all 1
 The result is {actual}: four bytes for each weight. This model has weights of {types}.

@@ -48,8 +48,8 @@ handler-ends-the-rank 3
 When the signal comes, the rank ends at once, and the others wait for it. Who has saved its step?
 
 handler-communicates 3
-A deadlock: the rank that was signalled makes a collective call that no other rank makes. Nobody else knows of its
-signal, so the handler cannot communicate.
+A deadlock: the rank that was signalled makes a collective call that no other rank makes. In the handler, nobody else
+knows of its signal: so that cannot communicate. In `agreed()`, all ranks have to make the call, signalled or not.
 
 signalled-leaves-alone 3
 A deadlock: the rank that was signalled returns from `agreed()` without the all-reduce in which the others wait. How are
@@ -75,7 +75,7 @@ default-not-before 1.5
 After the block, {names} has the system's default again, and not the handler from before.
 
 exception-swallowed 1
-An exception in the block has disappeared. Whoever called has to hear of it.
+An exception in the block has disappeared. The caller has to see it.
 
 not-a-bool 0.5
 `agreed()` returns a value of type {kind}; a bool is expected.
@@ -102,7 +102,7 @@ not-once 1
 {calls} calls of `agreed()` make {count} calls of torch.distributed on a rank. Each should make one all-reduce.
 
 no-all-reduce 1
-The ranks call {ops}. Each call of `agreed()` should make one all-reduce.
+The ranks call {ops}. Each call of `agreed()` should make one all-reduce, and nothing else.
 
 more-than-one-number 0.5
 The all-reduce carries {count} bytes. One number is enough.
@@ -121,8 +121,8 @@ class Preemption(CallCheck, JudgedCalls):
 
     todo, points, needs = "Preemption", 3, "torch"
     consolidation = (
-        "A signal handler takes a note, and the program looks at it where it suits. One small all-reduce makes of one "
-        "rank's note a decision of all."
+        "A signal handler takes a note, and the program looks at it where it suits. One small all-reduce turns one "
+        "rank's note into a decision of all."
     )
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -28,7 +28,7 @@ def next_of_state(state: object) -> float | None:
     """The number that comes next from a generator in this state; None where that is no state."""
     try:
         generator = torch.Generator()
-        generator.set_state(state)
+        generator.set_state(state.clone() if isinstance(state, torch.Tensor) else state)  # torch crashes on some views
         return next_number(generator)
     except (TypeError, RuntimeError):
         return None

@@ -25,10 +25,10 @@ TURN = 65_536  # ports there are. The last jobs that Slurm counts have numbers o
 
 finding = Findings("""
 no-dict 4
-Your function returns {kind}. A dict with texts is expected.
+Your function returns {kind}. A dict with strings is expected.
 
 not-texts 1
-The value of {name} is of type {kind}. Environment variables are texts.
+The value of {name} is of type {kind}. Environment variables are strings.
 
 names-missing 2
 The dict has no {names}. torch.distributed, or whoever chooses the GPU, will look for it.

@@ -51,8 +51,8 @@ class SaveCheckpoint(RankCheck, JudgedRun):
 
     todo, points, needs, deadline = "save_checkpoint", 4, "torch", 10
     consolidation = (
-        "What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. State that "
-        "is not saved makes another training of it, and no error tells you."
+        "What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. Leave a "
+        "piece of state out, and it is another training, and no error tells you."
     )
     prices = MappingProxyType({"barrier-on-rank-0": 4, "barrier-without-rank-0": 4})
 
@@ -126,8 +126,15 @@ def states_of(entry: Any) -> list[dict] | None:
     """The entries of one rank: what kind of value each is, and which number comes next; None where it is no list."""
     if not isinstance(entry, (list, tuple)):
         return None
-    kinds = [state.type() if isinstance(state, torch.Tensor) else type(state).__name__ for state in entry[:4]]
-    return [{"kind": kind, "next": next_of_state(state)} for kind, state in zip(kinds, entry, strict=False)]
+    return [{"kind": kind_of(state), "next": next_of_state(state)} for state in entry[:4]]
+
+
+def kind_of(state: Any) -> str:
+    """What a state is."""
+    if not isinstance(state, torch.Tensor):
+        return type(state).__name__
+    view = " that is a view of a larger tensor, on which torch.set_rng_state crashes"
+    return f"{state.type()}{view if state.storage_offset() else ''}"
 
 
 def training_mistakes(luck: Sequence, consumed: int, calls: Sequence[dict]) -> Iterator[Finding | Diagnosis]:

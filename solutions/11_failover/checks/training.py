@@ -94,7 +94,7 @@ off-the-path 3
 Rank {rank}'s weights before step {step} of {call} are not those of the undisturbed training. It is about {what}.
 
 all-ranks-losses 1
-The losses are means over all ranks. Asked for are this rank's own.
+The losses are means over all ranks. This rank's own are asked for.
 """)
 
 

@@ -34,6 +34,8 @@ torch.get_rng_state() >>> torch.Generator().manual_seed(torch.initial_seed()).ge
     dist.all_gather_object(random, own) >>>     if dist.get_rank() == 0:\n        dist.all_gather_object(random, own)
 == numpys: not-loadable, numpy's state < plain
 own = [torch.get_rng_state()] >>> own = [torch.get_rng_state().numpy()]
+== views: not-a-state, numpy's state < plain
+    dist.all_gather_object(random, own) >>>     dist.all_gather_object(random, own)\n    both = torch.stack([torch.stack([each[0] for each in random])] * 2)[1]\n    random = [[row] for row in both]
 == as_numbers: not-a-state, numpy's state < plain
 own = [torch.get_rng_state()] >>> own = [torch.get_rng_state().tolist()]
 == bare_tensors: not-a-state, numpy's state < plain
