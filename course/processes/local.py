@@ -10,6 +10,7 @@ from course.processes import mpi, rank, rank_server, reaper
 from course.processes.mpi import WorldError
 from course.processes.surroundings import room
 from course.processes.surroundings.environment import MACHINE, left_out, taken
+from course.processes.surroundings.limits import share_of_memory
 
 
 class Local:
@@ -58,8 +59,10 @@ class Local:
     def environment(self, folder: str, generation: str) -> dict[str, str]:
         """What a world adds to the environment of ranks, without their mark. generation: the folder of those that are
         started next."""
+        share = share_of_memory(self.size)
         return {
             **mpi.mpi_environment(self.size, folder),
+            **({} if share is None else {rank.MEMORY: str(share)}),
             rank.FORK_SERVER: f"{folder}/fork-server",
             "TMPDIR": generation,
         }

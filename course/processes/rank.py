@@ -28,6 +28,7 @@ from course.processes.shared_files import share_open_files
 FOLDER = "LOCKSTEP_FOLDER"
 FORK_SERVER = "LOCKSTEP_FORK_SERVER"  # its socket; for ranks on one machine
 NODE_SERVERS = "LOCKSTEP_NODE_SERVERS"  # what the files begin with that name the socket of each node's fork server
+MEMORY = "LOCKSTEP_RANK_MEMORY"  # bytes that a rank may take, beyond what its libraries have
 WAIT = 120.0  # seconds that a rank waits for the fork server's imports, on a slow machine
 NODE_WAIT = 30.0  # seconds that Slurm may take to start a node's fork server; without it ranks start all the same
 STARTED, ASKED = b"s", b"?"  # what is told on the connection to a node's fork server
@@ -124,7 +125,10 @@ def become_engine(folder: str, rank: int) -> None:
     from ipyparallel.engine.app import IPEngine, main
 
     from course.processes.surroundings.folder import folder_last
+    from course.processes.surroundings.limits import limit_memory
 
+    if share := os.environ.get(MEMORY):
+        limit_memory(int(share))
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     begin = IPEngine.init_engine
 
