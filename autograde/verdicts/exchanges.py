@@ -24,9 +24,6 @@ other-messages 1
 Rank {source} sends a message to rank {destination}. Only {words} should send messages to each other here. Draw the
 ranks and your arrows, and see which one is not asked for.
 
-too-many-messages 1
-Rank {source} sends {n} messages to rank {destination} in one call of your function, where {most} is enough.
-
 message-not-received 1
 {who}, and no rank ever receives that message. Either it is one too many, or a receive is missing.
 
@@ -57,24 +54,6 @@ def other_pairs(seen: Traffic, allowed: Collection[tuple[int, int]], words: str)
         for source, destination in sorted(seen.sends)
         if (source, destination) not in allowed
     ]
-
-
-def more_by_pair(seen: Traffic, allowed: Collection[tuple[int, int]], most: int = 1) -> list[Finding]:
-    """Findings for pairs of `allowed` that have more messages than that."""
-    return [
-        finding("too-many-messages", source=source, destination=destination, n=n, most=most)
-        for (source, destination), n in sorted(seen.sends.items())
-        if n > most and (source, destination) in allowed
-    ]
-
-
-def not_received(seen: Traffic) -> list[Finding]:
-    """The finding for a message that nobody received."""
-    lost = next((each for each in seen.messages if each.arrived is None), None)
-    if lost is None:
-        return []
-    who = f"Rank {lost.source} sends a message to rank {lost.destination}"
-    return [finding("message-not-received", who=who)]
 
 
 def too_large(seen: Traffic, most: int, hint: str) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Verdicts on messages between pairs of ranks: which ones a plan allows, and who waits for whom at the end of a run."""
+"""Verdicts on messages between pairs of ranks: who waits for whom at the end of a run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
-from autograde.verdicts.collectives import MESSAGES, only
-from autograde.verdicts.exchanges import collectives_among, more_by_pair, not_received, other_pairs
+from autograde.verdicts.collectives import MESSAGES
 from autograde.verdicts.exchanges import finding as exchanged
 from autograde.verdicts.judged import Run
-from autograde.verdicts.traffic import traffic
 from course.world.report import name_ranks
 
 finding = Findings("""
@@ -78,14 +76,3 @@ def in_circle(waits: dict[int, int | None]) -> list[int]:
         if rank in path:
             return sorted(path[path.index(rank) :])
     return []
-
-
-def other_messages(logs: list[list[dict]], allowed: set[tuple[int, int]], words: str) -> list[Finding]:
-    """What is wrong with the messages of one call, where each pair of `allowed` sends at most one.
-
-    logs: events by rank. allowed: pairs (source, destination). words: the same for the student, such as "partners".
-    """
-    seen = traffic(logs)
-    found = [*only("mpi4py", logs), *collectives_among(logs, f"only {words}")]
-    found += [*other_pairs(seen, allowed, words), *more_by_pair(seen, allowed)]
-    return found or not_received(seen)

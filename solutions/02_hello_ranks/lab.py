@@ -209,10 +209,12 @@ def local_place(comm, host: str) -> tuple[int, int]:
     host: the name of the node that this rank is on. Two ranks are on the same node if
     their names are equal. The ranks of a node need not follow each other, and nodes
     may hold different numbers of ranks.
-    Returns the local rank: how many ranks of `comm` on the same node have a smaller
-    rank; and the local size: how many ranks of `comm` are on this node.
-    At most two collective calls (a `Split`, see section 5, counts as one), and no
-    point-to-point messages (see section 2).
+    What is checked: it returns
+    - the local rank: how many ranks of `comm` on the same node have a smaller rank
+    - the local size: how many ranks of `comm` are on this node
+    with
+    - at most two collective calls, and no point-to-point messages (section 2). A
+      `Split` (section 5) is a collective call, too
 
     Example: with hosts x, y, x on ranks 0, 1, 2 it returns (0, 2), (0, 1), (1, 2).
     """
@@ -288,11 +290,14 @@ def in_turn(comm, action):
     """Call `action()` once on each rank, on one rank after the other.
 
     comm: an mpi4py communicator; all its ranks call this function.
-    action: takes nothing. On rank r + 1 it is called only after it has returned on
-    rank r.
-    Returns what `action` returned on this rank.
-    Messages go from rank r to rank r + 1 only, one each, of at most 100 bytes. There
-    are no collective calls. It also works where each send waits for its receive.
+    action: takes nothing.
+    What is checked:
+    - `action` is called once on each rank; on rank r + 1, only after it has returned on
+      rank r, which a message tells
+    - each rank returns what `action` returned on it
+    - messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no
+      collective calls
+    - it also works where each send waits for its receive
     """
     ### BEGIN SOLUTION
     if comm.rank > 0:
@@ -350,13 +355,16 @@ def add_shares(a, b) -> tuple[torch.Tensor, int, int]:
 
     a, b: int64 tensors [N], the same on all ranks; N may be 0, or less than the number
     of ranks. Horovod is initialised: do not start or end it.
-    Returns `c`, an int64 tensor [N] with a + b in this rank's share and 0 elsewhere;
-    the sum of the numbers in this share; and the sum of all shares, on every rank.
     Shares are in the order of the ranks, each in one piece, of sizes that differ by one
     at most, and together they are everything, once.
-    Both sums are ints, no tensors, and exact, also beyond 2**53.
-    There is one all-reduce of one int64, and no other communication. On a single rank
-    it may be left out.
+    Returns `c` and two sums: ints, no tensors, and exact, also beyond 2**53.
+    What is checked:
+    - `c` is an int64 tensor [N] with a + b in this rank's share and 0 elsewhere; `a`
+      and `b` stay as they are
+    - the sum of the numbers in this share
+    - one all-reduce of one int64, and no other communication. On a single rank it may
+      be left out
+    - the sum of all shares, on every rank
     """
     ### BEGIN SOLUTION
     rank, size = hvd.rank(), hvd.size()
@@ -436,11 +444,13 @@ def swap(comm, array):
 
     comm: an mpi4py communicator; all its ranks call this function.
     array: an ndarray of any shape and dtype, C-contiguous; perhaps without dimensions
-    or empty. Partners' arrays have the same shape and dtype. It stays as it is.
-    Returns a new array, which shares no memory with `array`. A last rank without a
-    partner gets a copy of its own array.
-    Each of two partners sends the other one message; there is no other communication.
-    It also works where each send waits for its receive.
+    or empty. Partners' arrays have the same shape and dtype.
+    What is checked:
+    - each rank returns its partner's array; a last rank without a partner returns a
+      copy of its own
+    - each of two partners sends the other one message; there is no other communication
+    - the result is a new array; `array` stays as it is, and they share no memory
+    - it also works where each send waits for its receive
     """
     ### BEGIN SOLUTION
     partner = comm.rank ^ 1
@@ -493,17 +503,20 @@ def chain(comm, multiply, left, right):
 
     comm: an mpi4py communicator of 2 ranks or more; all its ranks call this function.
     left, right: float64 arrays; B [p, q] and C [q, r] on even ranks, E [r, s] and
-    F [s, t] on odd ranks. They stay as they are.
-    multiply(X, Y): the product of X [m, k] and Y [k, n]; all products are made by it.
-    It counts m * k * n multiplications on the rank that calls it.
-    Even ranks compute the rows of A in equal shares, odd ranks those of D: with n even
-    ranks, each has ceil(p / n) rows at most; with n odd ones, ceil(r / n). Then each
-    even rank multiplies its own rows of A by D.
-    An even rank computes its rows of A before its first call that takes data from an
-    odd rank (a `Split` takes none).
-    No call sends more bytes than this rank's own rows of D have, or on an even rank
-    those of G, plus 1 kB for packing.
-    Returns G [p, t] on rank 0, and None on all others. A rank may have no rows.
+    F [s, t] on odd ranks.
+    multiply(X, Y): the product of X [m, k] and Y [k, n]. It counts m * k * n
+    multiplications on the rank that calls it.
+    What is checked:
+    - rank 0 returns G [p, t], and all others None
+    - all products are made by `multiply`, in equal shares: even ranks compute the rows
+      of A, odd ones those of D, and then each even rank multiplies its own rows of A by
+      D. Of n even ranks, each has ceil(p / n) rows at most; of n odd ones, ceil(r / n).
+      A rank may have no rows
+    - no call sends more bytes than this rank's own rows have, of D or on an even rank
+      of G, plus 1 kB for packing
+    - an even rank computes its rows of A before its first call that takes data from an
+      odd rank (a `Split` takes none)
+    - `left` and `right` stay as they are
     """
     ### BEGIN SOLUTION
     group = comm.Split(comm.rank % 2)

@@ -18,11 +18,11 @@ from course.figures.splitting.schedules import micro_batches_of, missing, too_ea
 COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
 # The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
 PARTS = {
-    "02 local_place": ("calls.*.shown.pair",),
-    "02 in_turn": ("calls.*.shown.value.value",),
-    "02 add_shares": ("calls.*.shown.c", "calls.*.shown.share", "calls.*.shown.total"),
-    "02 swap": ("calls.*.shown.array",),
-    "02 chain": ("calls.*.shown.product",),
+    "02 local_place": ("calls.*.seen.pair",),
+    "02 in_turn": ("calls.*.seen.value.value",),
+    "02 add_shares": ("calls.*.seen.c", "calls.*.seen.share.value", "calls.*.seen.total.value"),
+    "02 swap": ("calls.*.seen.result.entries",),
+    "02 chain": ("calls.*.seen.result.entries",),
     "04 broadcast_rounds": (),  # any plan that serves everybody; see `plans`
     "04 tree_reduce": ("calls.*.seen.result.entries",),
     "04 ring_reduce_scatter": ("calls.*.seen.result.entries",),

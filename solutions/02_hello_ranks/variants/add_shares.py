@@ -40,7 +40,7 @@ def add_shares(a, b):
     c[low:high] = (a + b)[low:high]
     share = sum(c.tolist())
     return c, share, share if size == 1 else hvd.allreduce(torch.tensor(share), op=hvd.Sum).item()
-== sums_in_tensors: sums-in-tensors, course < in_place
+== sums_in_tensors: int-in-a-tensor, course < in_place
 return c, share, total.item() >>> return c, share, total
 == by_local_rank: share-by-local-rank, local rank < solution
 hvd.rank() >>> hvd.local_rank()
@@ -82,11 +82,11 @@ hvd.rank() >>> hvd.local_rank()
 , op=hvd.Sum >>>
 == times_size: fraction-lost, average < tensor_split
 , op=hvd.Sum)) >>> )) * size
-== through_float: through-float, average < tensor_split
+== through_float: int-through-float, average < tensor_split
 torch.tensor(share) >>> torch.tensor(float(share), dtype=torch.float64)
-== float_returned: through-float, course < tensor_split
+== float_returned: int-through-float, course < tensor_split
 return c, share, >>> return c, float(share),
-== sum_by_numpy_float: through-float, course < tensor_split
+== sum_by_numpy_float: digits-lost-in-a-float, course < tensor_split
 int(c.sum()) >>> int(c.double().sum())
 == reduces_c: c-is-reduced, average
     c = torch.zeros_like(a)
@@ -124,8 +124,8 @@ torch.tensor(share), op >>> share, op
 int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) if rank == 0 else share
 == argument_used: argument-changed, course < tensor_split
 c[own] = a[own] + b[own] >>> a += b\n    c[own] = a[own]
-== share_of_a: share-sum-wrong, course < tensor_split
+== share_of_a: wrong-int, course < tensor_split
 int(c.sum()) >>> int(a[own].sum())
-== one_more: total-wrong, course < tensor_split
+== one_more: wrong-int, course < tensor_split
 op=hvd.Sum)) >>> op=hvd.Sum)) + 1
 """

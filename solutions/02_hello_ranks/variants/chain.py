@@ -104,9 +104,9 @@ def chain(comm, multiply, left, right):
         return None
     parts = group.gather(multiply(rows, np.vstack([part for part in parts if part is not None])))
     return None if parts is None else np.vstack(parts)
-== parts_in_the_wrong_order: wrong-product, matrices < leaders_gather_g
+== parts_in_the_wrong_order: wrong-entry, matrices < leaders_gather_g
 np.vstack(parts)) >>> np.vstack(parts[::-1]))
-== rows_left_out: raised, uneven
+== rows_left_out: factors-do-not-fit, uneven
     few = len(left) // size
     rows = multiply(left[few * rank : few * (rank + 1)], right)
     parts = comm.allgather(None if even else rows)
@@ -126,13 +126,13 @@ multiply(rows, np.vstack(parts)) >>> rows @ np.vstack(parts)
 == on_all_ranks: product-elsewhere, matrices < leaders_gather_g
 parts = group.gather( >>> parts = group.allgather(
  if rank == 0 else None >>>
-== own_rows_only: no-product, matrices
+== own_rows_only: array-of-other-shape, matrices
     rows = multiply(np.array_split(left, group.size)[group.rank], right)
     parts = comm.allgather(None if even else rows)
     if not even:
         return None
     return multiply(rows, np.vstack([part for part in parts if part is not None])) if rank == 0 else None
-== nothing_returned: no-product, matrices < leaders_gather_g
+== nothing_returned: returns-no-array, matrices < leaders_gather_g
 return np.vstack(parts) if rank == 0 else None >>> return None
 == changes_left: argument-changed, matrices < leaders_gather_g
 rows = multiply(np.array_split(left, group.size)[group.rank], right) >>> left *= 2\n    rows = multiply(np.array_split(left, group.size)[group.rank], right)

@@ -39,7 +39,7 @@ def in_turn(comm, action):
     result = action()
     comm.send(None, dest=(rank + 1) % size)
     return result
-== last_passes_it_on: message-not-received, ring
+== last_passes_it_on: message-to-another-rank, ring
     if rank > 0:
         comm.recv(source=rank - 1)
     result = action()
@@ -62,7 +62,7 @@ def in_turn(comm, action):
 == sleeps: nobody-waits, print in order
     time.sleep(0.3 * rank)
     return action()
-== barriers: collective-for-messages, print in order
+== barriers: collective-among-messages, print in order
     for each in range(size):
         if each == rank:
             result = action()
@@ -71,7 +71,7 @@ def in_turn(comm, action):
 == one_barrier: out-of-turn, print in order
     comm.Barrier()
     return action()
-== from_rank_0: other-messages, print in order
+== from_rank_0: message-to-another-rank, print in order
     if rank == 0:
         result = action()
         for other in range(1, size):
@@ -109,7 +109,7 @@ def in_turn(comm, action):
     if rank < size - 1:
         comm.send(result, dest=rank + 1)
     return before or result
-== two_words: too-many-messages, ring
+== two_words: more-messages-than-needed, ring
     for _ in range(2 if rank else 0):
         comm.recv(source=rank - 1)
     result = action()
@@ -127,7 +127,7 @@ def in_turn(comm, action):
     if rank > 0:
         comm.recv(source=rank - 1)
     return action()
-== not_received: message-not-received, ring
+== not_received: word-not-received, ring
     result = action()
     if rank < size - 1:
         comm.send(None, dest=rank + 1)
@@ -140,7 +140,7 @@ def in_turn(comm, action):
     if everyone.rank < everyone.size - 1:
         everyone.send(None, dest=everyone.rank + 1)
     return result
-== not_waited_for: not-waited-for, request
+== not_waited_for: send-not-waited-for, request
     if rank > 0:
         comm.recv(source=rank - 1)
     result = action()

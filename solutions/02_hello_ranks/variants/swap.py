@@ -83,14 +83,14 @@ def swap(comm, array):
     partner = size - 1 - rank
     comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return other
-== workspace: earlier-result-changed, buffers
+== workspace: result-overwritten, buffers
     kept = vars(np).setdefault("kept_by_swap", {})
     other = kept.setdefault((array.shape, array.dtype.str), other)
     if alone:
         return array.copy()
     comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return other
-== told_to_all: other-messages, exchange
+== told_to_all: message-to-another-rank, exchange
     requests = [comm.isend(array, dest=each) for each in range(size) if each != rank]
     arrays = {each: comm.recv(source=each) for each in range(size) if each != rank}
     MPI.Request.waitall(requests)
@@ -98,17 +98,17 @@ def swap(comm, array):
 == no_partner: no-such-rank, exchange
     comm.Sendrecv(array, dest=partner, recvbuf=other, source=partner)
     return other
-== last_returns_none: not-an-ndarray, exchange
+== last_returns_none: returns-no-array, exchange
     if not alone:
         comm.Sendrecv(array, dest=partner, recvbuf=other, source=partner)
         return other
-== float_buffer: other-dtype, buffers
+== float_buffer: array-of-other-dtype, buffers
     other = np.empty(array.shape)
     if alone:
         return array.copy()
     comm.Sendrecv([array, MPI.BYTE], partner, recvbuf=[other, MPI.BYTE], source=partner)
     return other
-== flat: other-shape, buffers
+== flat: array-of-other-shape, buffers
     other = np.empty(array.size, array.dtype)
     if alone:
         return array.copy()
@@ -118,26 +118,26 @@ def swap(comm, array):
     if not alone:
         comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return array.copy()
-== alone_not_copied: not-a-copy, exchange
+== alone_not_copied: memory-of-the-argument, exchange
     if alone:
         return array
     comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return other
-== alone_a_view: not-a-copy, exchange
+== alone_a_view: memory-of-the-argument, exchange
     if alone:
         return array[...]
     comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return other
-== not_waited_for: not-waited-for, request
+== not_waited_for: send-not-waited-for, request
     if alone:
         return array.copy()
     comm.Isend(array, dest=partner)
     comm.Recv(other, source=partner)
     return other
-== by_all: collective-for-messages, exchange
+== by_all: collective-among-messages, exchange
     everything = comm.allgather(array)
     return array.copy() if alone else everything[partner]
-== in_two_parts: too-many-messages, exchange
+== in_two_parts: more-messages-than-needed, exchange
     if alone:
         return array.copy()
     own, flat = array.reshape(-1), np.empty(array.size, array.dtype)
@@ -145,7 +145,7 @@ def swap(comm, array):
     for part in slice(None, half), slice(half, None):
         comm.Sendrecv(own[part], partner, recvbuf=flat[part], source=partner)
     return flat.reshape(array.shape)
-== nothing_came: wrong-array, exchange
+== nothing_came: wrong-entry, exchange
     if not alone:
         comm.Sendrecv(array, partner, recvbuf=other, source=partner)
     return np.zeros_like(array)
