@@ -66,12 +66,16 @@ class EachRankReturnsInt:
             return words("int-in-a-tensor", rank=held[0], kind=numbers[held[0]].kind, **about)
         return None
 
-    def lost_digits(self, call: Call) -> bool:
-        """Whether the numbers are ints, and nearly the expected ones, as those that went through a float64."""
+    def lost_digits(self, call: Call) -> dict | bool:
+        """Whether the numbers are ints, and nearly the expected ones, as those that went through a float64: the first
+        such, as facts for the words."""
         actual = [getattr(number, "value", None) for number in self.value(call)]
         right = [*by_rank(self.expected(call), len(actual))]
-        near = all(isinstance(one, int) and NEAR(one, float(two)) for one, two in zip(actual, right, strict=True))
-        return near and actual != right
+        pairs = [*enumerate(zip(actual, right, strict=True))]
+        if not all(isinstance(one, int) and NEAR(one, float(two)) for _, (one, two) in pairs):
+            return False
+        off = [{"rank": rank, "actual": one, "expected": two} for rank, (one, two) in pairs if one != two]
+        return {**off[0], "what": self.what} if off else False
 
     def gives(self, call: Call, value: float | Sequence[float]) -> bool:
         """Whether the ranks returned this: a number for each, or one for all; an int exactly, a float nearly."""

@@ -109,8 +109,8 @@ def averaged(call: Call) -> Gives | None:
     return Gives(sum(own_sums(call)) / call.size) if call.size > 1 else None
 
 
-def fraction_lost(call: Call) -> bool:
-    """Whether an average was multiplied again."""
+def fraction_lost(call: Call) -> dict | bool:
+    """Whether an average was multiplied again: facts for the words."""
     by_average = any(event["reduction"] == "AVERAGE" for log in call.events for event in log)
     return by_average and TOTAL.lost_digits(call)
 
