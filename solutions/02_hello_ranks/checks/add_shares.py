@@ -7,8 +7,9 @@ import random
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
 from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.integers import LOST_DIGITS, EachRankReturnsInt, through_float
+from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, through_float
 from autograde.rubric.judges.reductions import one_allreduce
+from autograde.rubric.judges.shares import pieces_in_order
 from autograde.rubric.words import Words, Wrong
 
 from ..probes import add_shares
@@ -21,23 +22,11 @@ shares.
 
 not-int64-tensor: On rank {rank}, `c` is {kind}. It should be an int64 tensor with one dimension, of {n} numbers.
 
-numbers-left-out: With {n} numbers on {size:rank}, no rank adds up {lost} of them. What happens to the rest where N
-cannot be divided by the number of ranks?
-
-added-twice: With {n} numbers on {size:rank}, {twice} of them are added up by more than one rank. Where does a share
-end, and where does the next one begin?
-
 all-of-c-everywhere: Every one of {size:rank} has the whole of `c`. A rank should compute its own share only, and have 0
 elsewhere.
 
 wrong-entries: On rank {rank}, {n:entry} of `c` should be 0 or a + b at that place: number {place} is {actual}, where
 a + b is {expected}.
-
-share-in-pieces: With {n} numbers on {size:rank}, the share of rank {rank} is not one piece at its place. A share has no
-gaps, and the shares are in the order of the ranks.
-
-shares-unequal: With {n} numbers on {size:rank}, one rank adds up {most} and another {least}. Shares should differ by
-one at most.
 """)
 
 
@@ -73,16 +62,7 @@ def fair_shares(call: Call) -> Wrong | None:
     owners = [sum(place in each for each in own) for place in range(n)]
     if size > 1 and n and min(owners) == size:
         return words("all-of-c-everywhere", size=size)
-    if twice := sum(each > 1 for each in owners):
-        return words("added-twice", n=n, size=size, twice=twice)
-    if lost := owners.count(0):
-        return words("numbers-left-out", n=n, size=size, lost=lost)
-    begins = [sum(map(len, own[:rank])) for rank in range(size)]
-    for rank, each in enumerate(own):
-        if each != [*range(begins[rank], begins[rank] + len(each))]:
-            return words("share-in-pieces", n=n, size=size, rank=rank)
-    most, least = max(map(len, own)), min(map(len, own))
-    return words("shares-unequal", n=n, size=size, most=most, least=least) if most - least > 1 else None
+    return pieces_in_order(own, n)
 
 
 def c_is_reduced(call: Call) -> bool:

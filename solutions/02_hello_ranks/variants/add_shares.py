@@ -56,7 +56,7 @@ hvd.rank() >>> hvd.local_rank()
         c[i] = a[i] + b[i]
     share = c.sum()
     return c, share.item(), hvd.allreduce(share, op=hvd.Sum).item()
-== bounds_rounded_up: added-twice, course
+== bounds_rounded_up: in-two-shares, course
     low, high = rank * n // size, -(-(rank + 1) * n // size)
     c = torch.zeros_like(a)
     c[low:high] = (a + b)[low:high]

@@ -1,0 +1,67 @@
+"""Whole numbers that each rank returns, and shares of a row of numbers: each way to be wrong has a name."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from autograde.contract.evidence import Number
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt
+from autograde.rubric.judges.shares import pieces_in_order
+
+LARGE = 2**60 + 1
+JUDGE = EachRankReturnsInt(lambda call: call.arguments["expected"], what="the sum")
+MISTAKES = Mistakes(
+    f"own: Each rank returns its own.\n\naverage: An average.\n\n{LOST_DIGITS}",
+    own=lambda call: Gives([1, 2]),
+    average=lambda call: Gives(LARGE / 2),
+    digits_lost_in_a_float=JUDGE.lost_digits,
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "key"),
+    [
+        ([LARGE, LARGE], LARGE, None),
+        ([np.int64(5), 6], [5, 6], None),
+        ([float(LARGE)] * 2, LARGE, "int-through-float"),
+        ([int(float(LARGE))] * 2, LARGE, "digits-lost-in-a-float"),
+        ([LARGE, LARGE + 5 * 2**30], LARGE, "wrong-int"),
+        ([1, 2], LARGE, "own"),
+        ([2**59, 2**59 - 1], LARGE, "average"),
+        ([5, None], 5, "no-int"),
+        ([5, 6], 5, "wrong-int"),
+    ],
+)
+def test_a_whole_number_is_exact_or_its_mistake_has_a_name(values, expected, key):
+    seen = [SimpleNamespace(value=Number.of(value)) for value in values]
+    wrong = Criterion("sum", 1, "the sum", JUDGE, MISTAKES).wrong([Call({}, 0, {"expected": expected}, seen)])
+    assert (wrong and wrong.key) == key
+
+
+def test_an_int_in_a_tensor_is_no_int():
+    torch = pytest.importorskip("torch")
+    seen = [SimpleNamespace(value=Number.of(torch.tensor(5)))]
+    wrong = JUDGE(Call({}, 0, {"expected": 5}, seen))
+    assert wrong.key == "int-in-a-tensor" and "the sum as a Tensor of torch.int64" in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("places", "key"),
+    [
+        ([[0, 1], [2, 3], [4]], None),
+        ([[], [0], []], None),
+        ([[0, 1], [2, 3], []], "numbers-left-out"),
+        ([[0, 1], [1, 2], [3, 4]], "in-two-shares"),
+        ([[2, 3], [0, 1], [4]], "share-in-pieces"),
+        ([[0, 2], [1, 3], [4]], "share-in-pieces"),
+        ([[0, 1, 2], [3], [4]], "shares-unequal"),
+    ],
+)
+def test_shares_are_fair_pieces_in_the_order_of_the_ranks(places, key):
+    n = 1 if places[0] == [] else 5
+    wrong = pieces_in_order(places, n)
+    assert (wrong and wrong.key) == key
