@@ -151,6 +151,7 @@ class AddShares(CallCheck):
             "the sum of the numbers in this share",
             first_of(three_results, OWN_SUM),
             Mistakes(LOST_DIGITS, digits_lost_in_a_float=OWN_SUM.lost_digits),
+            after=("shares",),
         ),
         Criterion(
             "reduction",
@@ -184,7 +185,7 @@ class AddShares(CallCheck):
                 fraction_lost=fraction_lost,
                 digits_lost_in_a_float=TOTAL.lost_digits,
             ),
-            after=("own-sum", "reduction"),
+            after=("shares", "own-sum", "reduction"),
         ),
     )
 

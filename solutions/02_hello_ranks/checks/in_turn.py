@@ -112,7 +112,7 @@ class InTurn(CallCheck):
             "it also works where each send waits for its receive",
             first_of(one_after_the_other, own_result),
             on=lambda arguments: arguments["safe"],
-            after=("turns", "result"),
+            after=("turns", "result", "messages"),
         ),
     )
 

@@ -164,7 +164,12 @@ class LocalPlace(CallCheck):
             MISTAKES,
         ),
         Criterion(
-            "local-size", 0.5, "the local size: how many ranks of `comm` are on this node", PartOfPair(1), MISTAKES
+            "local-size",
+            0.5,
+            "the local size: how many ranks of `comm` are on this node",
+            PartOfPair(1),
+            MISTAKES,
+            after=("local-rank",),
         ),
         Criterion("calls", 0.5, "at most two collective calls, and no point-to-point messages", two_collectives),
     )
