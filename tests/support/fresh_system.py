@@ -60,7 +60,7 @@ def packages_that_the_readme_names() -> list[str]:
 def make_root(distribution: Distribution, packages: list[str], folder: Path) -> None:
     """Make a root file system with `packages` in `folder`, and an account in it, `student`."""
     folder.mkdir(parents=True)
-    include = ",".join(["ca-certificates", *packages])
+    include = ",".join(["apt", "ca-certificates", *packages])
     command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={include}", "--format=directory"]
     command += [f"--components={distribution.components}", f"--keyring={distribution.keyring}"]
     # As an installed system has them: what it could install.
