@@ -135,7 +135,7 @@ def test_a_student_lands_on_what_to_do_next(hub: Hub, page_of, screenshot):
     screenshot(cleo, "first-look-lab")
     cleo.keyboard.press("Control+Shift+L")
     cleo.locator(".jp-LauncherCard", has_text="Your labs").click()
-    expect(lab_of(cleo, LAB)).to_contain_text("Open, not handed in.")
+    expect(lab_of(cleo, LAB)).to_contain_text("Not handed in. Saved")
     lab_of(cleo, LAB).get_by_role("link", name="Open").click()
     expect(cleo.locator(".jp-Notebook")).to_be_visible(timeout=START)
     back_to_labs(cleo)

@@ -31,7 +31,6 @@ MOOT = {
     ("01_sgd_trajectories", "sgd_path"): {
         "same_order_every_epoch__seeded_again not_reproducible": "An order without a generator is another each time.",
     },
-    ("02_hello_ranks", "add_shares"): {"through_float one_more": "One more is lost where a float rounds the sum."},
     ("04_collectives", "tree_reduce"): {
         "own_part_only into_the_argument": "Where sums go into the argument, what is returned has all of them.",
         "own_part_only float_buffer": "Where each rank sends its argument, no message is of the other dtype.",

@@ -13,8 +13,8 @@ def array_of_rank(call: dict, rank: int) -> np.ndarray:
 
 
 def matrices(call: dict) -> dict[str, np.ndarray]:
-    """B, C, E and F. Of small whole numbers: in any order of adding up, the products are the same to the bit."""
+    """B, C, E and F. Of whole numbers: in any order of adding up, the products are the same, and need float64."""
     draw = np.random.default_rng(call["seed"])
     p, q, r, s, t = call["sizes"]
     shapes = zip("BCEF", [(p, q), (q, r), (r, s), (s, t)], strict=True)
-    return {name: draw.integers(-3, 3, shape, endpoint=True).astype(float) for name, shape in shapes}
+    return {name: draw.integers(-300, 300, shape, endpoint=True).astype(float) for name, shape in shapes}

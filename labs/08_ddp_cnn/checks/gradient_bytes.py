@@ -173,7 +173,8 @@ class GradientBytes(CallCheck, JudgedCalls):
         trained = [each for each in model.parameters() if each.requires_grad]
         types = " and ".join(sorted({str(each.dtype).removeprefix("torch.") for each in trained}))
         about = {"types": types, "weights": counted(trained, lambda each: 1)}
-        actual, expected = value["value"], counted(trained)
+        number, expected = value["value"], counted(trained)
+        actual = int(number) if number.is_integer() else number
         made = partial(finding, **about, actual=actual, expected=expected)
         return [*found, diagnose("bytes", actual, expected, mistakes(model), made, "wrong-bytes")]
 

@@ -38,14 +38,14 @@ The function returns {actual}, which is right for a loss of k step / M. A failur
 checkpoints, on average.
 
 rounded 0.5
-The function returns {actual}, beside the best k, and loses more with it: {lost:.6g} of the time, not {least:.6g}.
+The function returns {actual}, beside the best k, and loses more with it: {lost:.4%} of the time, not {least:.4%}.
 
 dalys-terms 0.5
 The function returns {actual}, which is Daly's formula. Young's sum, which is asked for, is least elsewhere.
 
 wrong-k 2
 For steps of {step:.4g} s, saves of {save:.4g} s, and {nodes} nodes that fail every {mtbf:.4g} s, the function returns
-{actual}. It loses {lost:.4g} of the time by the formula; with the best k it is {least:.4g}.
+{actual}. It loses {lost:.3%} of the time by the formula; with the best k it is {least:.3%}.
 """)
 
 

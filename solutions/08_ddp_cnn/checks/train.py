@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -35,8 +36,13 @@ from .training_result import draw_training, loss_mistakes, only_a_copy, training
 TRAINED = ("weight", "bias")
 SMALL = 64  # bytes of a few numbers; the weights of the model take 96
 SMALL_OBJECT = 1000  # likewise, pickled
+LEFT_OVER = {"RANK": "1", "WORLD_SIZE": "2"}  # variables where a rank is alone, as the notebook's world has some
 
 finding = Findings("""
+alone-by-environment 2
+Without a process group, your code draws the share of rank 1 of 2: so say RANK and WORLD_SIZE, which are left over from
+whoever started this process. Whether there are other ranks, and how many, torch.distributed knows.
+
 not-alone 2
 Without a process group your function fails: {error} Alone, there is nobody to communicate with, and nothing to wrap.
 
@@ -125,6 +131,7 @@ class Train(RankCheck, JudgedRun):
         given = (case["epochs"], case["batch_size"], case["lr"], case["seed"], rank.torch_device)
         train = subject.load()
         with (
+            mock.patch.dict(os.environ, LEFT_OVER if case["alone"] else {}),
             seeded_apart(rank.rank),
             simulated_node(rank.rank % case["local_size"], case["local_size"]),
             nothing_starts_or_ends(tried),
@@ -171,6 +178,8 @@ class Train(RankCheck, JudgedRun):
         """What was drawn first; then what became of it, and the losses."""
         found: list[Finding | Diagnosis] = left_running([each["tried"] for each in results])
         drawn = [[ids for ids, *_ in each["forwards"]] for each in results]
+        if case["alone"] and sum(map(len, drawn[0])) == case["epochs"] * -(-case["samples"] // 2):
+            return [*found, finding("alone-by-environment")]
         found += batch_mistakes(case, drawn)
         keys = {each.key for each in settle([found])}
         batches = expected_batches(case) if "batch-shown-twice" in keys else drawn

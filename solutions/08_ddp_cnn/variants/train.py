@@ -79,6 +79,8 @@ SGD(model.parameters(), lr, >>> SGD(model.parameters(), lr / size,
 cross_entropy(wrapper( >>> cross_entropy(model(
 == never_alone: not-alone, ddp < solution
 in_group = dist.is_initialized() >>> in_group = True
+== from_environ: alone-by-environment, ddp < solution
+size, rank = (dist.get_world_size(), dist.get_rank()) if in_group else (1, 0) >>> import os\\n    size, rank = int(os.environ.get("WORLD_SIZE", 1)), int(os.environ.get("RANK", 0))
 == no_set_epoch: same-epoch-again, epoch < solution
         sampler.set_epoch(epoch)\\n >>>
 == from_one: epochs-from-one, epoch < solution

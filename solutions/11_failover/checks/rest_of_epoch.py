@@ -48,7 +48,7 @@ padded-from-the-rest 1.5
 From {place} of {n} samples, what pads the ranks' shares does not come from the epoch's start: the ranks draw {actual}.
 
 blocks-not-turns 2
-From {place} of {n} samples, each rank takes a block of the rest. It should take every {size}-th entry.
+From {place} of {n} samples, each rank takes a block of the rest. It should take one of every {size} entries.
 
 other-rest 3
 From {place} of {n} samples, the {size} ranks draw {actual}; what is left of the epoch's order is {rest}.
