@@ -20,7 +20,7 @@ from autograde.contract.cell_code import ALONE, lacks_name
 from course.world.report import enumerate_words, name_ranks
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-BEGINS = re.compile(r"(^|[.?!:] )([a-z])(?=anks? \d)")
+BEGINS = re.compile(r"(^|[.?!] )([a-z])(?=anks? \d)")
 
 
 @dataclass(frozen=True)

@@ -208,10 +208,10 @@ def local_place(comm, host: str) -> tuple[int, int]:
     host: the name of the node that this rank is on. Two ranks are on the same node if
     their names are equal. The ranks of a node need not follow each other, and nodes
     may hold different numbers of ranks.
-    What is checked: it returns
+    Returns two whole numbers.
+    What is checked:
     - the local rank: how many ranks of `comm` on the same node have a smaller rank
     - the local size: how many ranks of `comm` are on this node
-    with
     - at most two collective calls, and no point-to-point messages (section 2). A
       `Split` (section 5) is a collective call, too
 
@@ -292,10 +292,10 @@ def in_turn(comm, action):
     action: takes nothing.
     What is checked:
     - `action` is called once on each rank; on rank r + 1, only after it has returned on
-      rank r, which a message tells
+      rank r. Rank r + 1 learns that from a message
     - each rank returns what `action` returned on it
     - messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no
-      collective calls
+      collective calls. A pickled number or None is far shorter
     - it also works where each send waits for its receive
     """
     ### BEGIN SOLUTION
@@ -442,12 +442,12 @@ def swap(comm, array):
     """The array of this rank's partner: ranks 0 and 1 are partners, 2 and 3, and so on.
 
     comm: an mpi4py communicator; all its ranks call this function.
-    array: an ndarray of any shape and dtype, C-contiguous; perhaps without dimensions
+    array: an ndarray of numbers, of any shape, C-contiguous; perhaps without dimensions
     or empty. Partners' arrays have the same shape and dtype.
     What is checked:
     - each rank returns its partner's array; a last rank without a partner returns a
       copy of its own
-    - each of two partners sends the other one message; there is no other communication
+    - each of two partners sends one message to the other; nothing else is communicated
     - the result is a new array; `array` stays as it is, and they share no memory
     - it also works where each send waits for its receive
     """
@@ -511,8 +511,8 @@ def chain(comm, multiply, left, right):
       of A, odd ones those of D, and then each even rank multiplies its own rows of A by
       D. Of n even ranks, each has ceil(p / n) rows at most; of n odd ones, ceil(r / n).
       A rank may have no rows
-    - no call sends more bytes than this rank's own rows have, of D or on an even rank
-      of G, plus 1 kB for packing
+    - no call sends a rank more bytes than the sender's own rows have: on an odd rank
+      its rows of D, on an even one those of G; and 1 kB for packing
     - an even rank computes its rows of A before its first call that takes data from an
       odd rank (a `Split` takes none)
     - `left` and `right` stay as they are

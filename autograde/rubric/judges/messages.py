@@ -29,8 +29,8 @@ needs it?
 nobody-receives: Rank {source} sends a message to rank {destination}, and no rank ever receives it. Either it is one too
 many, or a receive is missing.
 
-send-not-waited-for: Line {line} starts {op}, and nothing waits for it to finish. Until it has, the array must not be
-changed or thrown away, and an error would go unseen.
+send-not-waited-for: Line {line} starts {op}, and nothing waits for it to finish. Until it has, what it sends must
+not be changed or thrown away, and an error would go unseen.
 
 changed-under-way: Line {line} starts {op}, and rank {rank} changes the array before the send is complete. Until then
 MPI may still read it: what arrives can be the one or the other. From when on is the array yours again?

@@ -150,7 +150,16 @@ class AddShares(CallCheck):
             0.25,
             "the sum of the numbers in this share",
             first_of(three_results, OWN_SUM),
-            Mistakes(LOST_DIGITS, digits_lost_in_a_float=OWN_SUM.lost_digits),
+            Mistakes(
+                f"""
+                sum-of-all-as-own: Each rank returns the sum of all shares as the sum of its own. When is that worked
+                out, before the reduction or after it?
+
+                {LOST_DIGITS}
+                """,
+                sum_of_all_as_own=lambda call: Gives(sum(own_sums(call))) if call.size > 1 else None,
+                digits_lost_in_a_float=OWN_SUM.lost_digits,
+            ),
             after=("shares",),
         ),
         Criterion(
@@ -171,8 +180,8 @@ class AddShares(CallCheck):
                 own-sum-only: Each rank returns the sum of its own share as the sum of all shares. Look at what the
                 reduction returns.
 
-                average-of-sums: On {{size:rank}}, the sum of all shares is {{actual}}, where {{expected}} is expected:
-                {{size}} times as much. What does Horovod's all-reduce do unless you tell it otherwise?
+                average-of-sums: On {{size:rank}}, the sum of all shares is {{actual}}. Expected is {{size}} times as
+                much, {{expected}}. What does Horovod's all-reduce do unless you tell it otherwise?
 
                 fraction-lost: On {{size:rank}}, the sum of all shares is {{actual}}, where {{expected}} is expected. It
                 is off by a little, since your reduction averages: an average of whole numbers loses its fraction, and

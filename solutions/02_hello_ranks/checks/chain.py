@@ -42,8 +42,8 @@ waited-for-the-others: Before rank {rank} begins to compute its rows of A, it ha
 from {who} ({op}, line {line}). A does not need that: B and C are here. What can an even rank do while the odd ones
 work?
 
-too-much-sent: Rank {rank} sends {bytes} bytes by {op} (line {line}). Its own rows of {matrix} are {own} bytes, and
-nothing else needs to move: A and the given matrices stay where they are.
+too-much-sent: Rank {rank} sends {bytes} bytes by {op} (line {line}). Its own rows of {matrix} are {own} bytes. Of A,
+and of the given matrices, nothing needs to move.
 """)
 
 
@@ -163,7 +163,11 @@ class Chain(CallCheck):
         ),
         Criterion("shares", 1, "all products are made by `multiply`, in equal shares", equal_shares),
         Criterion(
-            "bytes", 0.75, "no call sends more bytes than this rank's own rows have", own_rows_move, after=("shares",)
+            "bytes",
+            0.75,
+            "no call sends a rank more bytes than the sender's own rows have",
+            own_rows_move,
+            after=("shares",),
         ),
         Criterion(
             "side-by-side",

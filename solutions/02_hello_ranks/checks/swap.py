@@ -99,7 +99,7 @@ class Swap(CallCheck):
         Criterion(
             "messages",
             0.5,
-            "each of two partners sends the other one message; there is no other communication",
+            "each of two partners sends one message to the other; nothing else is communicated",
             first_of(messages_between(both_ways, "partners", least=1), unchanged_under_way),
             on=may_be_kept,
             after=("partner",),

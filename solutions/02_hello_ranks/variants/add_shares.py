@@ -42,6 +42,11 @@ def add_shares(a, b):
     return c, share, share if size == 1 else hvd.allreduce(torch.tensor(share), op=hvd.Sum).item()
 == sums_in_tensors: int-in-a-tensor, course < in_place
 return c, share, total.item() >>> return c, share, total
+== read_after_the_reduction: sum-of-all-as-own, course < in_place
+-    share = total.item()
+-    hvd.allreduce_(total, op=hvd.Sum)
++    hvd.allreduce_(total, op=hvd.Sum)
++    share = total.item()
 == by_local_rank: share-by-local-rank, local rank < solution
 hvd.rank() >>> hvd.local_rank()
 == remainder_lost: numbers-left-out, uneven
