@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,8 @@ def pip_wheel(folder: Path) -> Path:
     """The wheel of pip that Python's ensurepip carries."""
     import ensurepip
 
-    (wheel,) = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
+    own = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).parent / "_bundled"  # Debian has its own
+    (wheel,) = Path(own).glob("pip-*.whl")
     return wheel
 
 

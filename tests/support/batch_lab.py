@@ -228,7 +228,8 @@ class Account:
             said = self.run("squeue", "--noheader", "--states=all", f"--jobs={job}", "--Format=State:20,exit_code:9")
             state, code = said.stdout.split()
             if state not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"):
-                return job, int(code) >> 8
+                status, colon, _ = code.partition(":")  # Slurm 24 writes "2:0", Slurm 22 what wait(2) gives
+                return job, int(status) if colon else int(code) >> 8
             time.sleep(0.2)
         raise TimeoutError(f"job {job} does not come to its end")
 
