@@ -44,10 +44,10 @@ def clone(tmp_path) -> Clone:
 
 
 def pip_wheel(folder: Path) -> Path:
-    """The wheel of pip that Python's ensurepip carries."""
+    """The wheel of pip that Python's ensurepip carries; Debian's has it in a folder of its own."""
     import ensurepip
 
-    own = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).parent / "_bundled"  # Debian has its own
+    own = sysconfig.get_config_var("WHEEL_PKG_DIR") or Path(ensurepip.__file__).parent / "_bundled"
     (wheel,) = Path(own).glob("pip-*.whl")
     return wheel
 
