@@ -100,7 +100,7 @@ ATTACKS = (
                 sys.modules[name] = types.ModuleType(name)
             return x
         """,
-        scores={"total": (0.0, "sandbox-ended")},
+        scores={"total": (0.0, "not-total")},  # nothing looks these up again to end the run
     ),
     Attack(
         "patched-replies",
@@ -149,7 +149,7 @@ import json
 text = '{"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [{"result": 1, "state": "returned"}]}'
 json.dumps = lambda *args, **kwargs: text
 """),
-        scores={"double": (0.0, "too-slow")},
+        scores={"double": (0.0, "sandbox-ended")},
     ),
     Attack(
         "unpickling-exits",
