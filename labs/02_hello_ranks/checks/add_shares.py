@@ -6,7 +6,7 @@ import random
 
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
 from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, through_float
 from autograde.rubric.judges.reductions import one_allreduce
 from autograde.rubric.judges.shares import pieces_in_order
@@ -166,7 +166,7 @@ class AddShares(CallCheck):
             "reduction",
             0.5,
             "one all-reduce of one int64, and no other communication",
-            first_of(in_whole_numbers, one_of_one_number),
+            first_of(in_whole_numbers, one_of_one_number, nothing_starts_or_ends),
             after=("shares", "own-sum"),
             breaks=True,
         ),

@@ -47,6 +47,8 @@ return c, share, total.item() >>> return c, share, total
 -    hvd.allreduce_(total, op=hvd.Sum)
 +    hvd.allreduce_(total, op=hvd.Sum)
 +    share = total.item()
+== ends_horovod: starts-or-ends, course < tensor_split
+    return c, share, int( >>>     hvd.shutdown()\n    hvd.init()\n    return c, share, int(
 == by_local_rank: share-by-local-rank, local rank < solution
 hvd.rank() >>> hvd.local_rank()
 == remainder_lost: numbers-left-out, uneven
