@@ -107,10 +107,12 @@ def distributed_gradient(m, n, x, y) -> tuple[float, float]:
     """The gradient (dm, dn) of the mean squared error over the samples of all ranks.
 
     m, n: floats, the same on all ranks.
-    x, y: float64 tensors [k], the samples of this rank. k differs from rank to rank and
-    may be 0, but not on all ranks.
+    x, y: float64 tensors [k], the samples of this rank; x and y stay as they are. k
+    differs from rank to rank and may be 0, but not on all of them: it also works where
+    a rank has no samples.
     The loss is the mean of (m x + n - y)**2 over all samples of all ranks.
-    Returns two floats, in double precision and the same on every rank, bit for bit.
+    Returns two floats, the gradient over all samples, in double precision and the same
+    on every rank, bit for bit.
     There is one all-reduce of Horovod's, of at most 24 bytes, and no other
     communication. On a single rank it may be left out. Horovod is initialised.
 
@@ -181,17 +183,19 @@ def distributed_path(
 ) -> torch.Tensor:
     """The points (m, n) that SGD goes through on all ranks together.
 
-    x, y: float64 tensors [N], all samples on every rank; do not change them.
+    x, y: float64 tensors [N], all samples on every rank.
     batch_size: samples of a step, on all ranks together. It may be larger than N.
     rate(k): the learning rate of step k. Steps are counted from 0, through all epochs.
     start: the point before the first step. It differs by rank: rank 0's counts.
-    seed: the same on all ranks. Orders follow from it alone.
-    Each epoch visits each sample once, in a new random order that all ranks share. It
-    is cut into batches; those left over at the end form a smaller one. The ranks share
-    each batch: shares differ by one at most, and may be empty.
+    seed: the same on all ranks. Orders follow from it alone: each epoch visits each
+    sample once, in a new random order that all ranks share. It is cut into batches;
+    samples left over at the end form a smaller one. So that all ranks have as much to
+    do, the shares of a batch differ by one at most; it also works where shares are
+    empty.
     Each gradient comes from `distributed_gradient(m, n, x, y)`, called once a step on
     every rank with its share. The check supplies a right one.
-    Besides it there are only broadcasts, before the first step. Horovod is initialised.
+    Here x and y stay as they are, and besides the gradients there are only broadcasts,
+    before the first step. Horovod is initialised.
     Returns a float64 tensor [steps + 1, 2] without autograd history, the same on every
     rank, bit for bit: row 0 is the start, row k the point after k steps.
     """
@@ -284,8 +288,8 @@ def learning_rate(lr: float, size: int, warmup: int):
     lr: the learning rate of a single rank. size: number of ranks.
     warmup: steps of the warm-up, 0 or more.
     `rate` goes from `lr` at step 0 in a straight line to `lr * size` at step `warmup`,
-    and stays there. Without warm-up it is `lr * size` from step 0 on.
-    Returns `rate`. It depends on nothing but the step that it is given.
+    and stays there; without warm-up it is `lr * size` from step 0 on.
+    Returns `rate`, which depends on nothing but the step that it is given.
 
     Example: lr = 0.1, size = 4, warmup = 2: 0.1, 0.25, 0.4, 0.4 at steps 0, 1, 2, 3.
     """
@@ -371,17 +375,18 @@ def serve(comm, parameters: np.ndarray, rate: float) -> np.ndarray:
     """The parameter server: what rank 0 of `comm` runs while all others work.
 
     comm: an mpi4py communicator; only rank 0 calls this function.
-    parameters: float64 [P], where to begin. It stays as it is.
+    parameters: float64 [P], where to begin.
     Messages are buffers of float64 with one of the tags above. To a worker's
     - PULL, of 0 numbers: answer at once, to this worker only, with the parameters [P]
       as they are now, with tag PULL;
     - PUSH, of P numbers, a gradient: parameters -= rate * gradient. No answer;
     - DONE, of 0 numbers: nothing more comes from this worker. No answer.
-    Requests are served as they come, from whichever worker. A worker may push often,
-    never, or several times without a new PULL.
-    Returns the parameters when all workers are done, in memory of their own. With no
-    workers, that is a copy. It also works where each send waits for its receive. An
-    array that is being sent stays as it is until the send is finished.
+    A worker may push often, never, or several times without a new PULL: requests are
+    served as they come, from whichever worker. There is no other communication, and an
+    array that is being sent stays as it is until the send is finished. It also works
+    where each send waits for its receive.
+    Returns the parameters when all workers are done; with no workers, a copy of them:
+    `parameters` stays as it is, and the result has memory of its own.
     """
     ### BEGIN SOLUTION
     parameters, gradient = parameters.copy(), np.empty_like(parameters)
@@ -416,10 +421,11 @@ PULL, PUSH, DONE = 1, 2, 3
 def work(comm, gradient, count: int, steps: int) -> None:
     """A worker of the parameter server on rank 0 of `comm`.
 
-    `steps` times (perhaps 0): pull the parameters, compute a gradient, push it. At the
-    end, send DONE.
+    What it does: `steps` times (perhaps 0), pull the parameters, compute a gradient and
+    push it; at the end, send DONE.
     gradient(parameters): takes a float64 array [count] and returns another one. It
-    neither keeps nor changes what it is given.
+    neither keeps nor changes what it is given. Call it once a step: each gradient is
+    that of the parameters pulled last.
     The messages are those of the table above: buffers of float64 with tags PULL, PUSH
     and DONE, to and from rank 0 only. A PUSH is not answered.
     It also works where each send waits for its receive.
@@ -567,13 +573,14 @@ def two_level_sum(comm, host: str, array: np.ndarray) -> np.ndarray:
     their names are equal. Ranks of a node need not follow each other, and nodes may
     hold different numbers of ranks.
     array: of the same shape and dtype on all ranks, C-contiguous, of int64 or floats;
-    perhaps without dimensions or empty. It stays as it is.
-    Choose one rank of each node, its leader. Arrays go from node to node through
-    leaders only: in a call or message of more than 200 bytes, ranks of different nodes
+    perhaps without dimensions or empty.
+    Choose one rank of each node, its leader: arrays go from node to node through
+    leaders only. In a call or message of more than 200 bytes, ranks of different nodes
     take part only if all of them are leaders. Ranks of one node may do as they like
     among themselves. Names, and calls of up to 200 bytes such as `Split`, may join all
     ranks.
-    Returns a new array of the same shape and dtype.
+    Returns the sum of all ranks' arrays, on every rank, of the same shape and dtype:
+    `array` stays as it is, and the result is a new one.
     """
     ### BEGIN SOLUTION
     hosts = comm.allgather(host)

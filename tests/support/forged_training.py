@@ -29,12 +29,12 @@ PARTS = {
     "04 ring_all_gather": ("calls.*.seen.result.entries",),
     "04 ring_allreduce": ("calls.*.seen.result.entries",),
     "04 costs": tuple(f"calls.*.seen.costs.{name}.value" for name in COSTS),
-    "05 distributed_gradient": ("calls.*.shown.dm.value", "calls.*.shown.dn.value"),
-    "05 distributed_path": ("calls.*.shown.rows", "calls.*.shown.shares"),
-    "05 learning_rate": ("calls.*.shown.rates.*.value",),
-    "05 serve": ("calls.*.shown.result",),  # and see `answers`
-    "05 work": ("calls.*.shown.log",),
-    "05 two_level_sum": ("calls.*.shown.sum",),
+    "05 distributed_gradient": ("calls.*.seen.dm.value", "calls.*.seen.dn.value"),
+    "05 distributed_path": ("calls.*.seen.rows", "calls.*.seen.shares"),
+    "05 learning_rate": ("calls.*.seen.rates.*.value",),
+    "05 serve": ("calls.*.seen.result.entries",),  # and see `answers`
+    "05 work": ("calls.*.seen.requests",),
+    "05 two_level_sum": ("calls.*.seen.result.entries",),
     "06 shard": ["*.shard.ids"],
     "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
     "06 samples_seen": ["*.lists.*.ids"],
@@ -262,9 +262,9 @@ def answers(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     both = results, model
     for number, plan in enumerate(case["calls"]):
         if plan["turns"]:
-            pulled = [[one for rank in each for one in rank["calls"][number]["shown"]["pulled"]] for each in both]
+            pulled = [[one for rank in each for one in rank["calls"][number]["seen"]["answers"]] for each in both]
             seen, told = (sorted(each, key=lambda one: one["number"]) for each in pulled)
-            if not alike([one["values"] for one in seen], [one["values"] for one in told]):
+            if not alike([one["values"]["entries"] for one in seen], [one["values"]["entries"] for one in told]):
                 return False
     return True
 

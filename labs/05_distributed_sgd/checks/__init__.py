@@ -1,3 +1,3 @@
-"""What each TODO of lab 05 must show: the numbers, which rank used which samples, and what was sent to whom."""
+"""What each TODO of lab 05 must show: gradients and paths of one process, and messages in time."""
 
 RANKS = 4

@@ -1,129 +1,158 @@
-"""Which samples the ranks of `distributed_path` used in which step: whether these are batches, shared out evenly."""
+"""Which samples the ranks of `distributed_path` used in which step: batches, shared out evenly, in new orders."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import chain
 from math import factorial, prod
 
-from autograde.contract.findings import Findings
-from autograde.contract.verdict import Finding
-from autograde.verdicts.judged import Call
-from autograde.verdicts.orders import finding as of_orders
+from autograde.rubric.criterion import Call
+from autograde.rubric.words import Words, Wrong
 
 MANY = 1e6  # in so many ways can samples be put into batches, so that it is hardly ever the same by chance
 
-LOCAL_SIZE = 2  # ranks on each of the nodes that the check simulates
+words = Words("""
+gradient-never-asked: Rank {rank} never calls `distributed_gradient`. Every step takes its gradient from it, on every
+rank: it is where the ranks' samples meet.
 
-finding = Findings("""
-pairs-unknown 3
-In step {step}, rank {rank} gives `distributed_gradient` samples that are not among x and y as they belong together. Is
-each x beside its own y, and in float64?
+pairs-unknown: In step {step}, rank {rank} gives `distributed_gradient` samples that are not among x and y as they
+belong together. Is each x beside its own y, and in float64?
 
-whole-batch-on-every-rank 3
-In step {step}, every rank gives `distributed_gradient` the same {n} samples. The path is right, and each of {size}
-ranks does all of the work. Which part of a batch is this rank's?
+whole-batch-on-every-rank: In step {step}, every rank gives `distributed_gradient` the same {n:sample}. The path is
+right, and each of {size:rank} does all of the work. Which part of a batch is this rank's?
 
-batch-share-by-local-rank 3
-In every step, ranks with the same local rank use the same samples. The check simulates nodes with {local} ranks each,
-on each of which local ranks count from 0. Which number does a rank have among all of them?
+batch-share-by-local-rank: In every step, ranks with the same local rank use the same samples. The check simulates nodes
+with {local_size} ranks each, on each of which local ranks count from 0. Which number does a rank have among all of
+them?
 
-batch-size-per-rank 2
-The batch of step {step} has {n} samples on all ranks together. `batch_size` is {batch_size}, and counts the samples of
-a step on all ranks.
+batch-size-per-rank: The batch of step {step} has {n:sample} on all ranks together. `batch_size` is {batch_size}, and
+counts the samples of a step on all ranks.
 
-rank-has-its-own-order 3
-In {where}, several ranks use the same samples ({twice} in all). The ranks do not share one order: what do they draw
-from, and in which state is it on each of them?
+shares-of-a-batch-differ: The batch of step {step} has {n:sample}, and the ranks take {counts} of them. Shares should
+differ by one at most.
 
-samples-left-out 2
-In epoch {epoch}, {lost} of {n} samples are used by no rank{loop}. What becomes of those that are left over when a batch
-is shared out, or the samples are cut into batches?
+rank-has-its-own-order: In epoch {epoch}, several ranks use the same samples ({twice} in all). The ranks do not share
+one order: what do they draw from, and in which state is it on each of them?
 
-samples-used-again 3
-In epoch {epoch}, {twice} of {n} samples are used more than once. An epoch visits each sample once.
+steps-missing: With {samples:sample}, batch_size {batch_size} and {epochs:epoch}, {expected:step} are expected. Your
+function asks for {actual:gradient}.
 
-steps-missing 3
-With {n} samples, batch_size {batch_size} and {epochs} epochs, {expected} steps are expected. Your function asks for
-{actual} gradients.
+samples-used-again: In epoch {epoch}, {twice} of {samples:sample} are used more than once. An epoch visits each sample
+once.
 
-shares-of-a-batch-differ 1.5
-The batch of step {step} has {n} samples, and the ranks take {counts} of them. Shares should differ by one at most.
+samples-left-out: In epoch {epoch}, {lost} of {samples:sample} are used by no rank{loop}. What becomes of those that are
+left over when a batch is shared out, or the samples are cut into batches?
+
+same-order-every-epoch: All {epochs:epoch} have one and the same order. What should be different in each of them?
+
+not-shuffled: In the first epoch the samples come in their own order. Each epoch has a random one.
+
+not-repeatable: With seed {seed} twice, the batches are different ones. The orders should follow from the seed alone.
+
+seed-ignored: The order does not depend on the seed: it is the same one with {previous_seed} and {seed}.
 """)
 
 
-def batch_mistakes(call: Call) -> list[Finding]:
-    """What is wrong with the batches of one call."""
-    plan, shares = call.plan, call.of("shares")
-    size, n, batch_size, epochs = call.size, plan["samples"], plan["batch_size"], plan["epochs"]
-    steps = list(zip(*shares, strict=True))  # by step: the samples of each rank
+def asked_twice(call: Call) -> bool:
+    """Whether all steps ask for two gradients of the same samples."""
+    n = len(call.seen[0].shares)
+    return (
+        n > 0
+        and all(own[::2] == own[1::2] for own in call.of("shares"))
+        and all(len(rows) == n // 2 + 1 for rows in call.of("rows"))
+    )
+
+
+def steps_of(call: Call) -> list[tuple[list[int], ...]]:
+    """By step: the numbers of each rank's samples."""
+    every = 2 if asked_twice(call) else 1
+    return [*zip(*(own[::every] for own in call.of("shares")), strict=False)]
+
+
+def unions_of(call: Call) -> list[list[int]]:
+    """By step: the numbers of all ranks' samples."""
+    return [[sample for own in step for sample in own] for step in steps_of(call)]
+
+
+def no_full_batch(call: Call) -> bool:
+    """Whether a loop over full batches makes no step, as there is none."""
+    few = call.arguments["samples"] < call.arguments["batch_size"]
+    return few and not any(call.of("shares")) and all(len(rows) == 1 for rows in call.of("rows"))
+
+
+def never_asked(call: Call) -> Wrong | None:
+    """What is wrong if a rank asks for no gradient."""
+    ranks = [rank for rank, shares in enumerate(call.of("shares")) if not shares]
+    return words("gradient-never-asked", rank=ranks[0]) if ranks and not no_full_batch(call) else None
+
+
+def shared_batches(call: Call) -> Wrong | None:
+    """The ranks share each batch: no sample is used by all of them, and none has two more than another."""
+    if wrong := never_asked(call):
+        return wrong
+    steps, size, batch_size = steps_of(call), call.size, call.arguments["batch_size"]
+    local_size = call.arguments["local_size"]
     for step, own in enumerate(steps):
         for rank, samples in enumerate(own):
             if -1 in samples:
-                return [finding("pairs-unknown", step=step, rank=rank)]
+                return words("pairs-unknown", step=step, rank=rank)
     for step, own in enumerate(steps):
         if size > 1 and len(own[0]) > 1 and all(sorted(samples) == sorted(own[0]) for samples in own):
-            return [finding("whole-batch-on-every-rank", step=step, n=len(own[0]), size=size)]
-    unions = [[sample for samples in own for sample in samples] for own in steps]
-    alike = all(samples == own[rank % LOCAL_SIZE] for own in steps for rank, samples in enumerate(own))
-    if size > LOCAL_SIZE and alike and any(unions):
-        return [finding("batch-share-by-local-rank", local=LOCAL_SIZE)]
-    for step, union in enumerate(unions):
-        if twice := len(union) - len({*union}):
-            return [finding("rank-has-its-own-order", where=f"step {step}", twice=twice)]
-    for step, union in enumerate(unions):
-        if len(union) > batch_size:
-            return [finding("batch-size-per-rank", step=step, n=len(union), batch_size=batch_size)]
-    return epochs_of(steps, n, batch_size, epochs) or shared_out(steps)
+            return words("whole-batch-on-every-rank", step=step, n=len(own[0]), size=size)
+    by_local_rank = all(samples == own[rank % local_size] for own in steps for rank, samples in enumerate(own))
+    if size > local_size and by_local_rank and any(unions_of(call)):
+        return words("batch-share-by-local-rank", local_size=local_size)
+    for step, counts in enumerate([*map(len, own)] for own in steps):
+        n = sum(counts)
+        if n > batch_size:
+            return words("batch-size-per-rank", step=step, n=n, batch_size=batch_size)
+        if max(counts) - min(counts) > 1:
+            return words("shares-of-a-batch-differ", step=step, n=n, counts=counts)
+    return None
 
 
-def asked_once(call: Call) -> Call:
-    """The call as if each step had asked for one gradient, where all of them asked for two of the same samples; else
-    the call itself."""
-    shares = call.of("shares")
-    n = len(shares[0])
-    twice = all(own[::2] == own[1::2] for own in shares) and all(len(rows) == n // 2 + 1 for rows in call.of("rows"))
-    return replace(call, shown=[{**shown, "shares": shown["shares"][::2]} for shown in call.shown]) if twice else call
-
-
-def no_step(n: int, batch_size: int) -> Finding:
-    """The finding for a loop that makes no step, as there is no full batch."""
-    loop = f": where `batch_size` is {batch_size}, your loop makes no step"
-    return finding("samples-left-out", epoch=0, lost=n, n=n, loop=loop)
-
-
-def epochs_of(steps: list[tuple[list[int], ...]], n: int, batch_size: int, epochs: int) -> list[Finding]:
-    """What is wrong with the samples of whole epochs. steps: the samples of each rank, by step."""
-    unions = [[sample for samples in own for sample in samples] for own in steps]
-    each, full = -(-n // batch_size), n // batch_size
-    per_epoch = each if len(unions) == each * epochs else full if len(unions) == full * epochs else 0
+def new_orders(call: Call) -> Wrong | None:
+    """Each epoch visits each sample once, in an order that the ranks share, and that follows from the seed."""
+    if wrong := never_asked(call):
+        return wrong
+    unions, about = unions_of(call), call.arguments
+    n, batch_size, epochs = (about[name] for name in ("samples", "batch_size", "epochs"))
+    if no_full_batch(call):
+        loop = f": where `batch_size` is {batch_size}, your loop makes no step"
+        return words("samples-left-out", **about, epoch=0, lost=n, loop=loop)
+    lengths = -(-n // batch_size), n // batch_size
+    per_epoch = next((each for each in lengths if len(unions) == each * epochs), 0)
     if not per_epoch:
-        about = {"expected": each * epochs, "actual": len(unions), "epochs": epochs}
-        return [finding("steps-missing", n=n, batch_size=batch_size, **about)]
-    orders = []
-    for epoch in range(epochs):
-        mine = unions[epoch * per_epoch : (epoch + 1) * per_epoch]
-        used = [sample for union in mine for sample in union]
+        return words("steps-missing", **about, expected=lengths[0] * epochs, actual=len(unions))
+    orders = [unions[begin : begin + per_epoch] for begin in range(0, len(unions), per_epoch)]
+    for epoch, order in enumerate(orders):
+        used = [sample for union in order for sample in union]
         if twice := len(used) - len({*used}):
-            by_rank = zip(*steps[epoch * per_epoch : (epoch + 1) * per_epoch], strict=True)
-            if all(len(own) == len({*own}) for own in map(list, map(chain.from_iterable, by_rank))):
-                return [finding("rank-has-its-own-order", where=f"epoch {epoch}", twice=twice)]
-            return [finding("samples-used-again", epoch=epoch, twice=twice, n=n)]
+            return used_again(call, epoch, per_epoch, twice)
         if lost := n - len(used):
-            return [finding("samples-left-out", epoch=epoch, lost=lost, n=n, loop="")]
-        orders.append([sorted(union) for union in mine])
-    in_order = [list(range(start, min(start + batch_size, n))) for start in range(0, n, batch_size)]
+            return words("samples-left-out", **about, epoch=epoch, lost=lost, loop="")
+    return repeated([[sorted(union) for union in order] for order in orders], call)
+
+
+def used_again(call: Call, epoch: int, per_epoch: int, twice: int) -> Wrong:
+    """The words for samples that an epoch uses more than once: in each rank's own order, or by a rank itself."""
+    steps = steps_of(call)[epoch * per_epoch : (epoch + 1) * per_epoch]
+    by_rank = [[sample for samples in own for sample in samples] for own in zip(*steps, strict=True)]
+    if all(len(own) == len({*own}) for own in by_rank):
+        return words("rank-has-its-own-order", epoch=epoch, twice=twice)
+    return words("samples-used-again", **call.arguments, epoch=epoch, twice=twice)
+
+
+def repeated(orders: list[list[list[int]]], call: Call) -> Wrong | None:
+    """What is wrong if orders are the same where they should differ, or other ones where they should not. orders: by
+    epoch and step, the samples."""
+    about = call.arguments
+    n, batch_size, epochs = (about[name] for name in ("samples", "batch_size", "epochs"))
+    in_order = [[*range(begin, min(begin + batch_size, n))] for begin in range(0, n, batch_size)]
     ways = factorial(n) / prod(factorial(len(batch)) for batch in in_order)
     if ways ** (epochs - 1) > MANY and all(order == orders[0] for order in orders):
-        names = ", ".join(map(str, range(epochs)))
-        return [of_orders("same-order-every-epoch", epochs=names)]
-    return [of_orders("not-shuffled")] if ways > MANY and orders[0] == in_order else []
-
-
-def shared_out(steps: list[tuple[list[int], ...]]) -> list[Finding]:
-    """A finding for a batch of which ranks have unequal shares. steps: the samples of each rank, by step."""
-    for step, own in enumerate(steps):
-        counts = [len(samples) for samples in own]
-        if max(counts) - min(counts) > 1:
-            return [finding("shares-of-a-batch-differ", step=step, n=sum(counts), counts=", ".join(map(str, counts)))]
-    return []
+        return words("same-order-every-epoch", epochs=epochs)
+    if ways > MANY and orders[0] == in_order:
+        return words("not-shuffled")
+    same, previous = call.of("before") == call.of("shares"), about["previous_seed"]
+    if previous is not None and same is not (previous == about["seed"]):
+        return words("seed-ignored" if same else "not-repeatable", **about)
+    return None

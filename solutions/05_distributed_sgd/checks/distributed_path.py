@@ -3,212 +3,266 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from autograde.contract.calls import type_in_words
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, integer, numbers, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.probes.simulated_node import simulated_node
-from autograde.verdicts.judged import Call, JudgedCalls
-from autograde.verdicts.orders import finding as of_orders
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
+from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.words import Words, Wrong
 
-from .batches import LOCAL_SIZE, asked_once, batch_mistakes, no_step
-from .steps import path_mistakes, rate_of
+from ..probes import distributed_path
+from ..shared.samples import rate_of, samples
+from .batches import asked_twice, never_asked, new_orders, shared_batches, unions_of
 
-finding = Findings("""
-no-path 4
-Rank {rank} returns {kind}. A float64 tensor of shape [steps + 1, 2] is expected, on every rank.
+NEAR, SINGLE = Rounding(1e-10), Rounding(1e-5)
+Path = list[list[float]]
 
-path-not-float64 1
-Rank {rank} returns {kind}, where a tensor of float64 is expected. Which dtype has a tensor that is made of a list of
-floats?
+words = Words("""
+no-path: Rank {rank} returns {kind}. A float64 tensor of shape [steps + 1, 2] is expected, on every rank.
 
-history-kept 0.5
-The path still has its autograd history (`requires_grad`). It is a record of points, from which nothing is derived.
+path-not-finite: Row {row} of the path is not a finite number. The gradients that your function was given are all
+finite.
 
-path-not-finite 4
-Row {row} of the path is not a finite number. The gradients that your function was given are all finite.
+path-length: The path has {actual:row}. With {steps:step}, {expected} are expected: the start, and a point after each
+step.
 
-gradient-never-asked 4
-Rank {rank} never calls `distributed_gradient`. Every step takes its gradient from it, on every rank: it is where the
-ranks' samples meet.
+own-start: The ranks' paths begin at different points: rank 0 at {first}, rank {rank} at {other}. Each rank's `start` is
+different, and rank 0's counts. How does it get to the others?
 
-gradient-asked-twice 1.5
-In {steps} steps, your function calls `distributed_gradient` {n} times, twice in each step. One call returns both
-numbers, dm and dn, for the point at which the step begins.
+paths-differ: The ranks begin at one point, and then their paths differ: after {step:step} rank 0 is at {first}, rank
+{rank} at {other}. What is not the same in their steps?
 
-ranks-out-of-step 3
-The ranks call `distributed_gradient` {numbers} times, by rank. It has to be called once a step, on every rank, also on
-one whose share is empty.
+last-bits-differ: The ranks' paths differ in their last digits. Do all ranks compute with the very same numbers?
 
-more-than-broadcasts 1.5
-Your function itself calls {ops}, besides `distributed_gradient`. What do the ranks have to agree on that they do not
-know already?
+other-start: The path begins at {first}. Rank 0's `start` is {other}.
 
-broadcast-every-step 1
-Rank {rank} broadcasts after the first step. If the ranks start at the same point and take the same steps, where are
-they then?
+path-in-single: The path is off by {off:.0e}: that is float32, in which 7 digits are left. Where does one get in?
 
-not-repeatable 1
-With seed {seed} twice, the batches are different ones. The orders should follow from the seed alone.
+other-path: With the batches that the ranks used, step {step} should lead from {here} to {expected}. Your path goes to
+{actual}.
+
+path-not-float64: Rank {rank} returns {kind}, where a tensor of float64 is expected. Which dtype has a tensor that is
+made of a list of floats?
+
+history-kept: The path still has its autograd history (`requires_grad`). It is a record of points, from which nothing is
+derived.
+
+gradient-asked-twice: In {steps:step}, your function calls `distributed_gradient` {n:time}, twice in each step. One call
+returns both numbers, dm and dn, for the point at which the step begins.
+
+more-than-broadcasts: Your function itself calls {ops}, besides `distributed_gradient`. What do the ranks have to agree
+on that they do not know already?
+
+broadcast-every-step: Rank {rank} broadcasts after the first step. If the ranks start at the same point and take the
+same steps, where are they then?
 """)
 
 
-class DistributedPath(CallCheck, JudgedCalls):
-    """A stand-in for `distributed_gradient` notes which samples each rank gives it; the path must follow from them."""
+def replay(call: Call, rate: Callable[[int], float]) -> Path:
+    """The path [steps + 1, 2] of one process that uses the batches which the ranks used."""
+    x, y = samples(call.arguments)
+    m, n = call.arguments["start"][0]
+    path = [[m, n]]
+    for step, union in enumerate(unions_of(call)):
+        error = 2 * (m * x[union] + n - y[union])
+        dm, dn = ((error * x[union]).mean(), error.mean()) if union else (0.0, 0.0)
+        m, n = float(m - rate(step) * dm), float(n - rate(step) * dn)
+        path.append([m, n])
+    return path
 
-    todo, points, needs = "distributed_path", 4, "horovod"
+
+def known_mistakes(call: Call) -> dict[str, tuple]:
+    """By key, the paths of steps of another length."""
+    rate, per_epoch, size = rate_of(call.arguments), max(1, len(unions_of(call)) // call.arguments["epochs"]), call.size
+    rates: dict[str, tuple[Callable[[int], float], ...]] = {
+        "rate-one-step-on": (lambda step: rate(step + 1),),
+        "rate-of-the-epoch": (lambda step: rate(step // per_epoch), lambda step: rate(step // per_epoch + 1)),
+        "rate-within-the-epoch": (lambda step: rate(step % per_epoch),),
+        "rate-never-asked-again": (lambda step: rate(0),),
+        "rate-times-ranks": (lambda step: rate(step) * size,),
+        "rate-over-ranks": (lambda step: rate(step) / size,),
+        "uphill": (lambda step: -rate(step),),
+    }
+    return {key: tuple(replay(call, each) for each in forms) for key, forms in rates.items()}
+
+
+MISTAKES = MistakesGiving(
+    """
+    rate-one-step-on: The steps are as long as `rate(k + 1)` says, not `rate(k)`. The first step is step 0.
+
+    rate-of-the-epoch: The steps are as long as `rate` says for the number of the epoch. It asks for the number of the
+    step, which goes on counting from epoch to epoch.
+
+    rate-within-the-epoch: The steps are as long as `rate` says where steps are counted from 0 again in each epoch. The
+    count goes on from epoch to epoch.
+
+    rate-never-asked-again: All steps use `rate(0)`. The learning rate may be another one in each step.
+
+    rate-times-ranks: Each step is {size} times as long as it should be. `rate` already says how long: how many ranks
+    there are is its own affair.
+
+    rate-over-ranks: Each step is {size} times too short. `distributed_gradient` returns the gradient of the whole
+    batch: nothing is left to be divided.
+
+    uphill: Each step goes with the gradient, which points uphill.
+    """,
+    known_mistakes,
+)
+
+
+class PathOfOneProcess:
+    """Judge of the paths, given the samples that the ranks used."""
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """The first thing that is wrong with one call."""
+        steps, unions = len(unions_of(call)), unions_of(call)
+        if wrong := never_asked(call):
+            return wrong
+        for rank, seen in enumerate(call.seen):
+            if not seen.rows:
+                return words("no-path", rank=rank, kind=seen.kind)
+            if bad := [number for number, row in enumerate(seen.rows) if None in row]:
+                return words("path-not-finite", row=bad[0])
+            if len(seen.rows) != steps + 1:
+                return words("path-length", actual=len(seen.rows), steps=steps, expected=steps + 1)
+        if any(-1 in union for union in unions):
+            return None
+        return self.unlike(call) or self.dtype(call) or self.other(call)
+
+    def unlike(self, call: Call) -> Wrong | None:
+        """What is wrong if the ranks' paths are not the same, bit for bit, or begin elsewhere."""
+        paths, start = call.of("rows"), tuple(call.arguments["start"][0])
+        for rank, path in enumerate(paths):
+            if path != paths[0] and all(map(NEAR, map(list, path), map(list, paths[0]))):
+                return words("last-bits-differ")
+            if path != paths[0]:
+                step = next(step for step, row in enumerate(path) if row != paths[0][step])
+                about = {"first": in_words(paths[0][step]), "other": in_words(path[step]), "rank": rank, "step": step}
+                return words("paths-differ" if step else "own-start", **about)
+        if not SINGLE([*paths[0][0]], [*start]):
+            return words("other-start", first=in_words(paths[0][0]), other=in_words(start))
+        return None
+
+    def dtype(self, call: Call) -> Wrong | None:
+        """What is wrong if a path is not of float64."""
+        others = [(rank, seen.kind) for rank, seen in enumerate(call.seen) if "float64" not in seen.kind]
+        return words("path-not-float64", rank=others[0][0], kind=others[0][1]) if others else None
+
+    def other(self, call: Call) -> Wrong | None:
+        """What is wrong if rank 0's path is not the one that follows from its batches."""
+        path, expected = [[*row] for row in call.seen[0].rows], replay(call, rate_of(call.arguments))
+        if NEAR(path, expected):
+            return words("history-kept") if any(call.of("attached")) else None
+        if SINGLE(path, expected):
+            return words("path-in-single", off=np.abs(np.array(path) - expected).max())
+        step = next(step for step, row in enumerate(path) if not SINGLE(row, expected[step]))
+        points = {"here": path[step - 1], "expected": expected[step], "actual": path[step]}
+        return words(
+            "other-path", compared=True, step=step - 1, **{name: in_words(point) for name, point in points.items()}
+        )
+
+    def gives(self, call: Call, value: Path) -> bool:
+        """Whether this is rank 0's path."""
+        return NEAR([[*row] for row in call.seen[0].rows], value)
+
+
+def in_words(point: tuple | list) -> str:
+    """A point as text."""
+    return f"({point[0]:.6g}, {point[1]:.6g})"
+
+
+@of_record
+def communication(call: Call) -> Wrong | None:
+    """One gradient a step; besides, broadcasts alone, and these before the first step."""
+    n = len(call.seen[0].shares)
+    if asked_twice(call):
+        return words("gradient-asked-twice", n=n, steps=n // 2)
+    for rank, log in enumerate(call.events):
+        gradients = [event for event in log if event["library"] == "mpi4py" and event["op"] == "allgather"][:n]
+        others = [event for event in log if event not in gradients]
+        if ops := [f"{event['library']}'s {event['op']}" for event in others if event["kind"] != "broadcast"]:
+            return words("more-than-broadcasts", ops=sorted({*ops}))
+        if gradients and any(event["start"] > gradients[0]["start"] for event in others):
+            return words("broadcast-every-step", rank=rank)
+    return None
+
+
+def empty_shares(arguments: dict) -> bool:
+    """Whether a batch has fewer samples than there are ranks."""
+    n, most = arguments["samples"], arguments["batch_size"]
+    return min(n, most, n % most or most) < len(arguments["start"])
+
+
+def full_shares(arguments: dict) -> bool:
+    """Whether each batch has a sample for each rank."""
+    return not empty_shares(arguments)
+
+
+PATH = PathOfOneProcess()
+
+
+class DistributedPath(CallCheck):
+    """What ranks give to `distributed_gradient` says which samples they used; the path must follow from them."""
+
+    todo, probe = "distributed_path", distributed_path.PROBE
+    repeats = False  # the seed is the student's, and calls with another one are among the cases
     consolidation = (
         "Ranks that start alike and average their gradients stay alike, without sending a single parameter again: "
         "together they are one process with the whole batch."
     )
-    prices = MappingProxyType({"seed-ignored": 1, "same-order-every-epoch": 1.5, "argument-changed": 1})
+    criteria = (
+        Criterion("shares", 1, "the shares of a batch differ by one at most", shared_batches, on=full_shares),
+        Criterion(
+            "orders",
+            0.75,
+            "each epoch visits each sample once, in a new random order that all ranks share",
+            new_orders,
+            on=full_shares,
+            after=("shares",),
+        ),
+        Criterion("path", 1.25, "row 0 is the start, row k the point after k steps", PATH, MISTAKES, on=full_shares),
+        Criterion(
+            "calls",
+            0.5,
+            "x and y stay as they are, and besides the gradients there are only broadcasts, before the first step",
+            first_of(communication, argument_unchanged, nothing_starts_or_ends),
+            on=full_shares,
+        ),
+        Criterion(
+            "empty-shares",
+            0.5,
+            "it also works where shares are empty",
+            first_of(communication, shared_batches, new_orders, PATH),
+            on=empty_shares,
+            after=("shares", "orders", "path", "calls"),
+        ),
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Batches that divide evenly and not, with fewer samples than ranks, and with more than there are."""
+        """Batches that divide evenly and not, and with more samples than there are; then with fewer than ranks."""
 
-        def call(size: int, samples: int, batch_size: int, epochs: int, seed: int | None = None) -> dict:
-            start = [[rng.uniform(-2, 2), rng.uniform(-2, 2)] for _ in range(size)]
-            plan = {"samples": samples, "batch_size": batch_size, "epochs": epochs, "start": start}
-            seed = rng.randrange(1, 10**6) if seed is None else seed
-            return plan | {"data": rng.getrandbits(32), "seed": seed, "rate": rng.uniform(0.03, 0.06)}
-
-        def case(size: int, *about: tuple[int, int, int]) -> dict:
-            calls = [call(size, *each) for each in about]
-            calls += [dict(calls[0]), {**calls[0], "seed": calls[0]["seed"] + 1}]
-            return {"size": size, "calls": calls, "late": rng.randrange(size)}
+        def case(size: int, *described: tuple[int, int, int]) -> dict:
+            made = []
+            for n, batch_size, epochs in described:
+                start = [[rng.uniform(-2, 2), rng.uniform(-2, 2)] for _ in range(size)]
+                about = {"samples": n, "batch_size": batch_size, "epochs": epochs, "start": start}
+                about |= {"data": rng.getrandbits(32), "rate": rng.uniform(0.03, 0.06), "local_size": 2}
+                seed = rng.randrange(1, 10**6)
+                made.append(about | {"seed": seed, "previous_seed": None})
+                if len(made) == 1:
+                    made += [about | {"seed": each, "previous_seed": seed} for each in (seed, seed + 1)]
+            return {"size": size, "calls": made, "late": rng.randrange(size)}
 
         cases = [
-            case(2, (9, 3, 3)),  # no share is empty: what else is wrong is seen before ranks wait for each other
-            case(4, (18, 4, 3), (7, 3, 2)),
+            case(2, (9, 3, 3)),
+            case(4, (22, 6, 3), (7, 20, 2)),
             case(3, (11, 4, 3), (8, 20, 2)),
             case(1, (9, 4, 2)),
         ]
-        ### BEGIN HIDDEN CASES
-        cases += [case(4, (13, 5, 3), (9, 30, 2)), case(3, (10, 2, 2))]
-        ### END HIDDEN CASES
-        return cases
-
-    @staticmethod
-    def given(rank: Rank, case: dict) -> dict[str, Any]:
-        """A right `distributed_gradient`, which notes the samples that it is given."""
-        import horovod.torch as hvd
-        import torch
-
-        def distributed_gradient(m: Any, n: Any, x: Any, y: Any) -> tuple[float, float]:
-            """The gradient over the samples of all ranks."""
-            known, m, n = rank.notes["known"], float(m), float(n)
-            pairs = list(zip(x.tolist(), y.tolist(), strict=True))
-            rank.notes["shares"].append([known.get(pair, -1) for pair in pairs])
-            x, y = x.double(), y.double()
-            error = 2 * (m * x + n - y)
-            count = torch.tensor(float(len(pairs)), dtype=torch.float64)
-            sums = hvd.allreduce(torch.stack([(error * x).sum(), error.sum(), count]), op=hvd.Sum)
-            dm, dn, count = sums.tolist()
-            return (dm / count, dn / count) if count else (0.0, 0.0)
-
-        return {"distributed_gradient": distributed_gradient}
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The path, and the samples of each step, with global generators in another state on each rank."""
-        import torch
-
-        draw = np.random.default_rng(call["data"])
-        x, y = (rank.argument(name, torch.from_numpy(draw.uniform(-1.5, 2.5, call["samples"]))) for name in "xy")
-        pairs = zip(x.tolist(), y.tolist(), strict=True)
-        rank.notes["known"], rank.notes["shares"] = {pair: number for number, pair in enumerate(pairs)}, []
-        for set_seed in (torch.manual_seed, random.seed, np.random.seed):
-            set_seed(1000 * rank.rank + len(rank.notes.setdefault("calls", [])))
-        rank.notes["calls"].append(call["seed"])
-        start = tuple(call["start"][rank.rank])
-        with simulated_node(rank.rank % LOCAL_SIZE, LOCAL_SIZE):
-            path = function(x, y, call["batch_size"], rate_of(call), call["epochs"], start, call["seed"])
-        shown = {"kind": type_in_words(path), "rows": [], "attached": False}
-        if isinstance(path, torch.Tensor):
-            shown["kind"] = f"a tensor of {str(path.dtype).removeprefix('torch.')}, of shape {list(path.shape)}"
-            shown["attached"] = path.requires_grad
-            if path.ndim == 2 and path.shape[1] == 2 and len(path) < 1000:
-                shown["rows"] = path.detach().double().tolist()
-        return shown | {"shares": rank.notes["shares"][:1000]}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Rows of the path, and numbers of samples by step."""
-        rows, shares = array(numbers(2)), array(array(integer(-1, call["samples"] - 1)))
-        return {"kind": string(), "rows": rows, "attached": boolean(), "shares": shares}
-
-    def empty(self, case: dict, plan: dict) -> Collection[int]:
-        """Ranks whose share of a batch may be empty."""
-        return range(plan["batch_size"], len(plan["start"]))
-
-    def verdict(self, case: dict, evidence: dict) -> list[Finding | Diagnosis]:
-        """Each call by itself; then whether the seed alone decides about the batches."""
-        found = [*super().verdict(case, evidence)]
-        if evidence["state"] == "ok" and not found_wrong(found):
-            calls = [rank["result"]["calls"] for rank in evidence["ranks"]]
-            first, again, other = ([own[number]["shown"]["shares"] for own in calls] for number in (0, -2, -1))
-            seeds = [call["seed"] for call in case["calls"]]
-            if first != again:
-                found.append(finding("not-repeatable", seed=seeds[0]))
-            elif first == other:
-                found.append(of_orders("seed-ignored", epoch=0, seeds=f"{seeds[0]} and {seeds[-1]}"))
-        return found
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The batches, the path, and what was communicated."""
-        numbers_of = [len(shares) for shares in call.of("shares")]
-        few = call.plan["samples"] < call.plan["batch_size"]
-        if few and not any(numbers_of) and all(len(rows) == 1 for rows in call.of("rows")):
-            return [no_step(call.plan["samples"], call.plan["batch_size"])]
-        for rank, shown in enumerate(call.shown):
-            if not numbers_of[rank]:
-                return [finding("gradient-never-asked", rank=rank)]
-            if not shown["rows"]:
-                return [finding("no-path", rank=rank, kind=shown["kind"])]
-            if bad := [number for number, row in enumerate(shown["rows"]) if None in row]:
-                return [finding("path-not-finite", row=bad[0])]
-        if len({*numbers_of}) > 1:
-            return [finding("ranks-out-of-step", numbers=", ".join(map(str, numbers_of)))]
-        found: list[Finding | Diagnosis] = []
-        once = asked_once(call)
-        if once is not call:
-            found.append(finding("gradient-asked-twice", n=numbers_of[0], steps=numbers_of[0] // 2))
-        found += [*batch_mistakes(once), *path_mistakes(once)]
-        found += self.form(call)
-        return found + self.communication(call)
-
-    def form(self, call: Call) -> list[Finding]:
-        """What is wrong with the tensor, apart from its numbers."""
-        found = [finding("history-kept")] if True in call.of("attached") else []
-        for rank, kind in enumerate(call.of("kind")):
-            if not kind.startswith("a tensor of float64"):
-                return [*found, finding("path-not-float64", rank=rank, kind=kind)]
-        return found
-
-    def communication(self, call: Call) -> list[Finding]:
-        """Besides the stand-in's reductions: only broadcasts, and these before the first step."""
-        for rank, log in enumerate(call.events):
-            own = [event for event in log if event["kind"] != "broadcast"]
-            reductions = [event for event in own if event["kind"] == "allreduce" and event["bytes"] == 24]
-            others = [event for event in own if event not in reductions]
-            if others or len(reductions) > len(call.shown[rank]["shares"]):
-                ops = sorted({f"{event['library']}'s {event['op']}" for event in others or reductions[-1:]})
-                return [finding("more-than-broadcasts", ops=" and ".join(ops))]
-            first = min((event["start"] for event in reductions), default=0)
-            if any(event["kind"] == "broadcast" and event["start"] > first for event in log):
-                return [finding("broadcast-every-step", rank=rank)]
-        return []
-
-
-def found_wrong(found: list[Finding | Diagnosis]) -> bool:
-    """Whether anything is wrong so far."""
-    return any(isinstance(each, Finding) or each.otherwise for each in found)
+        return [*cases, case(4, (18, 4, 3), (13, 5, 2)), case(3, (10, 2, 2), (2, 5, 1))]
 
 
 CHECK = DistributedPath()

@@ -85,6 +85,8 @@ def distributed_gradient(m, n, x, y):
     own = torch.stack([2 * (error * x).sum(), 2 * error.sum(), error.new_tensor(len(x))])
     dm, dn, count = hvd.allreduce(own, op=hvd.Sum).tolist()
     return dm / count, dn / count
+== begins_anew: starts-or-ends, average < in_place
+    own = 2 * >>>     hvd.shutdown()\\n    hvd.init()\\n    own = 2 *
 == own_only: own-part-only, average
     return 2 * float((error * x).sum()) / max(1, len(x)), 2 * float(error.sum()) / max(1, len(x))
 == half: factor-two-missing, calculus
@@ -95,6 +97,8 @@ def distributed_gradient(m, n, x, y):
     own = torch.stack([-2 * (error * x).sum(), -2 * error.sum(), error.new_tensor(len(x))])
     dm, dn, count = hvd.allreduce(own, op=hvd.Sum).tolist()
     return dm / count, dn / count
+== only_dm: not-dm-and-dn, calculus < in_place
+    return (own[0] / own[2]).item(), (own[1] / own[2]).item() >>>     return (own[0] / own[2]).item()
 == a_tensor: not-a-float, average
     own = torch.stack([2 * (error * x).sum(), 2 * error.sum(), error.new_tensor(len(x))])
     total = hvd.allreduce(own, op=hvd.Sum)

@@ -121,6 +121,12 @@ rate(len(path) - 1) >>> rate(len(path) - 1) / hvd.size()
 m - step * dm, n - step * dn >>> m + step * dm, n + step * dn
 == same_order: same-order-every-epoch, order < solution
 torch.randperm(len(x), generator=generator) >>> torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
+== first_in_order: not-shuffled, order < solution
+torch.randperm(len(x), generator=generator) >>> torch.randperm(len(x), generator=generator) if len(path) > 1 else torch.arange(len(x))
+== drawn_with_replacement: samples-used-again, order < solution
+torch.randperm(len(x), generator=generator) >>> torch.randint(len(x), (len(x),), generator=generator)
+== one_epoch_more: steps-missing, schedule < solution
+range(epochs) >>> range(epochs + 1)
 == in_order: same-order-every-epoch, order < solution
 torch.randperm(len(x), generator=generator) >>> torch.arange(len(x))
 == seed_ignored: seed-ignored, order < solution
@@ -143,6 +149,16 @@ root_rank=0).tolist() >>> root_rank=0).float().tolist()
 torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path[1:], dtype=torch.float64)
 == every_step: broadcast-every-step, apart < solution
 m, n = m - step * dm, n - step * dn >>> m, n = hvd.broadcast(torch.tensor([m - step * dm, n - step * dn], dtype=torch.float64), 0).tolist()
+== as_a_list: no-path, precision < solution
+return torch.tensor(path, dtype=torch.float64) >>> return path
+== with_history: history-kept, precision < solution
+torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path, dtype=torch.float64, requires_grad=True)
+== steps_by_share: paths-differ, apart < solution
+step = rate(len(path) - 1) >>> step = rate(len(path) - 1) * len(own)
+== rounded_by_rank: last-bits-differ, apart < solution
+step = rate(len(path) - 1) >>> step = rate(len(path) - 1) / (1 + 1e-14 * hvd.rank())
+== over_the_steps: path-not-finite, nan < solution
+step = rate(len(path) - 1) >>> step = rate(len(path) - 1) / (len(path) - 1 or float("nan"))
 == torn: pairs-unknown, calculus < solution
 x[own], y[own] >>> x[own], y[own - 1]
 == within_the_epoch: rate-within-the-epoch, schedule < by_epoch

@@ -201,15 +201,20 @@ rate * gradient >>> gradient
     return now
 == argument_moved: argument-changed, server < solution
 parameters, gradient = parameters.copy(), np.empty_like(parameters) >>> gradient = np.empty_like(parameters)
+== one_too_few: answer-of-another-length, buffers < solution
+comm.Send(parameters, dest >>> comm.Send(parameters[:-1], dest
+== first_returned: returns-the-first, server < solution
+    parameters, gradient = parameters.copy() >>>     first = parameters.copy()\\n    parameters, gradient = parameters.copy()
+    return parameters >>>     return first
 == tag_left_out: other-tag, buffers < solution
 dest=status.source, tag=PULL >>> dest=status.source
-== nothing_returned: no-parameters, server < solution
+== nothing_returned: returns-no-array, server < solution
 return parameters >>> return None
-== not_finite: no-parameters, server < solution
+== not_finite: other-parameters, server < solution
 rate * gradient >>> rate * gradient * np.inf
-== small_letters: raised, buffers < solution
+== small_letters: pickle-for-buffer, buffers < solution
 comm.Recv(gradient, status=status) >>> gradient = comm.recv(status=status)
-== a_broadcast: collective-for-messages, server
+== a_broadcast: collective-among-messages, server
     now, left, came = parameters.copy(), comm.size - 1, np.empty(size)
     comm.Ibarrier()
     while left:

@@ -95,16 +95,16 @@ def two_level_sum(comm, host, array):
     return np.array(sum(comm.allgather(array)), dtype=array.dtype)
 == in_the_argument: argument-changed, levels < solution
     total = np.empty_like(array)\\n    node.Reduce(array, total, root=0) >>>     total = array\\n    node.Allreduce(MPI.IN_PLACE, total)
-== in_floats: sum-of-another-form, precision < solution
+== in_floats: array-of-other-dtype, precision < solution
     total = np.empty_like(array) >>>     array = array.astype(float); total = np.empty_like(array)
-== through_floats: sum-through-float, precision < solution
+== through_floats: through-float, precision < solution
     total = np.empty_like(array) >>>     kind, array = array.dtype, array.astype(float); total = np.empty_like(array)
     return total >>>     return total.astype(kind)
-== workspace: earlier-result-changed, levels < solution
+== workspace: result-overwritten, levels < solution
     total = np.empty_like(array) >>>     total = KEPT.setdefault((array.shape, array.dtype.str), np.empty_like(array))
 def two_level_sum(comm, host: str, array: np.ndarray) >>> KEPT = {}\\n\\n\\ndef two_level_sum(comm, host: str, array: np.ndarray)
-== flat: sum-of-another-form, levels < solution
+== flat: array-of-other-shape, levels < solution
     return total >>>     return total.ravel()
-== nothing: no-sum, levels < solution
+== nothing: returns-no-array, levels < solution
     return total >>>     return None
 """

@@ -73,8 +73,8 @@ comm.Send(nothing, dest=0, tag=PULL) >>> comm.send(None, dest=0, tag=PULL)
 comm.Send(gradient(parameters), dest=0, tag=PUSH) >>> comm.send(gradient(parameters), dest=0, tag=PUSH)
 == single: not-a-gradient, precision < solution
 gradient(parameters) >>> gradient(parameters).astype(np.float32)
-== small_answer: raised, buffers < solution
+== small_answer: pickle-for-buffer, buffers < solution
 comm.Recv(parameters, source=0, tag=PULL) >>> parameters = comm.recv(source=0, tag=PULL)
-== word_to_the_next: other-messages, server < solution
+== word_to_the_next: message-to-another-worker, server < solution
 comm.Send(nothing, dest=0, tag=DONE) >>> comm.Send(nothing, 0, DONE); comm.isend(None, comm.rank % (comm.size - 1) + 1, 9).Free()
 """

@@ -1,0 +1,1 @@
+"""What the probes and the checks of lab 05 both compute."""
