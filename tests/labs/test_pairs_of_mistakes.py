@@ -41,6 +41,7 @@ MOOT = {
     },
     ("05_distributed_sgd", "distributed_path"): {
         "seed_of_the_rank in_order": "Samples in their own order need no seed.",
+        "every_step rounded_by_rank": "A broadcast in each step gives all ranks rank 0's point.",
     },
     ("05_distributed_sgd", "work"): {"a_step_pushed single": "What a float32 is taken from stays a float64."},
     ("08_ddp_cnn", "fit_scaling"): {"with_n means": "The fit of the means has columns of its own."},
@@ -50,6 +51,7 @@ MOOT = {
         "Where a program expands the list, the answer's own code does not.",
     ),
     ("08_ddp_cnn", "train"): {
+        "full_batches dropped_batch": "Without the smaller batch all batches are full.",
         "wrapped_each_epoch not_wrapped": "What wraps the model in each epoch does wrap it.",
         "past_the_wrapper everything_everywhere": "Ranks that draw the same samples come to the same gradient.",
         "mean_of_batches dropped_batch": "Of batches that are all equal, the mean of their means is the mean.",

@@ -28,7 +28,7 @@ PARTS = {
     "04 ring_reduce_scatter": ("calls.*.seen.result.entries",),
     "04 ring_all_gather": ("calls.*.seen.result.entries",),
     "04 ring_allreduce": ("calls.*.seen.result.entries",),
-    "04 costs": tuple(f"calls.*.seen.costs.{name}.value" for name in COSTS),
+    "04 costs": tuple(f"calls.*.seen.numbers.{name}.value" for name in COSTS),
     "05 distributed_gradient": ("calls.*.seen.dm.value", "calls.*.seen.dn.value"),
     "05 distributed_path": ("calls.*.seen.rows", "calls.*.seen.shares"),
     "05 learning_rate": ("calls.*.seen.rates.*.value",),

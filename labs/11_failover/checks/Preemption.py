@@ -270,7 +270,9 @@ def block_mistakes(shown: list[dict], names: list[str], fails: bool) -> Iterator
             yield finding("gives-no-self", kind=with_article(each["given"]))
         if each["early"]:
             yield finding("taken-too-early", names=" and ".join(each["early"]))
-            return
+            if each["raised"]:
+                yield finding("handler-raises", kind=each["raised"][0])
+            continue
         if missing := [name for name in names if name not in each["taken"]]:
             yield finding("signal-not-taken", names=" and ".join(missing))
         if others := [name for name in each["taken"] if name not in names]:
@@ -287,7 +289,8 @@ def block_mistakes(shown: list[dict], names: list[str], fails: bool) -> Iterator
     if left:
         key = "default-not-before" if left <= default else "handlers-left-by-an-error" if fails else "handlers-left"
         key = "handler-of-the-making" if left <= older else key
-        yield finding(key, names=" and ".join(sorted(left)))
+        if key.startswith("handlers-left") or not any(each["early"] for each in shown):
+            yield finding(key, names=" and ".join(sorted(left)))
 
 
 def communication_mistakes(call: Call, rounds: int) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from .tensors import shown
 from .whole_pipeline import WholePipeline, left_before
 
 finding = Findings("""
-backward-in-another-order 2
+backward-in-another-order 3
 Rank {rank} goes back through the micro-batches in the order {order}. The others take what comes for the gradient of
 micro-batch 0, then 1, and so on: nobody notices that gradients are mixed up, where their shapes are equal.
 

@@ -31,7 +31,7 @@ receives-not-contiguous 1.5
 {who} cannot receive into the tensor that it gives to torch, which is not contiguous. What a stage gives may lie in
 memory in another order than its numbers are read, and a tensor made like it does, too.
 
-message-too-long 2
+message-too-long 3
 A message is longer than the memory of the tensor into which {who} receives it, and gloo ends the process. Nobody
 compares shapes and dtypes: how many bytes does a number take here, and how many numbers are there?
 """)

@@ -34,44 +34,32 @@ def rates(call: Call) -> list[float | None]:
     return [number.value for number in call.seen[0].rates]
 
 
-def schedule(call: Call, low: float = 1.0, high: float | None = None, early: int = 0) -> list[float]:
-    """The rates of a line from `low` times lr to `high` times lr, by default the number of ranks, which is there
-    `early` steps too soon."""
-    lr, warmup = call.arguments["lr"], call.arguments["warmup"]
-    top = lr * (call.arguments["size"] if high is None else high)
+def line(
+    call: Call, low: float = 1.0, high: float | None = None, early: int = 0, length: int = 0, stops: bool = True
+) -> list[float]:
+    """The rates of a line from `low` times lr at step -`early` to `high` times lr, by default the number of ranks.
 
-    def rate(step: int) -> float:
-        length = max(1, warmup - early)
-        return top if step >= warmup - early else lr * low + (top - lr * low) * step / length
-
-    return [rate(step) for step in call.arguments["steps"]]
-
-
-def rising(call: Call, low: float, first: int = 0, stops: bool = False) -> list[float]:
-    """The rates of a line from `low` times lr at step -`first` on, that never ends, or does at lr times the ranks."""
+    length: steps of the line, if they are not those of the warm-up. stops: whether it stays there.
+    """
     lr, size, warmup = (call.arguments[name] for name in ("lr", "size", "warmup"))
-    part = [(step + first) / warmup for step in call.arguments["steps"]]
-    return [lr * (low + (size - low) * (min(1.0, each) if stops else each)) for each in part]
+    high, length = size if high is None else high, length or warmup
+    parts = [(step + early) / length if length else 1.0 for step in call.arguments["steps"]]
+    return [lr * (low + (high - low) * (min(1.0, part) if stops else part)) for part in parts]
 
 
 def known_mistakes(call: Call) -> dict[str, tuple]:
     """The rates that each mistake gives."""
     lr, size, warmup = (call.arguments[name] for name in ("lr", "size", "warmup"))
-    steps = call.arguments["steps"]
-    made: dict[str, tuple] = {
-        "square-root": (schedule(call, high=sqrt(size)),),
-        "scaled-twice": (schedule(call, high=size**2), schedule(call, low=size, high=size**2)),
-        "never-scaled": ([lr] * len(steps),),
+    return {
+        "starts-at-zero": (line(call, 0), line(call, 0, early=1)),
+        "past-the-top": (line(call, stops=False), line(call, 0, stops=False)),
+        "square-root": (line(call, high=sqrt(size)),),
+        "scaled-twice": (line(call, high=size**2), line(call, size, size**2)),
+        "never-scaled": (line(call, high=1),),
+        "at-the-top-too-soon": (line(call, early=1), line(call, length=max(1, warmup - 1))),
+        "always-at-the-top": (line(call, size),),
+        "staircase": ([lr * size if step >= warmup else lr for step in call.arguments["steps"]],),
     }
-    if warmup:
-        made |= {
-            "starts-at-zero": (schedule(call, low=0), rising(call, 0, 1, stops=True)),
-            "past-the-top": (rising(call, 1), rising(call, 0)),
-            "at-the-top-too-soon": (schedule(call, early=1), rising(call, 1, 1, stops=True)),
-            "always-at-the-top": ([lr * size] * len(steps),),
-            "staircase": ([lr * size if step >= warmup else lr for step in steps],),
-        }
-    return made
 
 
 def no_schedule(call: Call) -> Wrong | None:
@@ -93,7 +81,7 @@ class Rates:
         """The first thing that is wrong with one call."""
         if wrong := no_schedule(call):
             return wrong
-        for step, actual, expected in zip(call.arguments["steps"], rates(call), schedule(call), strict=True):
+        for step, actual, expected in zip(call.arguments["steps"], rates(call), line(call), strict=True):
             if not NEAR(actual, expected):
                 about = {name: call.arguments[name] for name in ("lr", "size", "warmup")}
                 return words("wrong-rate", compared=True, step=step, actual=actual, expected=expected, **about)
