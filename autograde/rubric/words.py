@@ -78,7 +78,7 @@ def counted(number: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     """An English noun's regular plural."""
-    if re.search("(s|x|ch|sh)$", noun):
+    if re.search("(s|x|(?<!epo)ch|sh)$", noun):
         return f"{noun}es"
     return f"{noun[:-1]}ies" if re.search("[^aeiou]y$", noun) else f"{noun}s"
 

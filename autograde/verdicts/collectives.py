@@ -24,7 +24,8 @@ condition, or which early return, lets a rank pass it by?
 
 uneven-collectives 3
 A deadlock: in one call of your function, the ranks make {numbers} collective calls, by rank, so the last ones find no
-partner. Ranks may have different amounts of work. Does a collective stand in a loop over it?
+partner. Ranks may have different amounts of work. Does a collective stand
+in a loop over it, or behind an `if`?
 
 unequal-sizes 2
 The ranks bring tensors of different sizes to {op}: {sizes} bytes. What becomes of that depends on the backend; it need

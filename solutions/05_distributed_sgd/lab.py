@@ -108,8 +108,8 @@ def distributed_gradient(m, n, x, y) -> tuple[float, float]:
 
     m, n: floats, the same on all ranks.
     x, y: float64 tensors [k], the samples of this rank; x and y stay as they are. k
-    differs from rank to rank and may be 0, but not on all of them: it also works where
-    a rank has no samples.
+    differs from rank to rank and may be 0, but not on all of them: the function also
+    works where a rank has no samples.
     The loss is the mean of (m x + n - y)**2 over all samples of all ranks.
     Returns two floats, the gradient over all samples, in double precision and the same
     on every rank, bit for bit.
@@ -194,8 +194,8 @@ def distributed_path(
     empty.
     Each gradient comes from `distributed_gradient(m, n, x, y)`, called once a step on
     every rank with its share. The check supplies a right one.
-    Here x and y stay as they are, and besides the gradients there are only broadcasts,
-    before the first step. Horovod is initialised.
+    On each rank, x and y stay as they are; besides the gradients there are only
+    broadcasts, before the first step. Horovod is initialised.
     Returns a float64 tensor [steps + 1, 2] without autograd history, the same on every
     rank, bit for bit: row 0 is the start, row k the point after k steps.
     """
@@ -382,9 +382,9 @@ def serve(comm, parameters: np.ndarray, rate: float) -> np.ndarray:
     - PUSH, of P numbers, a gradient: parameters -= rate * gradient. No answer;
     - DONE, of 0 numbers: nothing more comes from this worker. No answer.
     A worker may push often, never, or several times without a new PULL: requests are
-    served as they come, from whichever worker. There is no other communication, and an
-    array that is being sent stays as it is until the send is finished. It also works
-    where each send waits for its receive.
+    served as they come, from whichever worker. Nothing else is communicated. With an
+    Isend, too, an array that is being sent stays as it is until the send is finished.
+    `serve` also works where each send waits for its receive.
     Returns the parameters when all workers are done; with no workers, a copy of them:
     `parameters` stays as it is, and the result has memory of its own.
     """
@@ -424,11 +424,12 @@ def work(comm, gradient, count: int, steps: int) -> None:
     What it does: `steps` times (perhaps 0), pull the parameters, compute a gradient and
     push it; at the end, send DONE.
     gradient(parameters): takes a float64 array [count] and returns another one. It
-    neither keeps nor changes what it is given. Call it once a step: each gradient is
-    that of the parameters pulled last.
+    neither keeps nor changes what it gets. Call it once a step: each gradient is that
+    of the parameters pulled last.
     The messages are those of the table above: buffers of float64 with tags PULL, PUSH
-    and DONE, to and from rank 0 only. A PUSH is not answered.
-    It also works where each send waits for its receive.
+    and DONE, to and from rank 0 only. A PUSH is not answered. An array that is being
+    sent stays as it is until the send is finished.
+    `work` also works where each send waits for its receive.
     """
     ### BEGIN SOLUTION
     parameters, nothing = np.empty(count), np.empty(0)
@@ -577,8 +578,8 @@ def two_level_sum(comm, host: str, array: np.ndarray) -> np.ndarray:
     Choose one rank of each node, its leader: arrays go from node to node through
     leaders only. In a call or message of more than 200 bytes, ranks of different nodes
     take part only if all of them are leaders. Ranks of one node may do as they like
-    among themselves. Names, and calls of up to 200 bytes such as `Split`, may join all
-    ranks.
+    among themselves. Names, and up to ten calls of at most 200 bytes a rank, such as
+    `Split`, may join all ranks.
     Returns the sum of all ranks' arrays, on every rank, of the same shape and dtype:
     `array` stays as it is, and the result is a new one.
     """

@@ -69,6 +69,12 @@ MOOT = {
     ("11_failover", "save_checkpoint"): {
         "every_rank barrier_on_rank_0": "Where every rank writes, every rank comes to the barrier behind it.",
     },
+    ("11_failover", "Preemption"): {
+        "taken_when_made handlers_left": "What is taken before the block is not left by the block.",
+    },
+    ("12_beyond_data_parallel", "backward_passes"): {
+        "last_goes_backwards all_sent_at_the_end": "All ranks go in one order then, and no gradient is mixed up.",
+    },
     ("12_beyond_data_parallel", "copy_to_ranks"): {
         "f_does_nothing f_sums_forward": "What nobody calls sums nothing forward.",
     },

@@ -21,8 +21,8 @@ def test_nouns_are_counted_and_verbs_agree():
         "Ranks 0, 1 and 3 send 2 messages to rank 0, 1 entry each. Ranks"
     )
     assert WORDS("number", actual=1 / 3, kinds=["a", "b"]).message == "0.333 of a and b"
-    assert [plural(noun) for noun in ("batch", "byte", "pass", "entry", "way")] == [
-        *("batches", "bytes", "passes", "entries", "ways"),
+    assert [plural(noun) for noun in ("batch", "byte", "pass", "entry", "way", "epoch")] == [
+        *("batches", "bytes", "passes", "entries", "ways", "epochs"),
     ]
 
 

@@ -33,7 +33,7 @@ PARTS = {
     "05 distributed_path": ("calls.*.seen.rows", "calls.*.seen.shares"),
     "05 learning_rate": ("calls.*.seen.rates.*.value",),
     "05 serve": ("calls.*.seen.result.entries",),  # and see `answers`
-    "05 work": ("calls.*.seen.requests",),
+    "05 work": (),  # see `requests`
     "05 two_level_sum": ("calls.*.seen.result.entries",),
     "06 shard": ["*.shard.ids"],
     "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
@@ -269,6 +269,12 @@ def answers(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     return True
 
 
+def requests(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 05's `work`: what came to rank 0 from each worker."""
+    seen, due = ([call["seen"]["requests"][1:] for call in each[0]["calls"]] for each in (results, model))
+    return alike(seen, due)
+
+
 def plans(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 04's `broadcast_rounds`: who has the array serves one other a round, until all have it, in few rounds."""
     for made, plan in zip(results[0]["calls"], case["calls"], strict=True):
@@ -311,6 +317,7 @@ def scattered(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 MORE: dict[str, More] = {
     "04 broadcast_rounds": plans,
     "05 serve": answers,
+    "05 work": requests,
     "07 setup": current_gpus,
     "07 make_loader": loaders,
     "07 make_optimizer": first_options,

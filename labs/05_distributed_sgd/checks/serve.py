@@ -12,6 +12,7 @@ from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving
 from autograde.rubric.judges.arrays import EachRankReturnsArray, alike
 from autograde.rubric.judges.conduct import arrays_stay
 from autograde.rubric.judges.messages import messages_alone, received, unchanged_under_way, waited_for
+from autograde.rubric.judges.numbers import SINGLE, float32
 from autograde.rubric.run import Run
 from autograde.rubric.words import Words, Wrong
 from course.watch.events import ANY
@@ -73,11 +74,13 @@ class Answers:
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first thing that is wrong with one call."""
-        count, due = call.arguments["count"], replay(call)
-        for number, each in enumerate(answers_of(call)):
+        count, due = call.arguments["count"], replay(call)[:-1]
+        for number, (each, parameters) in enumerate(zip(answers_of(call), due, strict=True)):
             if each.values.shape != [count]:
                 return words("answer-of-another-length", actual=each.values.shape[0], count=count)
-            if not alike(each.values.entries, due[number]):
+            if alike(each.values.entries, parameters, SINGLE) and not alike(each.values.entries, parameters):
+                return float32(f"Only the first digits of the answer to PULL number {number} are right")
+            if not alike(each.values.entries, parameters):
                 pushes = sum(tag == PUSH for _, tag in call.arguments["script"][: each.number])
                 return words("other-parameters", compared=True, number=number, pushes=pushes)
         tags = {each.tag for each in answers_of(call)} - {PULL}
@@ -164,7 +167,7 @@ class Serve(CallCheck):
         ),
         Criterion(
             "result",
-            0.75,
+            0.5,
             "the parameters when all workers are done",
             RESULT,
             RETURNED,
@@ -173,7 +176,7 @@ class Serve(CallCheck):
         ),
         Criterion(
             "any-order",
-            0.75,
+            0.5,
             "requests are served as they come, from whichever worker",
             outrun,
             on=lambda arguments: not in_turns(arguments),
@@ -181,13 +184,17 @@ class Serve(CallCheck):
         ),
         Criterion(
             "messages",
-            0.5,
+            0.75,
             "an array that is being sent stays as it is until the send is finished",
             first_of(messages_alone, unchanged_under_way, waited_for, received),
             on=in_turns,
         ),
         Criterion(
-            "arrays", 0.5, "`parameters` stays as it is, and the result has memory of its own", arrays_stay, on=in_turns
+            "arrays",
+            0.75,
+            "`parameters` stays as it is, and the result has memory of its own",
+            arrays_stay,
+            on=in_turns,
         ),
     )
 

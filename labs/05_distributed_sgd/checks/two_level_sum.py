@@ -20,6 +20,7 @@ from autograde.verdicts.collectives import MESSAGES, only
 from ..probes import two_level_sum
 
 NAME = 200  # bytes that may go through all ranks: a host's name
+FEW = 10  # calls of so many bytes, or fewer
 CARRY_NOTHING = ("communicator", "probe", "barrier")  # kinds of calls
 
 words = Words("""
@@ -35,6 +36,9 @@ network: one rank of each host is enough.
 hosts-apart-by-hash: With hosts {hosts}, {who:makes|make} calls on communicators of their own, as if each were alone on
 its host, and then exchange with all. Python's `hash` of a string differs from process to process. What do two ranks on
 the same host really have in common?
+
+in-small-pieces: With hosts {hosts}, rank {rank} makes {n:call} of at most 200 bytes that join several hosts; {few} are
+enough for names. An array in pieces is an array.
 
 several-cross: With hosts {hosts}, {who} of one host all exchange with other hosts. It should always be the same one of
 a host.
@@ -93,12 +97,15 @@ def ranks_in(rank: int, event: dict) -> set[int]:
 @of_record
 def leaders_cross(call: Call) -> Wrong | None:
     """Only leaders, one for each host, take part in calls and messages that join several hosts and carry arrays."""
-    hosts, crossing = call.arguments["hosts"], defaultdict(set)
+    hosts, crossing, small = call.arguments["hosts"], defaultdict(set), [0] * call.size
     named = ", ".join(hosts)
     for rank, log in enumerate(call.events):
         for event in log:
             size, ranks = max(event["bytes"] or 0, event["received"] or 0), ranks_in(rank, event)
-            if event["kind"] in CARRY_NOTHING or size <= NAME or len({hosts[each] for each in ranks}) < 2:
+            if event["kind"] in CARRY_NOTHING or len({hosts[each] for each in ranks}) < 2:
+                continue
+            if size <= NAME:
+                small[rank] += not ranks <= {*leaders(call)}
                 continue
             if event["kind"] not in MESSAGES and len({hosts[each] for each in ranks}) < len(ranks):
                 if lone := apart(call):
@@ -108,6 +115,8 @@ def leaders_cross(call: Call) -> Wrong | None:
                 crossing[hosts[each]].add(each)
     if several := next((ranks for ranks in crossing.values() if len(ranks) > 1), None):
         return words("several-cross", hosts=named, who=Ranks(sorted(several)))
+    if max(small) > FEW:
+        return words("in-small-pieces", hosts=named, rank=small.index(max(small)), n=max(small), few=FEW)
     if len({*hosts}) > 1 and not crossing and (wrong := SUM(call)):
         return wrong
     return first(only("mpi4py", call.events)) or waited_for(call)
@@ -116,8 +125,13 @@ def leaders_cross(call: Call) -> Wrong | None:
 def apart(call: Call) -> list[int]:
     """Ranks that call something on a communicator of their own alone, though others are on their host."""
     hosts = call.arguments["hosts"]
-    lone = [any(event["members"] == [rank] for event in log) for rank, log in enumerate(call.events)]
-    return [rank for rank in range(call.size) if lone[rank] and hosts.count(hosts[rank]) > 1]
+    lone = {rank for rank, log in enumerate(call.events) if any(event["members"] == [rank] for event in log)}
+    return [rank for rank, host in enumerate(hosts) if hosts.count(host) > 1 and {*ranks_on(host, hosts)} <= lone]
+
+
+def ranks_on(host: str, hosts: list[str]) -> list[int]:
+    """The ranks of a host."""
+    return [rank for rank, other in enumerate(hosts) if other == host]
 
 
 class TwoLevelSum(CallCheck):
@@ -142,8 +156,9 @@ class TwoLevelSum(CallCheck):
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Hosts of equal and unequal size, single ones and one alone; several shapes and dtypes."""
-        number = rng.randint(1, 9)
-        names = {"a": f"node{number}", "b": f"node{number}{rng.randint(0, 9)}", "c": f"gpu-{rng.randint(10, 99)}"}
+        # One begins another, two have the same letters, and two the same last digit.
+        one, two = rng.sample(range(1, 10), 2)
+        names = {"a": f"node{one}{two}", "b": f"node{two}{one}", "c": f"node{two}"}
 
         def case(ranks: list[int], *calls: tuple[str, list[int], str]) -> dict:
             made = [

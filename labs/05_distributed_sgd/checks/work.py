@@ -10,7 +10,7 @@ from autograde.contract.evidence import Array
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, first_of, of_record
 from autograde.rubric.judges.arrays import alike
-from autograde.rubric.judges.messages import messages_alone, waited_for
+from autograde.rubric.judges.messages import messages_alone, unchanged_under_way, waited_for
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.run import Run
 from autograde.rubric.words import Words, Wrong
@@ -146,7 +146,7 @@ class Work(CallCheck):
             "messages",
             0.5,
             "buffers of float64 with tags PULL, PUSH and DONE, to and from rank 0 only",
-            first_of(messages_alone, with_the_server, buffers, waited_for),
+            first_of(messages_alone, with_the_server, buffers, waited_for, unchanged_under_way),
         ),
     )
 

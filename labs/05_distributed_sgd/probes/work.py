@@ -9,6 +9,7 @@ import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence
+from autograde.probes.under_way import sends_under_way
 from course.simulated.safe import safe
 
 from ..shared.requests import PULL, PUSH, gradient_at, parameters_of
@@ -64,7 +65,8 @@ def call(work: Callable, rank: CallRank, call: dict) -> Seen:
         asked.append(Array.of(parameters))
         return gradient_at(np.array(parameters, dtype=np.float64))
 
-    work(safe(rank.comm), gradient, call["count"], call["steps"][rank.rank])
+    with sends_under_way(safe(rank.comm)) as comm:
+        work(comm, gradient, call["count"], call["steps"][rank.rank])
     rank.comm.Send(np.empty(0), dest=0, tag=BACK)
     return Seen([], asked[:MOST])
 

@@ -191,7 +191,7 @@ class DistributedGradient(CallCheck):
         Criterion(
             "empty",
             0.5,
-            "it also works where a rank has no samples",
+            "the function also works where a rank has no samples",
             first_of(mean_of_nothing, NEARLY),
             MISTAKES,
             on=some_empty,

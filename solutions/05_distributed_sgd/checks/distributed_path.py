@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,9 @@ paths-differ: The ranks begin at one point, and then their paths differ: after {
 {rank} at {other}. What is not the same in their steps?
 
 last-bits-differ: The ranks' paths differ in their last digits. Do all ranks compute with the very same numbers?
+
+rows-alike: All rows of the path are one point, {first}, where each step has a row of its own. Is it one array or list
+that changes after it was appended?
 
 other-start: The path begins at {first}. Rank 0's `start` is {other}.
 
@@ -132,6 +137,12 @@ class PathOfOneProcess:
             return None
         return self.unlike(call) or self.dtype(call) or self.other(call)
 
+    def parting(self, call: Call) -> Wrong | None:
+        """What is wrong if the ranks' paths part; else their numbers may be any."""
+        rows = call.of("rows")
+        whole = all(len(path) == len(rows[0]) and None not in [*chain(*path)] for path in rows)
+        return self.unlike(call) if whole and rows[0] else self(call)
+
     def unlike(self, call: Call) -> Wrong | None:
         """What is wrong if the ranks' paths are not the same, bit for bit, or begin elsewhere."""
         paths, start = call.of("rows"), tuple(call.arguments["start"][0])
@@ -142,6 +153,8 @@ class PathOfOneProcess:
                 step = next(step for step, row in enumerate(path) if row != paths[0][step])
                 about = {"first": in_words(paths[0][step]), "other": in_words(path[step]), "rank": rank, "step": step}
                 return words("paths-differ" if step else "own-start", **about)
+        if len(paths[0]) > 1 and len({*paths[0]}) == 1:
+            return words("rows-alike", first=in_words(paths[0][0]))
         if not SINGLE([*paths[0][0]], [*start]):
             return words("other-start", first=in_words(paths[0][0]), other=in_words(start))
         return None
@@ -227,7 +240,7 @@ class DistributedPath(CallCheck):
         Criterion(
             "calls",
             0.5,
-            "x and y stay as they are, and besides the gradients there are only broadcasts, before the first step",
+            "x and y stay as they are; besides the gradients there are only broadcasts, before the first step",
             first_of(communication, argument_unchanged, nothing_starts_or_ends),
             on=full_shares,
         ),
@@ -235,11 +248,15 @@ class DistributedPath(CallCheck):
             "empty-shares",
             0.5,
             "it also works where shares are empty",
-            first_of(communication, shared_batches, new_orders, PATH),
+            first_of(shared_batches, new_orders, PATH.parting),
             on=empty_shares,
-            after=("shares", "orders", "path", "calls"),
+            after=("shares", "orders", "path"),
         ),
     )
+
+    def fits(self, case: dict, arguments: dict, seen: Any) -> bool:
+        """Samples have numbers from 0 on, or -1."""
+        return all(-1 <= sample < arguments["samples"] for share in seen.shares for sample in share)
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Batches that divide evenly and not, and with more samples than there are; then with fewer than ranks."""

@@ -7,6 +7,7 @@ from math import sqrt
 
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, MistakesGiving
+from autograde.rubric.judges.numbers import SINGLE, float32
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Words, Wrong
 
@@ -82,6 +83,8 @@ class Rates:
         if wrong := no_schedule(call):
             return wrong
         for step, actual, expected in zip(call.arguments["steps"], rates(call), line(call), strict=True):
+            if not NEAR(actual, expected) and SINGLE(actual, expected):
+                return float32(f"At step {step}, the learning rate is {actual:.10g}, where {expected:.10g} is expected")
             if not NEAR(actual, expected):
                 about = {name: call.arguments[name] for name in ("lr", "size", "warmup")}
                 return words("wrong-rate", compared=True, step=step, actual=actual, expected=expected, **about)

@@ -147,6 +147,17 @@ torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path)
 root_rank=0).tolist() >>> root_rank=0).float().tolist()
 == start_left_out: path-length, calculus < solution
 torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path[1:], dtype=torch.float64)
+== one_array: rows-alike, calculus
+    point = hvd.broadcast(torch.tensor(start, dtype=torch.float64), 0)
+    generator, path, step = torch.Generator().manual_seed(seed), [point], 0
+    for _ in range(epochs):
+        for batch in torch.randperm(n_samples, generator=generator).split(batch_size):
+            own = batch.tensor_split(size)[rank]
+            gradient = distributed_gradient(point[0].item(), point[1].item(), x[own], y[own])
+            point -= rate(step) * torch.tensor(gradient, dtype=torch.float64)
+            path.append(point)
+            step += 1
+    return torch.stack(path)
 == every_step: broadcast-every-step, apart < solution
 m, n = m - step * dm, n - step * dn >>> m, n = hvd.broadcast(torch.tensor([m - step * dm, n - step * dn], dtype=torch.float64), 0).tolist()
 == as_a_list: no-path, precision < solution

@@ -29,6 +29,9 @@ def learning_rate(lr, size, warmup):
     return lambda step: lr + (top - lr) * min(step, warmup) / warmup
 == nan_without: no-warmup-fails, nan
     return lambda step: lr + (top - lr) * (torch.tensor(min(step, warmup) * 1.0, dtype=torch.float64) / warmup).item()
+== line_in_single: float32, nan
+    line = torch.linspace(lr, top, warmup + 1)
+    return lambda step: line[step].item() if step < warmup else top
 == root: square-root, scaling
     top = lr * math.sqrt(size)
     return lambda step: top if step >= warmup else lr + (top - lr) * step / warmup

@@ -201,6 +201,8 @@ rate * gradient >>> gradient
     return now
 == argument_moved: argument-changed, server < solution
 parameters, gradient = parameters.copy(), np.empty_like(parameters) >>> gradient = np.empty_like(parameters)
+== sent_in_single: float32, precision < solution
+comm.Send(parameters, dest >>> comm.Send(parameters.astype(np.float32).astype(np.float64), dest
 == one_too_few: answer-of-another-length, buffers < solution
 comm.Send(parameters, dest >>> comm.Send(parameters[:-1], dest
 == first_returned: returns-the-first, server < solution

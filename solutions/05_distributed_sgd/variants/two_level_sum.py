@@ -91,6 +91,19 @@ def two_level_sum(comm, host, array):
             across.Allreduce(MPI.IN_PLACE, part)
         node.Bcast(part, root=end)
     return total
+== last_digit: all-ranks-cross, levels < solution
+hosts.index(host), comm.rank >>> int(host[-1]), comm.rank
+== letters_added: all-ranks-cross, levels < solution
+hosts.index(host), comm.rank >>> sum(map(ord, host)), comm.rank
+== real_node: all-ranks-cross, levels
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    node.Allreduce(array, total)
+    return total
+== in_pieces: in-small-pieces, levels
+    flat, whole = array.reshape(-1), total.reshape(-1)
+    for begin in range(0, flat.size, 25):
+        comm.Allreduce(flat[begin : begin + 25].copy(), whole[begin : begin + 25])
+    return total
 == everything_gathered: all-ranks-cross, levels
     return np.array(sum(comm.allgather(array)), dtype=array.dtype)
 == in_the_argument: argument-changed, levels < solution

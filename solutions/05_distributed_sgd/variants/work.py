@@ -53,6 +53,15 @@ comm.Send(nothing, dest=0, tag=DONE) >>> comm.Send(nothing, 0, PULL); comm.Recv(
     comm.Send(nothing, dest=0, tag=DONE)
 == thanks: waits-for-thanks, server < solution
 comm.Send(gradient(parameters), dest=0, tag=PUSH) >>> comm.Send(gradient(parameters), 0, PUSH); comm.Recv(parameters, 0)
+== one_buffer: changed-under-way, buffers
+    parameters, pushed, sends = np.empty(count), np.empty(count), []
+    for _ in range(steps):
+        comm.Send(nothing, dest=0, tag=PULL)
+        comm.Recv(parameters, source=0, tag=PULL)
+        pushed[:] = gradient(parameters)
+        sends.append(comm.Isend(pushed, dest=0, tag=PUSH))
+    comm.Send(nothing, dest=0, tag=DONE)
+    MPI.Request.Waitall(sends)
 == parameters_pushed: pushes-parameters, server < solution
 gradient(parameters) >>> gradient(parameters) * 0 + parameters
 == a_step_pushed: pushes-a-step, server < solution
