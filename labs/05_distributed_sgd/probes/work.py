@@ -40,7 +40,7 @@ def serve(comm: Any, call: dict) -> list[list[Request]]:
     requests: list[list[Request]] = [[] for _ in range(comm.size)]
     left, status = comm.size - 1, MPI.Status()
     while left:
-        comm.Probe(status=status)
+        comm.Probe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
         source, tag, size = status.Get_source(), status.Get_tag(), status.Get_count(MPI.BYTE)
         came = np.empty(size, np.uint8)
         comm.Recv([came, MPI.BYTE], source=source, tag=tag)

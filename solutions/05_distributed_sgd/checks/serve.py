@@ -77,7 +77,7 @@ class Answers:
         count, due = call.arguments["count"], replay(call)[:-1]
         for number, (each, parameters) in enumerate(zip(answers_of(call), due, strict=True)):
             if each.values.shape != [count]:
-                return words("answer-of-another-length", actual=each.values.shape[0], count=count)
+                return words("answer-of-another-length", actual=int(np.prod(each.values.shape)), count=count)
             if alike(each.values.entries, parameters, SINGLE) and not alike(each.values.entries, parameters):
                 return float32(f"Only the first digits of the answer to PULL number {number} are right")
             if not alike(each.values.entries, parameters):
