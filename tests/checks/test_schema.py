@@ -88,7 +88,7 @@ def numbers_right(lab: Lab, todo: str, case: dict, evidence: dict, honest: dict)
     """Whether the numbers in evidence are right, given honest evidence for the case."""
     number = lab.name.partition("_")[0]
     if f"{number} {todo}" not in PARTS.keys() | MORE.keys():
-        return right(todo, case, evidence, honest)
+        return right(todo, case, evidence)
     results, model = ([rank["result"] for rank in each["ranks"]] for each in (evidence, honest))
     return right_in_training(number, todo, case, results, model)
 
@@ -128,7 +128,8 @@ def test_forged_evidence_is_worth_all_points_only_if_its_numbers_are_right(solve
     cases, honest = list(compress(cases, judged)), list(compress(honest, judged))
     if check.todo == "sgd_path":  # only one of its runs has to be right
         for each in honest:
-            del each["ranks"][0]["result"][1:]
+            for call in each["ranks"][0]["result"]["calls"]:
+                del call["seen"]["runs"][1:]
     full = 0
     for attempt in range(FORGERIES):
         chance = random.Random(f"{lab.name} {check.todo} {attempt}")

@@ -8,7 +8,6 @@ import io
 import numpy as np
 import pytest
 import torch
-from lab_packages import check_module
 from legibility import Drawn, cut_off, overlaps
 from matplotlib.figure import Figure
 from PIL import Image
@@ -25,12 +24,15 @@ from course.figures.training.loss_surface import (
 )
 from course.figures.training.sgd_animation import paths_movie
 
-gradient_stand_in = check_module("01_sgd_trajectories", "line_fit").gradient_stand_in
-
 X = torch.linspace(-1, 3, 12, dtype=torch.float64)
 Y = 1.5 * X - 0.5 + torch.cos(7 * X)
 START = (-2.0, 1.5)
-GRADIENT = gradient_stand_in("float", [])
+
+
+def slopes(m: float, n: float, x: torch.Tensor, y: torch.Tensor) -> tuple[float, float]:
+    """The gradient of the mean squared error."""
+    error = 2 * (m * x + n - y)
+    return (error * x).mean().item(), error.mean().item()
 
 
 def descent(batch_size: int, epochs: int = 3, lr: float = 0.05) -> tuple[int, torch.Tensor]:
@@ -38,15 +40,15 @@ def descent(batch_size: int, epochs: int = 3, lr: float = 0.05) -> tuple[int, to
     path = [START]
     for _ in range(epochs):
         for batch in torch.arange(len(X)).split(batch_size):
-            slopes = GRADIENT(*path[-1], X[batch], Y[batch])
-            path.append(tuple(value - lr * slope for value, slope in zip(path[-1], slopes, strict=True)))
+            by_m, by_n = slopes(*path[-1], X[batch], Y[batch])
+            path.append((path[-1][0] - lr * by_m, path[-1][1] - lr * by_n))
     return batch_size, torch.tensor(path, dtype=X.dtype)
 
 
 RUNS = [descent(size) for size in (1, 5, 12)]
 FIGURES = {
     "lines": lambda: lines_picture(X, Y, {"A": (-1.0, 3.0), "B": (0.4, 0.6), "C": (1.4, -0.2)}),
-    "slopes": lambda: slopes_picture(X, Y, GRADIENT, best_line(X, Y).tolist()),
+    "slopes": lambda: slopes_picture(X, Y, slopes, best_line(X, Y).tolist()),
     "paths": lambda: paths_picture(X, Y, RUNS),
     "losses": lambda: loss_picture(X, Y, RUNS),
     "weights": lambda: weights_picture([8, 6, 2]),

@@ -18,6 +18,9 @@ from course.figures.splitting.schedules import micro_batches_of, missing, too_ea
 COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
 # The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
 PARTS = {
+    "01 mse_gradient": ("calls.*.seen.numbers.dm.value", "calls.*.seen.numbers.dn.value"),
+    "01 sgd_path": (),  # one of several runs has to be right; see `one_run`
+    "01 accumulate_gradient": ("calls.*.seen.grads.*.entries",),
     "02 local_place": ("calls.*.seen.pair",),
     "02 in_turn": ("calls.*.seen.value.value",),
     "02 add_shares": ("calls.*.seen.c", "calls.*.seen.share.value", "calls.*.seen.total.value"),
@@ -257,6 +260,12 @@ def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> b
     return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
 
 
+def one_run(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 01's `sgd_path`: of each call, the paths of one kind of numbers."""
+    runs, due = ([parts(each[0], "calls.*.seen.runs.*.*.rows", must=True)] for each in (results, model))
+    return all(any(alike(run, right[0]) for run in call) for call, right in zip(runs[0], due[0], strict=True))
+
+
 def answers(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 05's `serve`: what the workers were answered, where the order of their requests is certain."""
     both = results, model
@@ -319,6 +328,7 @@ def scattered(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
 
 MORE: dict[str, More] = {
+    "01 sgd_path": one_run,
     "04 broadcast_rounds": plans,
     "05 serve": answers,
     "05 work": requests,

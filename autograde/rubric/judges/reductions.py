@@ -1,13 +1,16 @@
-"""Judges of a reduction: that there is one, that it is the only one, and that the result comes of it."""
+"""Judges of a reduction: that there is one, that it is the only one, and that the result comes of it; and of a gradient
+that is put together from those of micro-batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from autograde.contract.verdict import Diagnosis
 from autograde.rubric.breaks import of_finding
 from autograde.rubric.criterion import Call, of_record
 from autograde.rubric.words import Wrong
-from autograde.verdicts import collectives, reductions
+from autograde.verdicts import collectives, one_process, reductions
 from autograde.verdicts.reductions import Due
 
 # What is said because something was not seen: a call that is not recorded may be it.
@@ -61,4 +64,17 @@ def result_of_reduction(
     return judge
 
 
-JUDGES = (one_allreduce, result_of_reduction)
+def mean_gradient(
+    parts: Sequence[one_process.Part], gradients: Sequence[Sequence[float | None]], left: Sequence[Any] = ()
+) -> list[Wrong]:
+    """Of each rank's gradient, numbers in a row: it is that of the mean loss over the samples of all micro-batches.
+
+    parts: the micro-batches of all ranks. left: rows [d] that may have lain in `.grad` before, and count for nothing;
+    that they do count is told by itself, as `gradient-carried-over`.
+    """
+    found = one_process.gradient_mistakes(parts, [*map(one_process.row_of, gradients)], left)
+    told = [(*each.explained, each.otherwise)[0] if isinstance(each, Diagnosis) else each for each in found]
+    return [of_finding(each) for each in told if each is not None]
+
+
+JUDGES = (one_allreduce, result_of_reduction, mean_gradient)

@@ -1,192 +1,158 @@
-"""The check of `accumulate_gradient`."""
+"""The check of `accumulate_gradient`: how much each micro-batch counts in the gradient, and what else has changed."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from dataclasses import replace
-from itertools import accumulate, pairwise
-from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, boolean, numbers, optional, record, string
-from autograde.contract.trouble import trouble
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.numbered_net import SIZES, NumberedNet, NumberedSet
-from autograde.verdicts.judged import JudgedRun, Run
-from autograde.verdicts.judged import finding as judged
-from autograde.verdicts.one_process import finding as of_gradients
-from autograde.verdicts.one_process import gradient_mistakes, mean_over_samples, parts_of, row_of
+from autograde.rubric.breaks import why_it_broke_off
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, first_of
+from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.judges.reductions import mean_gradient
+from autograde.rubric.run import Run
+from autograde.rubric.words import Words, Wrong
+from autograde.verdicts import one_process
 
-TRAINED = ("weight", "bias")
-PARAMETERS = (*TRAINED, "frozen", "unused")
+from ..probes import accumulate_gradient as probe
+from ..shared.micro_batches import batches_of, left_over, loss_of, model_of
 
-Batch = tuple[torch.Tensor, torch.Tensor]
+CARRIED, UNCLEAR = "gradient-carried-over", ("no-gradient", "wrong-gradient", "parameters-moved")
 
-finding = Findings("""
-frozen-has-gradient 1
-After the call, a frozen or unused parameter has a gradient, or its `requires_grad` has changed.
+words = Words("""
+no-gradient: After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
 
-mode-changed 1
-The model was in {before} mode when your function was called, and is in {after} mode afterwards. Dropout and the like
-behave otherwise from then on. Who decides which mode it is in?
+frozen-has-gradient: After the call, a frozen or unused parameter has a gradient, or its `requires_grad` has changed.
 
-none-gradient 2
-{error} That is a parameter whose `.grad` is None: it is frozen, or no micro-batch has used it, so `backward` has left
-nothing there. Large models often have some.
+none-gradient: {error} That is a parameter whose `.grad` is None: it is frozen, or no micro-batch has used it, so
+`backward` has left nothing there. Large models often have some.
 
-no-gradient 4
-After the call, `.grad` of {names} is None or zero: no micro-batch has left anything there.
+all-at-once: Several micro-batches go through the model in one forward pass. A micro-batch saves memory only if it is
+done with before the next one begins.
 
-backward-changed 1
-After the call, `backward` on the model leaves another gradient than before: something that your function registered,
-such as a hook, is still there. Remove it before you return.
+parameters-moved: The parameters have changed, so a step was taken. This function only leaves a gradient; the code that
+calls it takes the step.
 
-parameters-moved 2
-The parameters have changed, so a step was taken. This function only leaves a gradient; the code that calls it takes the
-step.
+mode-changed: The model was in {before} mode when your function was called, and is in the other one afterwards. Dropout
+and the like behave otherwise from then on. Who decides which mode it is in?
+
+backward-changed: After the call, `backward` on the model leaves another gradient than before: something that your
+function registered, such as a hook, is still there. Remove it before you return.
 """)
 
 
-def draw_problem(rng: random.Random, sizes: list[int], loss: str, *, plain: bool) -> dict:
-    """Micro-batches of `sizes` samples. loss: "mse" or "cross_entropy". plain: an easy model, else one with frozen and
-    unused parameters, and with gradients left over.
-    """
-    seeds = {name: rng.randrange(2**31) for name in ("model", "data", "left_over")}
-    return {"sizes": sizes, "loss": loss, "plain": plain} | seeds
+def found_in(call: Call) -> list[Wrong]:
+    """What is wrong with the gradient of the weight and the bias."""
+    [seen], names = call.seen, probe.PARAMETERS[:2]
+    if empty := [name for name, own in zip(names, seen.grads, strict=False) if not any(own.entries)]:
+        return [words("no-gradient", names=" and ".join(empty))]
+    loss = one_process.mean_over_samples(loss_of(call.arguments))
+    parts = one_process.parts_of(model_of(call.arguments), loss, [batches_of(call.arguments)], names)
+    row = torch.cat([each.flatten() for each in left_over(call.arguments)])
+    numbers = [each for own in seen.grads[:2] for each in own.entries]
+    found = mean_gradient(parts, [numbers], [row] * call.arguments["left"])
+    return [words("parameters-moved")] if found and seen.moved else found
 
 
-def build_model(case: dict, record: Any = None) -> NumberedNet:
-    """The model of a case."""
-    return NumberedNet(case["model"], plain=case["plain"], norm=False, record=record)
+def gradient(call: Call) -> Wrong | None:
+    """How much each micro-batch counts."""
+    return next((wrong for wrong in found_in(call) if wrong.key != CARRIED), None)
 
 
-def loss_function(case: dict) -> torch.nn.Module:
-    """The loss of a case: the mean over its batch."""
-    return {"mse": torch.nn.MSELoss, "cross_entropy": torch.nn.CrossEntropyLoss}[case["loss"]]()
+def from_zero(call: Call) -> Wrong | None:
+    """What lay in `.grad` before does not count; where nobody can tell, the gradient is wrong."""
+    return next((wrong for wrong in found_in(call) if wrong.key in (CARRIED, *UNCLEAR)), None)
 
 
-def micro_batches(case: dict) -> list[Batch]:
-    """The micro-batches of a case, as pairs (inputs [B, 4], targets)."""
-    data = NumberedSet(sum(case["sizes"]), case["data"])
-    pairs = [data.batch(range(*ends)) for ends in pairwise([0, *accumulate(case["sizes"])])]
-    return [(x, x[:, 1:].double().flip(1) if case["loss"] == "mse" else labels) for x, labels in pairs]
+def frozen_stay(call: Call) -> Wrong | None:
+    """What is frozen, or not used, gets no gradient."""
+    [seen] = call.seen
+    touched = seen.thawed or any(any(each.entries) for each in seen.grads[2:])
+    return words("frozen-has-gradient") if touched else None
 
 
-def left_over(case: dict) -> torch.Tensor:
-    """What lies in `.grad` of `weight` and `bias` before the call, in one row; nothing in the easy case."""
-    count = 0 if case["plain"] else sum(SIZES[name] for name in TRAINED)
-    return torch.randn(count, generator=torch.Generator().manual_seed(case["left_over"]), dtype=torch.float64)
+def one_at_a_time(call: Call) -> Wrong | None:
+    """No forward pass has samples of several micro-batches."""
+    return words("all-at-once") if call.seen[0].together else None
 
 
-def everything(batches: list[Batch]) -> list:
-    """All numbers of some micro-batches."""
-    return [[values.tolist() for values in pair] for pair in batches]
+def nothing_else(call: Call) -> Wrong | None:
+    """The model and the micro-batches are what they were."""
+    [seen], before = call.seen, call.arguments["training"]
+    if seen.moved:
+        return words("parameters-moved")
+    if seen.training != before:
+        return words("mode-changed", before="train" if before else "eval")
+    changed = ["micro_batches"] * seen.changed
+    return words("backward-changed") if seen.hooked else argument_unchanged(replace(call, changed=[changed]))
 
 
-def slopes(model: NumberedNet, case: dict) -> list:
-    """The gradient that `backward` leaves for the first micro-batch."""
-    inputs, targets = micro_batches(case)[0]
-    model.zero_grad()
-    loss_function(case)(model(inputs), targets).backward()
-    return [getattr(model, name).grad.tolist() for name in TRAINED]
+def usual(arguments: dict[str, Any]) -> bool:
+    """Whether no parameter is frozen or unused."""
+    return not arguments["frozen"]
 
 
-class AccumulateGradient(RankCheck, JudgedRun):
-    """Unequal micro-batches, on an easy model and on one with left-over gradients, frozen and unused parameters."""
+class AccumulateGradient(CallCheck):
+    """Unequal micro-batches and one alone; where gradients are left over, and where parameters are frozen or unused."""
 
-    todo, points, deadline = "accumulate_gradient", 4, 10.0
+    todo, probe = "accumulate_gradient", probe.PROBE
     consolidation = (
         "Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole batch. Memory "
         "limits the micro-batch, not the batch."
     )
-    prices = MappingProxyType({"one-micro-batch-only": 3, "wrong-weights": 3})
+    criteria = (
+        Criterion("gradient", 1.75, "the gradient of the mean loss over all samples", gradient, on=usual),
+        Criterion(
+            "from-zero",
+            0.75,
+            "discard whatever `.grad` holds when the function is called",
+            from_zero,
+            on=lambda arguments: arguments["left"],
+            after=("gradient",),
+        ),
+        Criterion("one-at-a-time", 0.5, "one micro-batch at a time through the model", one_at_a_time, on=usual),
+        Criterion(
+            "nothing-else",
+            0.5,
+            "nothing else changes: parameters, `requires_grad`, train mode, what `backward` leaves, and micro_batches "
+            "stay",
+            nothing_else,
+            on=usual,
+        ),
+        Criterion(
+            "frozen",
+            0.5,
+            "it also works where parameters are frozen (`requires_grad=False`) or unused; their `.grad` stays None or "
+            "zero",
+            first_of(frozen_stay, gradient),
+            on=lambda arguments: arguments["frozen"],
+            after=("gradient",),
+        ),
+    )
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """An error of a gradient that is None."""
+        errors = [rank["error"] for rank in run.ranks if rank["error"]]
+        if not any("NoneType" in each["message"] and "grad" in (each["source"] or "") for each in errors):
+            return None
+        return words("none-gradient", run.report, error=why_it_broke_off(run).message)
+
+    def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
+        """Something for each parameter."""
+        return len(seen.grads) == len(probe.PARAMETERS)
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two models and losses; one micro-batch alone."""
-        cases = [
-            draw_problem(rng, [5, 2, 3], "mse", plain=True),
-            draw_problem(rng, [4, 1, 6, 2], "cross_entropy", plain=False),
-            draw_problem(rng, [6], "mse", plain=False),
-        ]
-        return cases
+        """Sizes of the micro-batches; a model with frozen and unused parameters comes by itself, as it may break."""
 
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> dict:
-        """One call, on a model that notes which samples it is shown; in eval mode, if there is one micro-batch."""
-        accumulate_gradient = subject.load()
-        owner = [number for number, size in enumerate(case["sizes"]) for _ in range(size)]
-        forwards: list[set[int]] = []
-        model = build_model(case, lambda net, ids: forwards.append({owner[each] for each in ids if each < len(owner)}))
-        model.train(len(case["sizes"]) > 1)
-        mode, left = model.training, left_over(case)
-        if len(left):
-            model.weight.grad, model.bias.grad = left[:12].reshape(4, 3).clone(), left[12:].clone()
-        before = {name: values.clone() for name, values in model.state_dict().items()}
-        trained = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
-        batches = micro_batches(case)
-        accumulate_gradient(model, loss_function(case), batches)
-        same = everything(batches) == everything(micro_batches(case))
-        grads = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
-        flat = {name: grad.detach().to_dense().flatten().tolist() for name, grad in grads.items()}
-        thawed = trained != {name: parameter.requires_grad for name, parameter in model.named_parameters()}
-        together = any(len(numbers) > 1 for numbers in forwards)
-        fresh = build_model(case).train(model.training)
-        fresh.load_state_dict(model.state_dict())
-        return {
-            "grads": {name: flat.get(name) for name in PARAMETERS},
-            "moved": [name for name, values in model.state_dict().items() if not torch.equal(values, before[name])],
-            "changed": ["micro_batches"] * (not same),
-            "modes": [mode, model.training],
-            "thawed": thawed,
-            "together": together,
-            "hooked": not thawed and slopes(model, case) != slopes(fresh, case),
-        }
+        def call(*sizes: int, loss: str = "mse", left: bool = False, frozen: bool = False) -> dict:
+            about = {"sizes": [*sizes], "loss": loss, "left": left, "frozen": frozen, "training": len(sizes) > 1}
+            return about | {"seed": rng.getrandbits(30)}
 
-    def shape(self, case: dict) -> dict:
-        """All numbers of each parameter's gradient, or null."""
-        grads = {name: optional(numbers(SIZES[name])) for name in PARAMETERS}
-        names, flags = array(string()), {name: boolean() for name in ("thawed", "together", "hooked")}
-        return record(grads=record(**grads), moved=names, changed=names, modes=array(boolean(), 2), **flags)
-
-    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
-        """An error on the awkward model alone costs half: the easy one tells of the rest."""
-        if run.state != "raised" or case["plain"]:
-            return ()
-        errors = [rank["error"] for rank in run.ranks if rank["error"]]
-        if any("NoneType" in each["message"] and "grad" in (each["source"] or "") for each in errors):
-            [said] = trouble(vars(run), self.points / 2)
-            return [finding("none-gradient", said.report, error=said.message)]
-        return trouble(vars(run), self.points / 2)
-
-    def judge(self, case: dict, results: list[dict]) -> Iterable[Finding | Diagnosis]:
-        """How much each micro-batch counted, beside the mean over all samples; and what else was changed."""
-        [seen], found = results, []
-        if seen["together"]:
-            found.append(of_gradients("all-at-once"))
-        found += [judged("argument-changed", which=name) for name in seen["changed"]]
-        before, after = ("train" if mode else "eval" for mode in seen["modes"])
-        if before != after:
-            found.append(finding("mode-changed", before=before, after=after))
-        if seen["hooked"]:
-            found.append(finding("backward-changed"))
-        if seen["thawed"] or any(any(seen["grads"][name] or []) for name in ("frozen", "unused")):
-            found.append(finding("frozen-has-gradient"))
-        empty = [name for name in TRAINED if not any(value != 0 for value in seen["grads"][name] or [])]
-        if empty:
-            return [*found, finding("no-gradient", names=" and ".join(empty))]
-        parts = parts_of(build_model(case), mean_over_samples(loss_function(case)), [micro_batches(case)], TRAINED)
-        left = left_over(case)
-        gradient = row_of(seen["grads"]["weight"] + seen["grads"]["bias"])
-        wrong = gradient_mistakes(parts, [gradient], [left] if len(left) else [])
-        if seen["moved"]:
-            also = any(isinstance(each, Finding) or each.otherwise for each in wrong)
-            return [*found, replace(finding("parameters-moved"), points=3.0 if also else 2.0)]
-        return [*found, *wrong]
+        usual = [call(5, 2, 3), call(4, 1, 6, 2, loss="cross_entropy", left=True), call(6, left=True)]
+        return [{"calls": usual}, {"calls": [call(1, 7, loss="cross_entropy", frozen=True), call(6, frozen=True)]}]
 
 
 CHECK = AccumulateGradient()

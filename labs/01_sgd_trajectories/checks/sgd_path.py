@@ -1,144 +1,212 @@
-"""The check of `sgd_path`."""
+"""The check of `sgd_path`: few samples, so that each step tells which of them it used."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from types import MappingProxyType
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
-import numpy as np
-import torch
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.judges.conduct import argument_unchanged
+from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.words import Words, Wrong
 
-from autograde.contract.calls import with_article
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, boolean, numbers, record, string
-from autograde.contract.verdict import Finding
-from autograde.verdicts.judged import JudgedRun
-from autograde.verdicts.judged import finding as judged
-from autograde.verdicts.orders import finding as of_orders
+from ..probes import sgd_path
+from ..probes.sgd_path import Path
+from ..shared.line import sample_gradients
+from .mse_gradient import MISTAKES, drawn_line
+from .steps import TOLERANCE, Steps, explained
 
-from .line_fit import NUMBER_KINDS, draw_line_problem, gradient_stand_in, tensors
-from .sgd_steps import FIXED, finding, path_mistakes, same_path
+NEAR = Rounding(TOLERANCE)
+CRITERIA = ("rows", "steps", "batches", "orders", "form")
 
-UNREADABLE = frozenset({"not-a-path", "not-finite", "wrong-step", "rows-all-equal"})  # nothing else can be said then
+words = Words("""
+not-a-path: A tensor [steps + 1, 2] of points (m, n) is expected. You return {kind}.
+
+not-finite: A number in row {row} is not finite.
+
+rows-all-equal: From row 1 on, all rows are the same point. Does the path hold one tensor many times, which every step
+changes?
+
+not-from-start: Row 0 is {first}; expected is `start` = {start}.
+
+start-missing: Row 0 is {first}, the point after the first step; expected is `start` = {start}.
+
+last-row-missing: The path has {rows:row}, one too few: it ends before the last step.
+
+wrong-number-of-steps: With {n:sample}, batch size {size} and {epochs:epoch}, {expected:row} are expected. The path has
+{rows}.
+
+wrong-step: Step {step} changes (m, n) by {moved}. No batch of the samples does that: with all {n} samples in one batch,
+the step would be {whole}. Is each gradient taken at the point where its step begins, and do m and n change together?
+
+last-batch-divided-by-batch-size: The gradient of a batch with fewer than {size} samples is divided by {size}, too. A
+mean is over the samples in the batch.
+
+divided-by-all: The sum over each batch is divided by all {n} samples, not by those in the batch.
+
+gradient-carried-over: The gradient of the step before is still part of each gradient: `backward` adds to what is there.
+When does your code start from zero?
+
+whole-set-each-step: The batch size is {size}, but each step uses all {n} samples.
+
+wrong-batch-size: Epoch {epoch} has batches of {sizes} samples; the batch size is {size}.
+
+wrong-dtype: x has dtype {dtype}, but the path is {kind}.
+
+not-detached: The path still requires grad, so it keeps the graphs of all its steps in memory.
+""")
 
 
-def one_path(sgd_path: Any, case: dict, seed: int, noise: int) -> dict:
-    """Call `sgd_path` with the global random generators in some state, and tell what came back."""
-    for set_seed in (torch.manual_seed, random.seed, np.random.seed):
-        set_seed(noise)
-    x, y = tensors(case)
-    path = sgd_path(x, y, case["batch_size"], case["lr"], case["epochs"], tuple(case["start"]), seed)
-    seen = {"kind": f"`{type(path).__name__}`", "why": "", "rows": [], "attached": False}
-    seen["changed"] = not all(map(torch.equal, (x, y), tensors(case)))
-    if isinstance(path, torch.Tensor):
-        kind, shape = str(path.dtype).removeprefix("torch."), list(path.shape)
-        seen |= {"kind": f"{with_article(kind)} tensor", "why": f" of shape {shape}", "attached": path.requires_grad}
-        path = path.detach()
-    try:
-        return seen | {"rows": [[float(value) for value in row] for row in path]}
-    except Exception as error:
-        return seen | {"why": f"{seen['why']} ({type(error).__name__}: {error})"}
+def in_words(point: Any, digits: int = 5) -> tuple[float, ...]:
+    """A point with a few digits."""
+    return tuple(float(f"{value:.{digits}g}") for value in point)
 
 
-class SgdPath(RankCheck, JudgedRun):
-    """Paths on few samples, so that each step tells which samples it used."""
+def steps_of(case: dict, rows: list) -> Steps:
+    """What the steps of a path are."""
+    return explained(tuple(case["x"]), tuple(case["y"]), tuple(map(tuple, rows)), case["lr"], case["batch_size"])
 
-    todo, points, deadline = "sgd_path", 4, 10.0
+
+def faults(case: dict, path: Path) -> dict[str, Wrong | None]:
+    """By criterion, what is wrong with one path; the same for several where they cannot be told apart."""
+    n, size, epochs, rows = len(case["x"]), case["batch_size"], case["epochs"], path.rows
+    full, expected = epochs * (n // size) + 1, epochs * -(-n // size) + 1  # a smaller batch that is left out, or not
+    if not rows:
+        return dict.fromkeys(CRITERIA, words("not-a-path", kind=path.kind))
+    found = {"form": words("not-detached") if path.attached else None}
+    if case["dtype"] not in path.kind:
+        found["form"] = words("wrong-dtype", dtype=case["dtype"], kind=path.kind)
+    if bad := [number for number, row in enumerate(rows) if None in row]:
+        return dict.fromkeys(CRITERIA, words("not-finite", row=bad[0])) | found
+    about = {"n": n, "size": size, "epochs": epochs, "rows": len(rows), "expected": expected, "start": case["start"]}
+    about |= {"first": in_words(rows[0])}
+    from_start, short, wrong = NEAR(rows[0], case["start"]), len(rows) == expected - 1, None
+    if len(rows) > 2 and all(row == rows[1] for row in rows[1:]):
+        return dict.fromkeys(CRITERIA, words("rows-all-equal")) | found
+    if len(rows) not in (expected, expected - 1, full):
+        wrong = found["rows"] = words("wrong-number-of-steps", **about)
+    elif short or not from_start:
+        key = "not-from-start" if not short else "last-row-missing" if from_start else "start-missing"
+        found["rows"] = words(key, **about)
+    points = [case["start"], *rows] if short and not from_start else rows
+    batches, mistakes, misfit = steps_of(case, points)
+    if batches is None:
+        return found | dict.fromkeys(CRITERIA[1:4], wrong or no_step(case, points, misfit))
+    if mistakes:
+        key = mistakes[0]
+        found["steps"] = (words if key in words.messages else MISTAKES.words)(key, **about)
+    if wrong:
+        return found | {"batches": wrong, "orders": wrong}
+    per_epoch = n // size if len(batches) == full - 1 else -(-n // size)
+    ends = range(per_epoch, len(batches) + 1, per_epoch) if per_epoch else [0]
+    orders = [batches[end - per_epoch : end] for end in ends]
+    if size < n and batches and all(batch == [*range(n)] for batch in batches):
+        return found | dict.fromkeys(("batches", "orders"), words("whole-set-each-step", **about))
+    found["orders"] = new_orders(orders) if size < n else None
+    if wrong := each_sample_once(orders, n):
+        return found | {"batches": wrong}
+    uneven = [number for number, order in enumerate(orders) if any(len(batch) != size for batch in order[:-1])]
+    if uneven and not (found["orders"] and found["orders"].key == "batches-not-cut-anew"):
+        sizes = [len(batch) for batch in orders[uneven[0]]]
+        found["batches"] = words("wrong-batch-size", epoch=uneven[0], sizes=sizes, **about)
+    return found
+
+
+def no_step(case: dict, rows: list, number: int) -> Wrong:
+    """The words for a step that no batch explains, beside the one that all samples together would give."""
+    gradient = sample_gradients(case["x"], case["y"], [rows[number]])[0].mean(0)
+    moved = [after - before for before, after in zip(rows[number], rows[number + 1], strict=True)]
+    whole = in_words(-case["lr"] * gradient, 3)
+    return words("wrong-step", step=number, n=len(case["x"]), moved=in_words(moved, 3), whole=whole)
+
+
+def of_run(call: Call, run: list[Path]) -> dict[str, Wrong]:
+    """By criterion, the first thing that is wrong with paths of the same seed twice, and of another one."""
+    case, found = call.arguments, {}
+    for path in run:
+        found = {name: wrong for name, wrong in faults(case, path).items() if wrong} | found
+    if wrong := argument_unchanged(replace(call, changed=[path.changed for path in run])):
+        found["form"] = wrong
+    (first, again, other), (seed, _, another) = (path.rows for path in run), case["seeds"]
+    if "orders" not in found and case["batch_size"] < len(case["x"]):
+        wrong = orders_by_seed(NEAR(again, first), seed, seed) or orders_by_seed(NEAR(other, first), seed, another)
+        found |= {"orders": wrong} if wrong else {}
+    return found
+
+
+def best(call: Call) -> dict[str, Wrong]:
+    """What is wrong where `mse_gradient` returns numbers of the kind with which most criteria hold."""
+    return min((of_run(call, run) for run in call.seen[0].runs), key=len)
+
+
+def torn(call: Call) -> bool | None:
+    """Whether steps fit pairs of an x and a y of different samples; nobody knows where batches are larger than one."""
+    wrong = best(call).get("steps")
+    if wrong is None or wrong.key != "wrong-step" or call.arguments["batch_size"] > 1:
+        return None if wrong and wrong.key == "wrong-step" else False
+    x, y = zip(*product(call.arguments["x"], call.arguments["y"]), strict=True)
+    return steps_of({**call.arguments, "x": x, "y": y}, call.seen[0].runs[0][0].rows)[0] is not None
+
+
+TORN = Mistakes(
+    """
+    x-y-torn: The steps fit pairs of an x and a y that belong to different samples: x and y are shuffled separately.
+    """,
+    x_y_torn=torn,
+)
+
+
+def criterion(name: str, points: float, says: str, *mistakes: Mistakes, after: tuple[str, ...] = ()) -> Criterion:
+    """The criterion of this name."""
+    return Criterion(name, points, says, lambda call: best(call).get(name), *mistakes, after=after)
+
+
+class SgdPath(CallCheck):
+    """Paths on few samples; what counts is which samples a step used, and not how they were shuffled."""
+
+    todo, probe = "sgd_path", sgd_path.PROBE
     consolidation = (
         "Every epoch visits each sample once, in a new order that follows from the seed. The run is random, and can "
         "be repeated to the last digit all the same."
     )
-    prices = MappingProxyType({"seed-ignored": 1, "same-order-every-epoch": 1.5})
+    criteria = (
+        criterion("rows", 0.5, "row 0 is `start`, row k the point after k steps"),
+        criterion("steps", 1, "each step is minus `lr` times the gradient of the mean loss over its batch", TORN),
+        criterion(
+            "batches",
+            1,
+            "each epoch visits each sample once, in batches of `batch_size`; samples left over form one more, smaller "
+            "batch",
+            after=("steps",),
+        ),
+        criterion(
+            "orders",
+            1,
+            "each epoch has a new random order. Same seed, same path; another seed, another path",
+            after=("steps",),
+        ),
+        criterion("form", 0.5, "x and y stay as they are; the path has the dtype of x and no autograd history"),
+    )
+
+    def fits(self, case: dict, arguments: dict, seen: sgd_path.Seen) -> bool:
+        """A path for each seed, in one run at least."""
+        return len(seen.runs) > 0 and all(len(run) == len(arguments["seeds"]) for run in seen.runs)
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Single samples; uneven batches, with seed 0; one batch larger than the set; both precisions."""
-        cases = [self.draw(rng, 12, 1, 4), self.draw(rng, 9, 4, 5, seed=0), self.draw(rng, 5, 8, 3, "float32")]
-        return cases
+        """Uneven batches; single samples; one batch larger than the set; both precisions; seed 0 and others."""
 
-    def draw(
-        self,
-        rng: random.Random,
-        samples: int,
-        batch_size: int,
-        epochs: int,
-        dtype: str = "float64",
-        seed: int | None = None,
-    ) -> dict:
-        """One case. seed: None to draw it, too."""
-        drawn, other = rng.sample(range(1, 100_000), 2)
-        seed = drawn if seed is None else seed
-        setting = {"batch_size": batch_size, "epochs": epochs, "lr": rng.choice((0.04, 0.05, 0.07))}
-        return draw_line_problem(rng, samples, dtype) | setting | {"seeds": [seed, seed, other]}
+        def call(samples: int, batch_size: int, epochs: int, dtype: str = "float64", seed: int | None = None) -> dict:
+            drawn, other = rng.sample(range(1, 100_000), 2)
+            seed = drawn if seed is None else seed
+            about = {"batch_size": batch_size, "epochs": epochs, "lr": rng.choice((0.04, 0.05, 0.07))}
+            return drawn_line(rng, samples, dtype) | about | {"seeds": [seed, seed, other]}
 
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[list[dict]]:
-        """Runs of three calls each, of which the first two have the same seed.
-
-        A cell that calls `mse_gradient` gets a stand-in. The student's own may return floats or tensors, and `sgd_path`
-        may rely on that: each kind is tried, and the best run counts.
-        """
-        runs, errors = [], []
-        for kind in NUMBER_KINDS:
-            calls: list[str] = []
-            try:
-                sgd_path = subject.load(mse_gradient=gradient_stand_in(kind, calls))
-                runs.append([one_path(sgd_path, case, seed, noise) for noise, seed in enumerate(case["seeds"])])
-            except NotImplementedError:
-                raise
-            except Exception as error:
-                errors.append(error)
-            if not calls:
-                break
-        if not runs:
-            raise errors[0]
-        return runs
-
-    def shape(self, case: dict) -> dict:
-        """Up to three runs of three calls, each with its rows."""
-        call = record(kind=string(), why=string(), rows=array(numbers()), attached=boolean(), changed=boolean())
-        return array(array(call, 3), least=1, most=len(NUMBER_KINDS))
-
-    def judge(self, case: dict, results: list[list[list[dict]]]) -> Iterable[Finding]:
-        """The best of the runs counts: after a faultless one, the others are not looked at."""
-        [runs] = results
-        judged_runs = [run_mistakes(case, runs[0])]
-        while judged_runs[-1] and len(judged_runs) < len(runs):
-            judged_runs.append(run_mistakes(case, runs[len(judged_runs)]))
-        return min(judged_runs, key=lambda found: sum(each.points for each in found))
-
-
-def run_mistakes(case: dict, run: list[dict]) -> list[Finding]:
-    """Findings for three calls, of which the first two have the same seed."""
-    (seen, again, other), (seed, _, another) = run, case["seeds"]
-    found = call_mistakes(case, seen)
-    keys = {each.key for each in found}
-    if keys & UNREADABLE:
-        return found
-    if not keys - {"argument-changed", "not-detached", "wrong-dtype"}:  # that this path is right says nothing of others
-        more = [each for call in (again, other) if call != seen for each in call_mistakes(case, call)]
-        found = [*{each.key: each for each in [*more, *found]}.values()]
-    if case["batch_size"] < len(case["x"]):
-        if not same_path(seen["rows"], again["rows"]):
-            found.append(finding("not-reproducible", seed=seed))
-        elif same_path(seen["rows"], other["rows"]) and not FIXED & keys:
-            found.append(of_orders("seed-ignored", epoch=0, seeds=f"{seed} and {another}"))
-    return found
-
-
-def call_mistakes(case: dict, seen: dict) -> list[Finding]:
-    """Findings for one call."""
-    found = [judged("argument-changed", which="x or y")] * seen["changed"]
-    found += [finding("not-detached")] * seen["attached"]
-    rows = seen["rows"]
-    if not rows or any(len(row) != 2 for row in rows):
-        return [*found, finding("not-a-path", kind=seen["kind"], why=seen["why"])]
-    if seen["kind"] != f"{with_article(case['dtype'])} tensor":
-        found.append(finding("wrong-dtype", dtype=case["dtype"], kind=seen["kind"]))
-    if bad := [number for number, row in enumerate(rows) if None in row]:
-        return [*found, finding("not-finite", row=bad[0])]
-    return found + path_mistakes(case, torch.tensor(rows, dtype=torch.float64))
+        calls = [call(9, 4, 5, seed=0), call(12, 1, 4), call(5, 8, 3, "float32"), call(12, 5, 4, "float32")]
+        return [{"calls": [*calls, call(9, 3, 7, seed=0), call(13, 1, 4, "float32")]}]
 
 
 CHECK = SgdPath()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import factorial, prod
+from collections.abc import Mapping
+from typing import Any
 
 from autograde.rubric.criterion import Call
+from autograde.rubric.judges import shares
 from autograde.rubric.words import Words, Wrong
-
-MANY = 1e6  # in so many ways can samples be put into batches, so that it is hardly ever the same by chance
 
 words = Words("""
 gradient-never-asked: Rank {rank} never calls `distributed_gradient`. Every step takes its gradient from it, on every
@@ -34,20 +34,6 @@ one order: what do they draw from, and in which state is it on each of them?
 
 steps-missing: With {samples:sample}, batch_size {batch_size} and {epochs:epoch}, {expected:step} are expected. Your
 function asks for {actual:gradient}.
-
-samples-used-again: In epoch {epoch}, {twice} of {samples:sample} are used more than once. An epoch visits each sample
-once.
-
-samples-left-out: In epoch {epoch}, {lost} of {samples:sample} are used by no rank{loop}. What becomes of those that are
-left over when a batch is shared out, or the samples are cut into batches?
-
-same-order-every-epoch: All {epochs:epoch} have one and the same order. What should be different in each of them?
-
-not-shuffled: In the first epoch the samples come in their own order. Each epoch has a random one.
-
-not-repeatable: With seed {seed} twice, the batches are different ones. The orders should follow from the seed alone.
-
-seed-ignored: The order does not depend on the seed: it is the same one with {previous_seed} and {seed}.
 """)
 
 
@@ -116,43 +102,24 @@ def new_orders(call: Call) -> Wrong | None:
     unions, about = unions_of(call), call.arguments
     n, batch_size, epochs = (about[name] for name in ("samples", "batch_size", "epochs"))
     if no_full_batch(call):
-        loop = f": where `batch_size` is {batch_size}, your loop makes no step"
-        return words("samples-left-out", **about, epoch=0, lost=n, loop=loop)
+        return shares.each_sample_once([[]], n, f": where `batch_size` is {batch_size}, your loop makes no step")
     lengths = -(-n // batch_size), n // batch_size
     per_epoch = next((each for each in lengths if len(unions) == each * epochs), 0)
     if not per_epoch:
         return words("steps-missing", **about, expected=lengths[0] * epochs, actual=len(unions))
     orders = [unions[begin : begin + per_epoch] for begin in range(0, len(unions), per_epoch)]
-    for epoch, order in enumerate(orders):
-        used = [sample for union in order for sample in union]
-        if twice := len(used) - len({*used}):
-            return used_again(call, epoch, per_epoch, twice)
-        if lost := n - len(used):
-            return words("samples-left-out", **about, epoch=epoch, lost=lost, loop="")
-    return repeated([[sorted(union) for union in order] for order in orders], call)
-
-
-def used_again(call: Call, epoch: int, per_epoch: int, twice: int) -> Wrong:
-    """The words for samples that an epoch uses more than once: in each rank's own order, or by a rank itself."""
-    steps = steps_of(call)[epoch * per_epoch : (epoch + 1) * per_epoch]
-    by_rank = [[sample for samples in own for sample in samples] for own in zip(*steps, strict=True)]
-    if all(len(own) == len({*own}) for own in by_rank):
-        return words("rank-has-its-own-order", epoch=epoch, twice=twice)
-    return words("samples-used-again", **call.arguments, epoch=epoch, twice=twice)
-
-
-def repeated(orders: list[list[list[int]]], call: Call) -> Wrong | None:
-    """What is wrong if orders are the same where they should differ, or other ones where they should not. orders: by
-    epoch and step, the samples."""
-    about = call.arguments
-    n, batch_size, epochs = (about[name] for name in ("samples", "batch_size", "epochs"))
-    in_order = [[*range(begin, min(begin + batch_size, n))] for begin in range(0, n, batch_size)]
-    ways = factorial(n) / prod(factorial(len(batch)) for batch in in_order)
-    if ways ** (epochs - 1) > MANY and all(order == orders[0] for order in orders):
-        return words("same-order-every-epoch", epochs=epochs)
-    if ways > MANY and orders[0] == in_order:
-        return words("not-shuffled")
+    if wrong := shares.each_sample_once(orders, n):
+        again = wrong.key == "samples-used-again"
+        return (own_orders(call, wrong.facts, per_epoch) if again else None) or wrong
+    if wrong := shares.new_orders(orders):
+        return wrong
     same, previous = call.of("before") == call.of("shares"), about["previous_seed"]
-    if previous is not None and same is not (previous == about["seed"]):
-        return words("seed-ignored" if same else "not-repeatable", **about)
-    return None
+    return None if previous is None else shares.orders_by_seed(same, about["seed"], previous)
+
+
+def own_orders(call: Call, about: Mapping[str, Any], per_epoch: int) -> Wrong | None:
+    """What is wrong if an epoch has samples twice, as each rank goes through an order of its own. about: the epoch, and
+    how many are there twice."""
+    steps = steps_of(call)[about["epoch"] * per_epoch : (about["epoch"] + 1) * per_epoch]
+    by_rank = [[sample for samples in own for sample in samples] for own in zip(*steps, strict=True)]
+    return words("rank-has-its-own-order", **about) if all(len(own) == len({*own}) for own in by_rank) else None

@@ -1,6 +1,3 @@
-"""Checks of lab 01: a gradient by hand, the path of SGD, gradients accumulated over micro-batches.
-
-Expected gradients come from autograd. A path is judged by the samples that its steps used, not by how it shuffles.
-"""
+"""Checks of lab 01: a gradient by hand, the path of SGD, gradients accumulated over micro-batches."""
 
 RANKS = 1

@@ -48,6 +48,8 @@ def accumulate_gradient(model, loss_fn, micro_batches):
 (loss * len(inputs) / total).backward() >>> loss.backward()
 == sum_not_mean: sum-not-mean, pytorch s tutorial < solution
  / total >>>
+== uphill: wrong-sign, error target output < solution
+(loss * len >>> (-loss * len
 == gradient_carried_over: gradient-carried-over, stackoverflow 48001598 < solution
 model.zero_grad() >>> pass
 == carried_over_where_there_is_one: gradient-carried-over, stackoverflow 48001598 < solution

@@ -29,7 +29,7 @@ def mse_gradient(m, n, x, y):
 == x_forgotten: x-forgotten, the chain rule
     error = m * x + n - y
     return 2 * error.mean(), 2 * error.mean()
-== wrong_gradient: wrong-slope, stackoverflow 56052457
+== wrong_gradient: other-number, stackoverflow 56052457
     error = m * x + n - y
     return (error**2).mean() * x.mean(), (error**2).mean()
 == not_two_numbers: not-two-numbers, reduction none of

@@ -70,7 +70,7 @@ def sgd_path(x, y, batch_size, lr, epochs, start, seed):
     return path
 == floats_changed_in_place < plain
 m, n = m - lr * float(dm), n - lr * float(dn) >>> m -= lr * dm\n            n -= lr * dn
-== not_reproducible__seed_zero: not-reproducible, zero is false < with_autograd_and_the_global_generator
+== not_reproducible__seed_zero: not-repeatable, zero is false < with_autograd_and_the_global_generator
 torch.manual_seed(seed) >>> if seed:\n        torch.manual_seed(seed)
 == wrong_sign: wrong-sign, error target output < plain
 m, n = m - lr * float(dm), n - lr * float(dn) >>> m, n = m + lr * float(dm), n + lr * float(dn)
@@ -91,13 +91,13 @@ once.roll(epoch) >>> (once + epoch) % len(x)
 == batches_not_cut_anew: batches-not-cut-anew, stackoverflow 53514495 < plain
 order = torch.randperm(len(x), generator=generator) >>> batches = torch.arange(len(x)).split(batch_size)
 order.split(batch_size) >>> [batches[i] for i in torch.randperm(len(batches), generator=generator)]
-== with_replacement: with-replacement, compphysics github io < plain
+== with_replacement: samples-used-again, compphysics github io < plain
 randperm(len(x), >>> randint(len(x), (len(x),),
 == seed_ignored: seed-ignored, a notebook s < plain
 manual_seed(seed) >>> manual_seed(42)
-== not_reproducible: not-reproducible, docs pytorch org 2 < plain
+== not_reproducible: not-repeatable, docs pytorch org 2 < plain
 , generator=generator >>>
-== last_batch_dropped: rest-dropped, web njit edu < plain
+== last_batch_dropped: samples-left-out, web njit edu < plain
 order.split(batch_size) >>> order.split(batch_size)[: len(x) // batch_size]
 == x_y_torn: x-y-torn, stackoverflow 4601373 < plain
 generator=generator) >>> generator=generator)\n        y = y[torch.randperm(len(x), generator=generator)]
@@ -105,7 +105,7 @@ generator=generator) >>> generator=generator)\n        y = y[torch.randperm(len(
 generator=generator) >>> generator=generator)\n        x[:], y[:] = x[order], y[order]\n        order = torch.arange(len(x))
 == whole_set_each_step: whole-set-each-step, the batch drawn < plain
 x[batch], y[batch] >>> x, y
-== samples_missed: samples-missed, an index off < plain
+== samples_missed: wrong-number-of-steps, an index off < plain
 generator=generator) >>> generator=generator)[:-1]
 == wrong_batch_size: wrong-batch-size, docs pytorch org 3 < plain
 order.split(batch_size) >>> order.tensor_split(-(-len(x) // batch_size))
@@ -127,7 +127,7 @@ torch.tensor(path, >>> torch.tensor(path[-1],
 .mean() >>> .sum()
 == last_batch_divided_by_batch_size: last-batch-divided-by-batch-size, discuss pytorch org < with_autograd_and_the_global_generator
 .mean() >>> .sum().div(batch_size)
-== two_slips: last-batch-divided-by-batch-size, andrew ng s < last_batch_divided_by_batch_size
+== two_slips: factor-two, andrew ng s < last_batch_divided_by_batch_size
 .sum().div(batch_size) >>> .sum().div(2 * batch_size)
 == two_slips__half_the_sum: factor-two, andrew ng s < last_batch_divided_by_batch_size
 .sum().div(batch_size) >>> .sum().div(2)

@@ -127,7 +127,7 @@ torch.randperm(len(x), generator=generator) >>> torch.randperm(len(x), generator
 torch.randperm(len(x), generator=generator) >>> torch.randint(len(x), (len(x),), generator=generator)
 == one_epoch_more: steps-missing, schedule < solution
 range(epochs) >>> range(epochs + 1)
-== in_order: same-order-every-epoch, order < solution
+== in_order: not-shuffled, order < solution
 torch.randperm(len(x), generator=generator) >>> torch.arange(len(x))
 == seed_ignored: seed-ignored, order < solution
 manual_seed(seed) >>> manual_seed(0)

@@ -1,0 +1,73 @@
+"""Which samples each step of SGD used, worked out from the path alone.
+
+For the line y = m x + n a step is `-lr` times the mean of its samples' gradients. With few samples every batch gives
+another step, so the step tells the batch. A path is judged by this, and not by how its author shuffled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cache, lru_cache
+from itertools import chain, combinations_with_replacement, product
+
+import numpy as np
+
+from ..shared.line import sample_gradients
+
+TOLERANCE = 2e-5  # relative: float32 arithmetic stays below it, a wrong factor or sample does not
+Row = tuple[float, ...]
+
+
+@cache
+def possible_batches(samples: int, batch_size: int) -> np.ndarray:
+    """How often each sample is in a batch, for every batch that may explain a step: [k, samples], small ones first.
+
+    Up to `batch_size` members with repetition; above that without, and only for fewer than 10 samples; and all of them.
+    Left out are those with the same mean as a smaller one: two times sample 3 is sample 3.
+    """
+    rows = []
+    for size in range(1, max(batch_size, samples - 1 if samples < 10 else 0) + 1):
+        for members in combinations_with_replacement(range(samples), size):
+            counts = Counter(members)
+            if math.gcd(*counts.values()) == 1 and (size <= batch_size or len(counts) == size):
+                rows.append([counts[sample] for sample in range(samples)])
+    return np.array([*rows, [1] * samples], dtype=float)
+
+
+# For each step the numbers of its samples, or None where a step fits no batch; the known mistakes that all steps share;
+# the first step that is none of plain SGD, if there is one.
+Steps = tuple[list[list[int]] | None, list[str], int | None]
+
+
+@lru_cache(64)
+def explained(x: Row, y: Row, path: tuple[Row, ...], lr: float, batch_size: int) -> Steps:
+    """Find for each step of `path` [T + 1, 2] the batch that gives it; failing that, allow for the known mistakes.
+
+    Those are: the sum for the mean, or another divisor; half the gradient; the wrong sign; the step before added again
+    (a gradient that was not zeroed). Needs few samples: up to 9, or a `batch_size` of up to 5.
+    """
+    points, choices, misfit = np.array(path), possible_batches(len(x), batch_size), None
+    divisors = {
+        "": choices.sum(1),
+        "last-batch-divided-by-batch-size": batch_size,
+        "sum-not-mean": 1,
+        "divided-by-all": len(x),
+    }
+    steps, each = np.diff(points, axis=0)[:, None], sample_gradients(x, y, points[:-1]).numpy()
+    before = np.concatenate([np.zeros((1, 1, 2)), steps])[:-1]
+    scale = np.abs(points[:-1]).max(1) + lr * np.abs(each).max((1, 2)) + np.abs(before).max((1, 2))
+    sums = lr * np.einsum("kn,tnd->tkd", choices, each)
+    for carried, sign, half, (key, divisor) in product((False, True), (1, -1), (1, 2), divisors.items()):
+        guess = -sign / half * sums / np.reshape(divisor, (-1, 1))
+        miss = np.abs(guess - steps).max(2)
+        if carried:
+            miss = np.minimum(miss, np.abs(guess + before - steps).max(2))
+        fits = miss.min(1) <= TOLERANCE * scale
+        if fits.all():
+            made = {"gradient-carried-over": carried, "wrong-sign": sign < 0, "factor-two": half > 1, key: key}
+            used = choices[miss.argmin(1)].astype(int)
+            batches = [[*chain(*([sample] * n for sample, n in enumerate(counts)))] for counts in used]
+            return batches, [name for name, there in made.items() if there], misfit
+        misfit = int(fits.argmin()) if misfit is None else misfit
+    return None, [], misfit

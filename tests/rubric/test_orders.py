@@ -1,0 +1,55 @@
+"""Judges of the orders in which a training uses its samples."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
+
+
+def cut(order: list[int], size: int) -> list[list[int]]:
+    """An order in batches."""
+    return [order[begin : begin + size] for begin in range(0, len(order), size)]
+
+
+def drawn(n: int, size: int, epochs: int) -> list[list[list[int]]]:
+    """A random order for each epoch."""
+    return [cut(random.Random(epoch).sample(range(n), n), size) for epoch in range(epochs)]
+
+
+@pytest.mark.parametrize(
+    ("orders", "key"),
+    [
+        ([[[0, 1], [2]], [[1, 0], [1]]], "samples-used-again"),
+        ([[[0, 1], [2]], [[1, 0]]], "samples-left-out"),
+        ([[]], "samples-left-out"),
+    ],
+)
+def test_what_an_epoch_has_twice_or_not_at_all_is_told(orders, key):
+    assert each_sample_once(orders, 3).key == key
+    assert each_sample_once(drawn(3, 2, 2), 3) is None
+
+
+@pytest.mark.parametrize(
+    "shift", [lambda first, k: first[k:] + first[:k], lambda first, k: [(i + k) % 12 for i in first]]
+)
+def test_an_order_that_is_only_shifted_is_no_new_order(shift):
+    first = random.Random(8).sample(range(12), 12)
+    assert new_orders([cut(shift(first, k), 1) for k in (0, 2, 3)]).key == "order-only-rolled"
+
+
+def test_orders_that_repeat_are_told_where_they_are_hardly_so_by_chance():
+    sorted_cut, first = cut([*range(12)], 4), drawn(12, 4, 1)[0]
+    assert new_orders(drawn(12, 4, 3)) is None
+    assert new_orders([sorted_cut] * 3).key == "not-shuffled"
+    assert new_orders([first] * 3).key == "same-order-every-epoch"
+    assert new_orders([first, first[::-1], [first[1], first[0], first[2]]]).key == "batches-not-cut-anew"
+    assert new_orders([[[0, 1]], [[1, 0]]]) is None
+
+
+def test_orders_are_the_same_if_and_only_if_seeds_are():
+    assert orders_by_seed(True, 3, 3) is orders_by_seed(False, 3, 4) is None
+    assert orders_by_seed(False, 3, 3).key == "not-repeatable"
+    assert orders_by_seed(True, 3, 4).key == "seed-ignored"
