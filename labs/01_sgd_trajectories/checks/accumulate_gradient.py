@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from autograde.fixtures.numbered_net import SIZES
 from autograde.rubric.breaks import why_it_broke_off
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Call, Criterion, first_of
@@ -47,7 +48,9 @@ function registered, such as a hook, is still there. Remove it before you return
 def found_in(call: Call) -> list[Wrong]:
     """What is wrong with the gradient of the weight and the bias."""
     [seen], names = call.seen, probe.PARAMETERS[:2]
-    if empty := [name for name, own in zip(names, seen.grads, strict=False) if not any(own.entries)]:
+    if empty := [
+        name for name, own in zip(names, seen.grads, strict=False) if not any(each != 0 for each in own.entries)
+    ]:
         return [words("no-gradient", names=" and ".join(empty))]
     loss = one_process.mean_over_samples(loss_of(call.arguments))
     parts = one_process.parts_of(model_of(call.arguments), loss, [batches_of(call.arguments)], names)
@@ -141,8 +144,9 @@ class AccumulateGradient(CallCheck):
         return words("none-gradient", run.report, error=why_it_broke_off(run).message)
 
     def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
-        """Something for each parameter."""
-        return len(seen.grads) == len(probe.PARAMETERS)
+        """Nothing for a parameter, or all its numbers."""
+        sizes = [SIZES[name] for name in probe.PARAMETERS]
+        return all(len(own.entries) in (0, size) for own, size in zip(seen.grads, sizes, strict=True))
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Sizes of the micro-batches; a model with frozen and unused parameters comes by itself, as it may break."""

@@ -86,4 +86,4 @@ def call(sgd_path: Callable, rank: CallRank, call: dict) -> Seen:
     return Seen(runs)
 
 
-PROBE = CallProbe(Seen, call, names, deadline=10)
+PROBE = CallProbe(Seen, call, names, deadline=20)

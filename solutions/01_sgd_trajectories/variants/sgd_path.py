@@ -121,6 +121,8 @@ m, n = start >>> m, n = 0.0, 0.0
 mse_gradient(m, n, >>> mse_gradient(*start,
 == wrong_dtype: wrong-dtype, docs pytorch org 4 < plain
 , dtype=x.dtype >>>
+== empty_batch_at_the_end: not-finite, an index off < plain
+order.split(batch_size) >>> [order[i : i + batch_size] for i in range(0, len(x) + batch_size, batch_size)]
 == not_a_path: not-a-path, a fit returns < plain
 torch.tensor(path, >>> torch.tensor(path[-1],
 == sum_not_mean: sum-not-mean, pytorch s tutorial < with_autograd_and_the_global_generator
