@@ -144,10 +144,12 @@ def best(call: Call) -> dict[str, Wrong]:
 
 
 def torn(call: Call) -> bool | None:
-    """Whether steps fit pairs of an x and a y of different samples; nobody knows where batches are larger than one."""
+    """Whether steps fit pairs of an x and a y of different samples; of larger batches than one nobody can tell."""
     wrong = best(call).get("steps")
-    if wrong is None or wrong.key != "wrong-step" or call.arguments["batch_size"] > 1:
-        return None if wrong and wrong.key == "wrong-step" else False
+    if wrong is None or wrong.key != "wrong-step":
+        return False
+    if call.arguments["batch_size"] > 1:
+        return None
     x, y = zip(*product(call.arguments["x"], call.arguments["y"]), strict=True)
     return steps_of({**call.arguments, "x": x, "y": y}, call.seen[0].runs[0][0].rows)[0] is not None
 
