@@ -27,6 +27,8 @@ KNOWN = {
 MOOT = {
     ("01_sgd_trajectories", "accumulate_gradient"): {
         "only_one_part all_at_once": "Where all is one part, what is zeroed before each part is zeroed once.",
+        "loss_not_divided all_at_once": "Where all is one part, the sum of the parts' means is the mean.",
+        "parameters_moved all_at_once": "Where all is one part, the step is taken when the gradient is there.",
     },
     ("01_sgd_trajectories", "sgd_path"): {
         "same_order_every_epoch__seeded_again not_reproducible": "An order without a generator is another each time.",
