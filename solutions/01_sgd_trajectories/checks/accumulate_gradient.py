@@ -77,9 +77,14 @@ def frozen_stay(call: Call) -> Wrong | None:
     return words("frozen-has-gradient") if touched else None
 
 
+def nothing_done(call: Call) -> Wrong | None:
+    """What is wrong where there is no gradient, as for a function that does nothing."""
+    return next((wrong for wrong in found_in(call) if wrong.key == "no-gradient"), None)
+
+
 def one_at_a_time(call: Call) -> Wrong | None:
     """No forward pass has samples of several micro-batches."""
-    return words("all-at-once") if call.seen[0].together else None
+    return words("all-at-once") if call.seen[0].together else nothing_done(call)
 
 
 def nothing_else(call: Call) -> Wrong | None:
@@ -90,7 +95,9 @@ def nothing_else(call: Call) -> Wrong | None:
     if seen.training != before:
         return words("mode-changed", before="train" if before else "eval")
     changed = ["micro_batches"] * seen.changed
-    return words("backward-changed") if seen.hooked else argument_unchanged(replace(call, changed=[changed]))
+    if seen.hooked:
+        return words("backward-changed")
+    return argument_unchanged(replace(call, changed=[changed])) or nothing_done(call)
 
 
 def usual(arguments: dict[str, Any]) -> bool:
