@@ -63,7 +63,7 @@ The list of an epoch also holds the samples of the epochs before it.
 indices-not-ids 2
 The lists hold the positions of samples in the data set, not the ids that the loader yields.
 
-ids-through-float 1
+ids-through-float 2
 The ids are rounded to floats, which have no odd numbers beyond 2**53. Where do whole numbers turn into floats?
 
 order-lost 1
