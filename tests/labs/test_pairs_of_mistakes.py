@@ -31,6 +31,7 @@ MOOT = {
         "parameters_moved all_at_once": "Where all is one part, the step is taken when the gradient is there.",
     },
     ("01_sgd_trajectories", "sgd_path"): {
+        "whole_set_each_step empty_batch_at_the_end": "Where a step uses the whole set, no batch is empty.",
         "same_order_every_epoch__seeded_again not_reproducible": "An order without a generator is another each time.",
     },
     ("04_collectives", "tree_reduce"): {
