@@ -42,9 +42,10 @@ def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
 
 @dataclass
 class CallRank(Rank):
-    """This rank in a `CallProbe`. results: what calls returned, each with a copy. filename: of the student's cell."""
+    """This rank in a `CallProbe`. results: what calls returned, each with a copy. subject: the student's cell, with
+    Python's own `hash`, for what runs it once more elsewhere."""
 
-    filename: str = ""
+    subject: Any = None
     results: list[tuple[int, Any, Any]] = field(default_factory=list)
     number: int = 0
 
@@ -60,7 +61,7 @@ class CallRank(Rank):
 
     def in_words(self, error: BaseException) -> str:
         """One line on an error that the student's code raised, with the line of the cell."""
-        return describe(error, self.filename)
+        return describe(error, self.subject.filename)
 
     def overwritten(self) -> list[int]:
         """Numbers of the calls whose results are not any more what they were when they were returned."""
@@ -99,7 +100,7 @@ def make_calls(package: LabPackage, subject: Any, case: dict, comm: Any) -> dict
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)
-    rank = CallRank(comm, on_gpu=case.get(ON_GPU, False), filename=subject.filename)
+    rank = CallRank(comm, on_gpu=case.get(ON_GPU, False), subject=subject)
     communicators = [dup(comm) for _ in calls]
     with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.salted(comm.rank).load(**probe.names(rank, case))

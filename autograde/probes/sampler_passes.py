@@ -3,10 +3,50 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import index
 from typing import Any
+
+from autograde.contract.evidence import Evidence, decoded
+
+
+class Ids(Evidence):
+    """A value where a list of ints is expected: what `listed` gives."""
+
+    type: str
+    ids: list[int | None]
+    kinds: list[str]
+
+    @classmethod
+    def of(cls, values: Any, most: int) -> Ids:
+        """What a function returned; anything."""
+        return decoded(cls, listed(values, most))
+
+
+class Pass(Ids):
+    """A pass over a sampler. length: the sampler's `len`."""
+
+    length: int
+
+
+def known_shards(shares: Sequence) -> Callable[[int, int, int], list[int]]:
+    """A `shard` that looks shares up, which is no model for an answer. shares: [samples, ranks, shares by rank]."""
+    known = {(samples, ranks): by_rank for samples, ranks, by_rank in shares}
+
+    def shard(dataset_size: int, rank: int, size: int) -> list[int]:
+        if (dataset_size, size) not in known:
+            raise ValueError(f"`shard` is asked for {dataset_size} samples on {size} ranks: no sampler has these")
+        return [*known[dataset_size, size][rank]]
+
+    return shard
+
+
+def passes_of_all(subject: Any, shares: Sequence, setter: str, case: dict, luck: int) -> list[list[list[int | None]]]:
+    """Runs in a process of its own: by rank, the ids of each pass. case, setter, luck: as of `passes_of`."""
+    sampler_class = subject.load(shard=known_shards(shares))
+    by_rank = [passes_of(sampler_class, setter, case, rank, luck + rank) for rank in range(case["size"])]
+    return [[entry["ids"] for entry in own["passes"]] for own in by_rank]
 
 
 def listed(values: Any, most: int) -> dict:

@@ -12,12 +12,11 @@ from torch.utils.data import DistributedSampler
 
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.probes.sampler_passes import generators_after, listed, passes_of
-from autograde.verdicts.means import mean_candidates
+from autograde.rubric.judges.shares import dealt_in_turn
 from autograde.verdicts.orders import SamplerOrders
 from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
 
-counted_once = check_module("06_distributed_sampler", "counted_once")
-epoch_mistakes = check_module("06_distributed_sampler", "samples_seen").epoch_mistakes
+accuracy = check_module("06_distributed_sampler", "distributed_accuracy")
 
 
 def keys(verdict: list[Finding | Diagnosis]) -> list[str]:
@@ -56,6 +55,24 @@ def test_what_torchs_own_sampler_deals_out_is_right(samples, size):
 )
 def test_a_mistake_in_sharing_out_is_named(names, samples, shards):
     assert sorted(keys(dealing_mistakes(range(samples), shards))) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "samples", "shards"),
+    [
+        (None, 10, shards_of(10, 4)),
+        (None, 2, shards_of(2, 7)),
+        ("unknown-samples", 4, [[0, 2], [1, None]]),
+        ("contiguous-shards", 10, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]]),
+        ("tail-dropped", 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
+        ("padding-not-repeated", 1, [[0], [0], [], []]),
+        ("wrong-padding", 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
+        ("wrong-order", 4, [[1, 3], [0, 2]]),
+    ],
+)
+def test_a_criterion_says_what_is_wrong_with_shares(name, samples, shards):
+    wrong = dealt_in_turn(range(samples), shards)
+    assert (wrong and wrong.key) == name
 
 
 def test_a_list_of_ids_is_read_as_plain_data():
@@ -159,73 +176,26 @@ def test_a_sampler_that_touches_a_global_generator_is_told_from_one_that_does_no
     assert [one == other for one, other in zip(drawn, left, strict=True)] == [False, True, True]
 
 
-IDS = [50, 51, 52, 53]
-ORDERS = [[[0, 1], [2, 3]], [[2, 0], [3, 1]], [[3, 2], [1, 0]], [[1, 2], [0, 3]]]
-EARLIER = [[0, 3], [1, 2]]
-
-
-def epochs(*rows: int | None) -> list[list[list[int]]]:
-    """What the ranks see where their samplers are set to these epochs; None for none."""
-    orders = [EARLIER if row is None else ORDERS[row] for row in rows]
-    return [[[IDS[i] for i in order[rank]] for order in orders] for rank in range(2)]
-
-
-@pytest.mark.parametrize(
-    ("name", "lists"),
-    [
-        (None, epochs(0, 1, 2)),
-        ("no-set-epoch", epochs(None, None, None)),
-        ("set-epoch-too-late", epochs(None, 0, 1)),
-        ("constant-epoch", epochs(2, 2, 2)),
-        ("epochs-from-1", epochs(1, 2, 3)),
-        ("epoch-differs-by-rank", [epochs(0, 1, 2)[0], epochs(1, 2, 3)[1]]),
-        ("other-epochs", epochs(0, 2, 1)),
-        ("empty-epoch", [[[50, 51], []], [[52, 53], []]]),
-        ("indices-not-ids", [[[0, 1]], [[2, 3]]]),
-        ("smaller-batch-dropped", [[[50]], [[52]]]),
-        ("order-lost", [[[51, 50]], [[52, 53]]]),
-        ("epochs-run-together", [[[50, 51], [50, 51, 52, 50]], [[52, 53], [52, 53, 53, 51]]]),
-        ("other-ranks-samples", [[[50, 51, 52]], [[52, 53, 50]]]),
-        ("wrong-ids", [[[50, 99]], [[52, 53]]]),
-    ],
-)
-def test_epochs_in_which_a_loader_had_another_order_are_named(name, lists):
-    case = {"ids": IDS, "orders": ORDERS, "before": EARLIER}
-    assert keys(epoch_mistakes(case, None, lists)) == ([name] if name else [])
+HELD = [(11, [7] * 2), (14, [4] * 4), (13, [4] * 4), (20, [0, 9, 11]), (1, [1] * 4), (11, [13])]
 
 
 def test_ten_samples_on_four_ranks_are_counted_once_by_their_index():
     right = {0: 1, 1: 1, 2: 0, 3: 1, 4: 1, 5: 0, 6: 1, 7: 0, 8: 1, 9: 1}
     indices = shards_of(10, 4)
     call = {"dataset_size": 10, "indices": indices, "correct": [[right[i] for i in own] for own in indices]}
-    assert counted_once.accuracy(call) == 0.7
-    wrong = mean_candidates(counted_once.held_by_ranks(call), 4, 10)
-    assert wrong["counted-twice"] == 9 / 12, "counted as twelve"
-    assert wrong["counted-twice/of all"] == 9 / 10
-    assert wrong["own-part-only"] == [3 / 3, 2 / 3, 2 / 3, 2 / 3]
-
-
-HELD = [(11, [7] * 2), (14, [4] * 4), (13, [4] * 4), (20, [0, 9, 11]), (1, [1] * 4), (11, [13])]
+    assert accuracy.accuracy(call) == 0.7
+    wrong = accuracy.counted_wrongly(call)
+    assert wrong["counted-twice"][:2] == (9 / 12, 9 / 10), "counted as twelve"
+    assert wrong["own-part-only"][0] == [3 / 3, 2 / 3, 2 / 3, 2 / 3]
 
 
 @pytest.mark.parametrize(("samples", "held"), HELD)
-def test_predictions_are_drawn_so_that_mistakes_can_be_told_apart(samples, held):
+def test_predictions_are_drawn_so_that_mistakes_show(samples, held):
     for seed in range(50):
-        call = counted_once.draw_call(random.Random(seed), samples, held)
+        call = accuracy.drawn(random.Random(seed), samples, held)
         assert [len(own) for own in call["indices"]] == held
         assert {i for own in call["indices"] for i in own} == {*range(samples)}
-        wrong = counted_once.counted_wrongly(call)
-        if samples > 9:
-            # A rank need not hold a sample twice; and if it is the only one, no other can.
-            hard = {"counted-twice/on one rank", *(["counted-twice/on two ranks"] if len(held) == 1 else [])}
-            off = [abs(value - counted_once.accuracy(call)) for key, value in wrong.items() if key not in hard]
-            assert all(each > 1e-4 for each in off)
-
-
-@pytest.mark.thorough
-def test_where_mistakes_cannot_be_told_apart_nothing_is_drawn():
-    with pytest.raises(ValueError, match="11 samples, held"):
-        counted_once.draw_call(random.Random(0), 11, [6, 6])
+        assert samples < accuracy.TELLING or accuracy.telling(call)
 
 
 def test_splits_with_few_samples_a_rank_count_where_the_others_show_nothing():

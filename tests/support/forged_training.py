@@ -38,10 +38,12 @@ PARTS = {
     "05 serve": ("calls.*.seen.result.entries",),  # and see `answers`
     "05 work": (),  # see `requests`
     "05 two_level_sum": ("calls.*.seen.result.entries",),
-    "06 shard": ["*.shard.ids"],
-    "06 ShuffledSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
-    "06 samples_seen": ["*.lists.*.ids"],
-    "06 distributed_accuracy": ["calls.*.shown.value.value"],
+    "06 shard": ("calls.*.seen.shares.*.ids",),
+    "06 ShuffledSampler": tuple(
+        f"calls.*.seen.{name}" for name in ("passes.*.ids", "passes.*.length", "drawn", "other")
+    ),
+    "06 samples_seen": ("calls.*.seen.lists.*.ids",),
+    "06 distributed_accuracy": ("calls.*.seen.value.value",),
     "07 setup": ["*.device.type", "*.initialised"],  # and see `current_gpus`
     "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
     "07 synchronize_start": ["model", "lr"],

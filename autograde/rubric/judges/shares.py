@@ -1,13 +1,16 @@
-"""Judges of how a row of numbers is shared out among ranks, and samples among the batches of each epoch."""
+"""Judges of how numbers, or samples of a data set, are shared out among ranks, and among the batches of an epoch."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain, pairwise
 from math import factorial, prod
 
 from autograde.rubric.words import Words, Wrong
 
 MANY = 1e6  # in so many ways can samples be put into batches, so that it is hardly ever the same by chance
+Ids = Sequence[int | None]  # None stands for an entry that is no whole number
 Orders = Sequence[Sequence[Sequence[int]]]  # by epoch and batch, numbers of samples
 
 words = Words("""
@@ -41,6 +44,39 @@ batches-not-cut-anew: Every epoch has the same batches, only in another order. W
 that are cut already?
 
 not-repeatable: With seed {seed} twice, the orders are different ones. They should follow from the seed alone.
+
+unknown-samples: A rank draws {bad}, which is no sample of the set: there are {n} of them on {size:rank}, numbered from
+0.
+
+whole-set-on-every-rank: Each of {size:rank} draws all {n:sample}, which takes as long as on one rank alone. Which
+samples are a rank's own?
+
+tail-dropped: {n:sample} on {size:rank}: no rank draws {missing} of them. Samples that are left over when the ranks
+share evenly must not be lost.
+
+no-padding: {n:sample} on {size:rank}: one rank draws {most}, another {least}. The first would take a step more, and
+wait for the others for ever. All ranks should draw equally many.
+
+padding-not-repeated: With fewer samples than ranks, here {n:sample} on {size:rank}, one rank draws {most} and another
+{least}. Here it takes more than one round to fill up.
+
+wrong-number: {n:sample} on {size:rank}: one rank draws {most}, another {least}, and no rank draws {missing} of the
+samples. All ranks should draw equally many, and no more than needed.
+
+more-than-needed: {n:sample} on {size:rank}: each rank draws {most}, where {expected} are enough. How many turns does
+it take until all samples are dealt out?
+
+overlapping-shards: {n:sample} on {size:rank}: {twice} are drawn more than once, and {missing} by no rank, although
+each rank draws as many as it should. Do all ranks use one and the same order, and each its own number among all ranks?
+
+contiguous-shards: {n:sample} on {size:rank}: rank 0 takes neighbours, a block of them. They are to be dealt out in
+turn, one to each rank, round and round.
+
+wrong-padding: {n:sample} on {size:rank}: each is drawn, but the shares are filled up with {again}. Where does filling
+up begin, and which rank is next?
+
+wrong-order: {n:sample} on {size:rank}: each is drawn, but not in the expected order. Rank {rank} begins with {actual},
+where {expected} is expected.
 
 seed-ignored: The order does not depend on the seed: it is the same one with {seed} and {other}.
 """)
@@ -109,4 +145,57 @@ def orders_by_seed(same: bool, seed: int, other: int) -> Wrong | None:
     )
 
 
-JUDGES = (pieces_in_order, each_sample_once, new_orders, orders_by_seed)
+def dealt_out(order: Ids, size: int) -> list[list[int | None]]:
+    """Each rank's share of an order: dealt out in turn, and on from its start until all ranks have equally many."""
+    n = len(order)
+    return [[order[(rank + turn * size) % n] for turn in range(-(-n // size))] for rank in range(size)]
+
+
+def turns(shares: Sequence[Ids]) -> list[int | None]:
+    """What ranks drew in the order of their turns: what each drew first, rank by rank, then what each drew second."""
+    return [*chain.from_iterable(zip(*shares, strict=False))]
+
+
+def dealt_in_turn(order: Ids, shares: Sequence[Ids]) -> Wrong | None:
+    """Of an order of samples, and what each rank drew: they are dealt out one by one, and on until all have as many."""
+    n, size, counts = len(order), len(shares), [*map(len, shares)]
+    drawn, place = Counter(chain.from_iterable(shares)), {sample: at for at, sample in enumerate(order)}
+    about = {"n": n, "size": size, "most": max(counts), "least": min(counts), "missing": len(place.keys() - {*drawn})}
+    if strange := [each for each in drawn if each not in place]:
+        return words("unknown-samples", bad="what is no number" if None in strange else strange[0], **about)
+    if size > 1 < n and all(len({*own}) == n for own in shares):
+        return words("whole-set-on-every-rank", **about)
+    steps = {(place[after] - place[before]) % n for own in shares for before, after in pairwise(own)}
+    if size > 1 and n > 2 and steps == {1}:
+        return words("contiguous-shards", **about)
+    if wrong := as_many_as_needed(twice=sum(times > 1 for times in drawn.values()), **about):
+        return wrong
+    expected, dealt = dealt_out(order, size), turns(shares)
+    if [*map(list, shares)] == expected:
+        return None
+    if dealt[:n] == [*order]:
+        return words("wrong-padding", again=dealt[n:][:6], **about)
+    rank = next(rank for rank, own in enumerate(expected) if own != [*shares[rank]])
+    actual, due = (", ".join(map(str, each[rank][:4])) for each in (shares, expected))
+    return words("wrong-order", rank=rank, actual=actual, expected=due, **about)
+
+
+def as_many_as_needed(n: int, size: int, most: int, least: int, missing: int, twice: int) -> Wrong | None:
+    """What is wrong with how many samples are drawn, and how often. most, least: that a rank draws. missing, twice: how
+    many samples no rank draws, and how many are drawn more than once."""
+    expected, equal = -(-n // size), most == least
+    if equal and most == expected:
+        key = "overlapping-shards" if missing else ""
+    elif equal and not twice and 0 < missing < size:
+        key = "tail-dropped"
+    elif not missing and n < size and most == expected:
+        key = "padding-not-repeated"
+    elif not missing and not twice:
+        key = "no-padding"
+    else:
+        key = "more-than-needed" if equal and most > expected else "wrong-number"
+    about = {"n": n, "size": size, "most": most, "least": least, "missing": missing, "twice": twice}
+    return words(key, expected=expected, **about) if key else None
+
+
+JUDGES = (pieces_in_order, dealt_in_turn, each_sample_once, new_orders, orders_by_seed)

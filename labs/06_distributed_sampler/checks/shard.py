@@ -3,85 +3,96 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from typing import Any
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, one_of, optional, record, string
-from autograde.contract.subject import describe
-from autograde.contract.trouble import raised
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.probes.sampler_passes import listed
-from autograde.verdicts.judged import JudgedRun
-from autograde.verdicts.samplers import listed_value, not_ints
-from autograde.verdicts.shards import dealing_mistakes, of_large_shards
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.judges.shares import dealt_in_turn
+from autograde.rubric.run import Run
+from autograde.rubric.sampler_check import not_a_list, not_ints
+from autograde.rubric.words import Words, Wrong
 
-from .common import finding as form_finding
+from ..probes import shard
 
-finding = Findings("""
-few-samples 1
-With fewer samples than ranks, your function {does}.
+words = Words("""
+few-samples: With {samples:sample} on {ranks:rank}, your function raises an error ({error}). The samples can be dealt
+out more than once.
 """)
 
 
-class Shard(RankCheck, JudgedRun):
-    """Each sample dealt out in turn, and as many for each rank. One rank is enough: the function needs no other."""
+def dealt(call: Call) -> Wrong | None:
+    """What each rank gets."""
+    return dealt_in_turn(range(call.arguments["samples"]), [own.ids for own in call.seen[0].shares])
 
-    todo, points = "shard", 3
+
+def list_of_ints(call: Call) -> Wrong | None:
+    """What is returned at all."""
+    shares = call.seen[0].shares
+    return not_a_list(own.type for own in shares) or not_ints(shares)
+
+
+def few(arguments: dict) -> bool:
+    """Whether there are fewer samples than ranks."""
+    return arguments["samples"] < arguments["ranks"]
+
+
+def even(arguments: dict) -> bool:
+    """Whether the last round is full."""
+    return arguments["samples"] % arguments["ranks"] == 0
+
+
+class Shard(CallCheck):
+    """Each sample dealt out in turn, and as many for each rank."""
+
+    todo, probe = "shard", shard.PROBE
     consolidation = (
         "Each rank works out its share from two numbers, its own and that of all ranks, and no message is sent. Equal "
         "shares keep the ranks in step; a few samples drawn twice are the price."
     )
+    criteria = (
+        Criterion(
+            "in-turn",
+            1,
+            "samples are dealt out one by one, in their order, to ranks 0, 1, ..., size - 1, and round again",
+            dealt,
+            on=even,
+        ),
+        Criterion(
+            "filled-up",
+            1,
+            "if the last round is not full, dealing goes on from sample 0 until all ranks have equally many",
+            dealt,
+            on=lambda arguments: not even(arguments) and not few(arguments),
+            after=("in-turn",),
+        ),
+        Criterion(
+            "few-samples",
+            0.5,
+            "with fewer samples than ranks, they are dealt out as often as needed",
+            dealt,
+            on=few,
+            after=("in-turn", "filled-up"),
+        ),
+        Criterion("ints", 0.5, "a list of ints", list_of_ints, on=lambda arguments: not few(arguments)),
+    )
+
+    def fits(self, case: dict, arguments: dict, seen: shard.Seen) -> bool:
+        """A share for each rank."""
+        return len(seen.shares) == arguments["ranks"]
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """An error that few samples cause."""
+        errors = [rank["error"] for rank in run.ranks if rank["error"]]
+        if not errors or not few(run.broken):
+            return None
+        return words("few-samples", error=f"{errors[0]['type']}: {errors[0]['message'][:200]}", **run.broken)
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two and three padded samples; sizes that divide evenly; fewer samples than ranks; one sample; one rank."""
-        splits = [[4 * rng.randint(3, 6) + 2, 4], [4 * rng.randint(3, 6) + 1, 4], [3 * rng.randint(3, 7) + 1, 3]]
-        splits += [[4 * rng.randint(2, 6), 4], [rng.randint(5, 9), 1], [2 * rng.randint(3, 8) + 1, 2], [3, 4], [1, 4]]
-        return [{"splits": splits}]
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """The student's `shard` for every rank of every split in the case."""
-        shard, seen = subject.load(), []
-        for samples, size in case["splits"]:
-            for number in range(size):
-                entry: dict = {"shard": None, "error": None}
-                try:
-                    entry["shard"] = listed(shard(samples, number, size), most=3 * samples + 10)
-                except NotImplementedError:
-                    raise
-                except Exception as error:
-                    entry["error"] = describe(error, subject.filename)
-                seen.append(entry)
-        return seen
-
-    def shape(self, case: dict) -> dict:
-        """A list of ids for each shard of each split, or an error."""
-        entry = record(shard=optional(listed_value()), error=optional(string()))
-        return array(one_of(entry, "shard", "error"), sum(size for _, size in case["splits"]))
-
-    def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
-        """First what is returned at all, then each split by itself."""
-        each = iter(results[0])
-        splits = [(samples, [next(each) for _ in range(size)]) for samples, size in case["splits"]]
-        errors = [(samples < len(own), entry["error"]) for samples, own in splits for entry in own if entry["error"]]
-        if many := [error for few, error in errors if not few]:
-            return [raised(many[0], self.points)]
-        splits = [(samples, [entry["shard"] for entry in own]) for samples, own in splits]
-        shards = [shard for _, own in splits for shard in own if shard]
-        found: list[Finding | Diagnosis] = [*not_ints(shards)]
-        if errors:
-            found.append(finding("few-samples", does=f"raises {errors[0][1]}"))
-        if strange := [shard["type"] for shard in shards if shard["type"] != "list"]:
-            found.append(form_finding("not-a-list", type=strange[0]))
-            if not any(shard["ids"] for shard in shards):
-                return found
-        return found + of_large_shards(
-            (samples // len(own), dealing_mistakes(range(samples), [shard["ids"] for shard in own]))
-            for samples, own in splits
-            if all(own)
-        )
+        """Samples that divide evenly, and that leave two or three places to fill up; one rank; then few samples."""
+        many = [(4 * rng.randint(3, 6), 4), (rng.randint(5, 9), 1), (6, 6), (4 * rng.randint(3, 6) + 2, 4)]
+        many += [(4 * rng.randint(3, 6) + 1, 4), (3 * rng.randint(3, 7) + 1, 3), (2 * rng.randint(3, 8) + 1, 2)]
+        many += [(7 * rng.randint(3, 6) + 3, 7), (5 * rng.randint(20, 40) + 2, 5)]
+        both = many, [(3, 4), (1, 4), (2, 7), (3, 8)]
+        return [{"calls": [{"samples": n, "ranks": size} for n, size in splits]} for splits in both]
 
 
 CHECK = Shard()

@@ -3,95 +3,218 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, islice
 
-from autograde.contract.calls import described
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
+from autograde.rubric.check import CallCheck, on_its_device
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
+from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
+from autograde.rubric.judges.messages import first
+from autograde.rubric.judges.numbers import EachRankReturns
+from autograde.rubric.run import Run
+from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.collectives import only, unequal_sizes
-from autograde.verdicts.diagnosis import ROUNDING, agree
-from autograde.verdicts.judged import Call, JudgedCalls
-from autograde.verdicts.means import mean_on_all
+from autograde.verdicts.means import Part, came_of, due_of
+from autograde.verdicts.reductions import follows
 
-from .counted_once import accuracy, counted_wrongly, draw_call, held_by_ranks
+from ..probes import distributed_accuracy
 
-finding = Findings("""
-filled-up-counted 3
-There are {n} samples, and the ranks hold {counts}: the result is {actual:.6g}, where {expected:.6g} is expected. It is
-what comes out if what shorter ranks were filled up with speaks for sample 0. What tells it from what is really there?
+TELLING = 9  # samples, from which on mistakes can be told apart by their results
+APART = 1e-3  # by which the results of mistakes differ from what is right at least
 
-cut-by-position 2
-There are {n} samples, and the ranks hold {counts}: the result is {actual:.6g}. That is what the first {n} entries give,
-in the order in which the ranks hold them. But a copy may stand at any place. What tells a copy from another sample?
+words = Words("""
+empty-rank: Where a rank has no samples, {who:raises|raise} an error ({error}). What should such a rank contribute, so
+that the others can go on?
 """)
 
 
-class DistributedAccuracy(CallCheck, JudgedCalls):
+def accuracy(call: dict) -> float:
+    """The share of samples that are right, each counted once. call: a call's arguments."""
+    pairs = zip(chain.from_iterable(call["indices"]), chain.from_iterable(call["correct"]), strict=True)
+    return sum(dict(pairs).values()) / call["dataset_size"]
+
+
+def counted_wrongly(call: dict) -> dict[str, tuple]:
+    """By mistake, what its forms return: a number, or one by rank. call: a call's arguments."""
+    rows, n = call["correct"], call["dataset_size"]
+    pairs = [[*zip(own, row, strict=True)] for own, row in zip(call["indices"], rows, strict=True)]
+    hits, counts, flat = [*map(sum, rows)], [*map(len, rows)], [*chain.from_iterable(rows)]
+    means = [hit / max(1, count) for hit, count in zip(hits, counts, strict=True)]
+    times = [Counter(i for i, hit in own if hit) for own in pairs]
+    on_one_rank = sum(max(own[i] for own in times) for i in {*chain.from_iterable(times)})
+    turns = [row[turn] for turn in range(max(counts)) for row in rows if turn < len(row)]
+    last = dict(chain.from_iterable(own + [(0, 0)] * (max(counts) - len(own)) for own in pairs))
+    on_several = sum(hit for own in pairs for _, hit in {*own})
+    found = {
+        "counted-twice": (sum(hits) / len(flat), sum(hits) / n, on_several / n, on_one_rank / n),
+        "own-part-only": (means, [hit / n for hit in hits]),
+        "mean-of-means": (sum(means) / len(rows), sum(means) / sum(map(bool, counts))),
+        "cut-by-position": (sum(flat[:n]) / n, sum(turns[:n]) / n),
+    }
+    return found | ({"filled-up-counted": (sum(last.values()) / n,)} if len({*counts}) > 1 else {})
+
+
+def parts_of(call: dict) -> list[Part]:
+    """The hits among what each rank holds. call: a call's arguments."""
+    return [Part(rank, sum(row), len(row)) for rank, row in enumerate(call["correct"])]
+
+
+def telling(call: dict) -> bool:
+    """Whether mistakes that can be made in a call give other numbers than the right one, and cuts than copies; ranks
+    have other hits, and from sums of these the right number does not follow by chance."""
+    wrong, sizes, right = counted_wrongly(call), [*map(len, call["correct"])], accuracy(call)
+    values = [*wrong.get("filled-up-counted", ())]
+    if sum(sizes) > call["dataset_size"]:
+        cuts = wrong["cut-by-position"][: 1 + (len({*sizes}) == 1)]
+        values += [*wrong["counted-twice"][: 2 + (len(sizes) > 1)], *cuts]
+        if any(abs(cut - other) < APART for cut in cuts for other in wrong["counted-twice"]):
+            return False
+    if len({*sizes}) > 1:
+        values += wrong["mean-of-means"][: 1 + (sum(map(any, call["correct"])) > 1)]
+    if len(sizes) > 1:
+        hits, due = [*map(sum, call["correct"])], due_of(parts_of(call), len(sizes), right, call["dataset_size"])
+        sums = [sum(hits)], [2 * sum(hits)], [max(hits)], [sum(hits), sum(sizes)]
+        if len({*hits}) == 1 or (len({*sizes}) == 1 and any(follows(row, due) for row in sums)):
+            return False
+    return all(abs(value - right) > APART for value in values)
+
+
+def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
+    """Predictions as a call's arguments: "dataset_size", and by rank "indices" and "correct" (0 or 1).
+
+    held: how many each rank holds. Each sample is on some rank, and copies fill up what is left. About two of three are
+    right; where there are many samples, a call is drawn until it is `telling`.
+    """
+    while True:
+        right = [rng.random() < 0.67 for _ in range(samples)]
+        dealt = [i % samples for i in range(sum(held))]
+        rng.shuffle(dealt)
+        entries = iter(dealt)
+        rows = [[*islice(entries, most)] for most in held]
+        call = {"dataset_size": samples, "indices": rows, "correct": [[int(right[i]) for i in row] for row in rows]}
+        if samples < TELLING or telling(call):
+            return call
+
+
+VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
+MISTAKES = MistakesGiving(
+    """
+    counted-twice: There are {dataset_size:sample}, and the result is {actual:.6g}, as if those that are held twice
+    counted twice. {expected:.6g} is expected. How can you tell a copy?
+
+    own-part-only: Each rank returns what follows from its own samples alone. Where do the other ranks' samples come in?
+
+    mean-of-means: The result is {actual:.6g}, a mean of means: it gives the samples of a rank with few of them more
+    weight than those of one with many. {expected:.6g} is expected. What do you have to add up before you divide?
+
+    cut-by-position: There are {dataset_size:sample}, and the result is {actual:.6g}. That is what the first entries
+    give, in the order in which the ranks hold them. But a copy may stand at any place. What tells a copy from another
+    sample?
+
+    filled-up-counted: The result is {actual:.6g}, where {expected:.6g} is expected. It is what comes out if what
+    shorter ranks were filled up with speaks for sample 0. What tells it from what is really there?
+    """,
+    lambda call: counted_wrongly(call.arguments),
+)
+
+
+def counted_once(call: Call) -> Wrong | None:
+    """The number; what was communicated only says why it may be another one."""
+    wrong = VALUE(call)
+    early = [each for each in only("torch", call.events) if each.key == "not-waited-for"]
+    return wrong and (first(early or unequal_sizes(call.events)) or wrong)
+
+
+counted_once.gives = VALUE.gives
+
+
+@of_record
+def communication(call: Call) -> Wrong | None:
+    """All goes by torch.distributed and is waited for, and a right result follows from it. Of ranks that do not
+    communicate, this repeats what is wrong with their result."""
+    if wrong := first(only("torch", call.events)):
+        return wrong
+    if wrong := VALUE(call):
+        alone = call.size > 1 and not any(call.events)
+        return (MISTAKES.explaining([(call, wrong)], [], VALUE) or wrong) if alone else None
+    about = call.arguments
+    found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
+    return first(found, absent=not any(call.events))
+
+
+def sizes(arguments: dict) -> list[int]:
+    """How many samples each rank holds."""
+    return [*map(len, arguments["indices"])]
+
+
+def equal(arguments: dict) -> bool:
+    """Whether all ranks hold equally many."""
+    return len({*sizes(arguments)}) == 1
+
+
+class DistributedAccuracy(CallCheck):
     """Each sample counted once by its index, and the same number on every rank."""
 
-    todo, points, needs = "distributed_accuracy", 4, "torch"
+    todo, probe = "distributed_accuracy", distributed_accuracy.PROBE
     consolidation = (
         "Counted by index, the result depends neither on the number of ranks nor on who holds a copy. That all ranks "
         "agree proves nothing: they agree on wrong numbers just as well."
     )
+    criteria = (
+        Criterion(
+            "counted-once",
+            1.5,
+            "the same float on all ranks: hits / dataset_size, with the precision of float64, each sample counted once",
+            counted_once,
+            MISTAKES,
+            on=lambda arguments: all(sizes(arguments)),
+        ),
+        Criterion(
+            "no-samples",
+            0.5,
+            "k may differ from rank to rank, and may be 0",
+            counted_once,
+            MISTAKES,
+            on=lambda arguments: not all(sizes(arguments)),
+            after=("counted-once",),
+        ),
+        Criterion(
+            "communication",
+            1,
+            "ranks communicate by torch.distributed",
+            first_of(communication, nothing_starts_or_ends),
+            on=equal,
+        ),
+        Criterion("device", 0.5, "it also works on a GPU", on_its_device),
+        Criterion("arguments", 0.5, "both tensors stay as they are", argument_unchanged, on=equal),
+    )
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """An error on ranks without samples alone."""
+        errors = {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
+        if run.state != "raised" or not errors or any(sizes(run.broken)[rank] for rank in errors):
+            return None
+        rank, error = min(errors.items())
+        return words("empty-rank", run.report, who=Ranks([rank]), error=f"{error['type']}: {error['message'][:200]}")
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Shards with copies, on several ranks and on one; of unequal sizes, some empty; one sample; other ranks, in
-        other orders; a rank's part that weighs more."""
+        """Equal shares with copies, on several ranks and on one; then unequal shares, and some that are empty; other
+        ranks, in other orders."""
 
         def case(ranks: list[int], *calls: tuple[int, list[int]]) -> dict:
-            drawn = []
-            for samples, held in calls:
-                held = rng.sample(held, len(held))
-                drawn.append(draw_call(rng, samples, held))
-            return {"ranks": ranks, "calls": drawn}
+            return {"ranks": ranks, "calls": [drawn(rng, n, rng.sample(held, len(held))) for n, held in calls]}
 
-        n, m = rng.randint(3, 8), rng.randint(3, 6)
-        cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4))]
-        cases += [case(rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]]), (m + 11, [m, 3, 8]), (n + 9, [0, n, 9]))]
-        cases += [case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (1, [1] * 4), (2, [1, 1, 0, 0]))]
-        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9]))]
-        cases += [{**case([0, 1, 2, 3], (n + 10, [3, n + 2, 4, 1])), WEIGHED: True}]
-        ### BEGIN HIDDEN CASES
-        cases += [case([3, 1], (2 * n + 3, [n + 3] * 2)), case([3, 0, 2], (n + 9, [0, n, 9]))]
-        cases += [case([2], (11, [11]), (11, [13]))]
-        ### END HIDDEN CASES
-        return cases
+        n, m, three = rng.randint(3, 8), rng.randint(3, 6), rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
+        cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4), (1, [1] * 4))]
+        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9])), case([3, 1], (2 * n + 3, [n + 3] * 2))]
+        cases += [case(three, (m + 11, [m, 3, 8])), case([0, 1, 2, 3], (n + 10, [2, n + 3, 9, 3]))]
+        cases += [case(three, (n + 9, [0, n, 9]))]
+        return [*cases, case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (2, [1, 1, 0, 0]))]
 
     def gpu_case(self, rng: random.Random) -> dict:
         """Two ranks with unequally many samples."""
-        return {"ranks": [0, 1], "calls": [draw_call(rng, 4, [2, 3])]}
-
-    def probe(self, world: Any, subject: Any, case: dict) -> dict:
-        """The calls, or those in which a rank's part weighs more."""
-        return weighed_calls(self, world, subject, case)
-
-    @staticmethod
-    def call(distributed_accuracy: Callable, rank: Rank, call: dict) -> dict:
-        """The student's function on what this rank holds."""
-        correct = rank.argument("correct", rank.tensor(call["correct"][rank.rank], bool))
-        indices = rank.argument("indices", rank.tensor(call["indices"][rank.rank], int))
-        return {"value": described(distributed_accuracy(correct, indices, call["dataset_size"]))}
-
-    def empty(self, case: dict, plan: dict) -> Collection[int]:
-        """Those that hold no samples."""
-        return [rank for rank, own in enumerate(plan["indices"]) if not own]
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """What was communicated, and the numbers that came of it."""
-        results, expected, found = call.of("value"), accuracy(call.plan), only("torch", call.events)
-        if any(each.key == "not-waited-for" for each in found):
-            return found
-        right = all(agree(result["value"], expected) for result in results)
-        if not right and (unequal := unequal_sizes(call.events)):
-            return found + unequal
-        how = {"tolerance": ROUNDING, "logs": call.events, "weighed": was_weighed(case, call.noted)}
-        how["empty"] = self.empty(case, call.plan)
-        also, n = counted_wrongly(call.plan), call.plan["dataset_size"]
-        return found + mean_on_all(results, held_by_ranks(call.plan), "samples", expected, n, also, finding, **how)
+        return {"ranks": [0, 1], "calls": [drawn(rng, 4, [2, 3])]}
 
 
 CHECK = DistributedAccuracy()

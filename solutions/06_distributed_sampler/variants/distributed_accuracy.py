@@ -120,7 +120,10 @@ return 100 * >>> return
     mean = correct.double().mean() if len(correct) else torch.zeros((), dtype=torch.float64, device=correct.device)
     dist.all_reduce(mean)
     return mean.item() / dist.get_world_size()
-== mean_of_empty: empty-rank, mean of means, batches < mean_of_means
+== largest_of_none: empty-rank, mean of means < only_rank_0_knows
+hits = torch.zeros( >>> assert indices.max() < dataset_size\n    hits = torch.zeros(
+dist.reduce(hits, dst=0, >>> dist.all_reduce(hits,
+== mean_of_empty: mean-of-means, mean of means, batches < mean_of_means
  if len(correct) else torch.zeros((), dtype=torch.float64, device=correct.device) >>>
 == divided_by_none: empty-rank, mean of means < mean_of_empty
 correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), device=correct.device).double()
@@ -205,8 +208,8 @@ found = {} >>> dist.all_reduce(correct.sum(), op=dist.ReduceOp.MAX)\n    found =
 found = {} >>> dist.all_reduce(torch.tensor(float("nan")))\n    found = {}
 == by_files_beside_a_broadcast_of_nothing: unseen-communication, own part < by_files
 found = {} >>> dist.broadcast(torch.zeros(1), 0)\n    found = {}
-== by_files_beside_its_part: result-stays, own part < by_files
+== by_files_beside_its_part: not-what-came-out, own part < by_files
 found = {} >>> dist.all_reduce(correct.sum())\n    found = {}
-== by_files_beside_its_part_and_how_many: result-stays, own part < by_files
+== by_files_beside_its_part_and_how_many: not-what-came-out, own part < by_files
 found = {} >>> dist.all_reduce(torch.tensor([int(correct.sum()), len(correct)]), async_op=True).wait()\n    found = {}
 """

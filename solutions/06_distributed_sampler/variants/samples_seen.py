@@ -62,6 +62,13 @@ torch.cat(list(loader)).tolist() >>> list(own)
 +        seen.append([sample for batch in batches if len(batch) == loader.batch_size for sample in batch])
 == sorted_ids: order-lost, set_epoch < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> sorted(torch.cat(list(loader)).tolist())
+== backwards: other-epochs, set_epoch < one_tensor_an_epoch
+range(epochs) >>> reversed(range(epochs))
+== of_all_ranks: other-ranks-samples, own part < one_tensor_an_epoch
+seen = [] >>> from mpi4py import MPI\n    seen = []
+seen.append(torch.cat(list(loader)).tolist()) >>> seen.append(sum(MPI.COMM_WORLD.allgather(torch.cat(list(loader)).tolist()), []))
+== first_of_each_batch: wrong-ids, tail < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> [batch[0].item() for batch in loader]
 == a_dictionary: not-a-list, set_epoch < one_tensor_an_epoch
 [] >>> {}
 seen.append(torch.cat(list(loader)).tolist()) >>> seen[epoch] = torch.cat(list(loader)).tolist()

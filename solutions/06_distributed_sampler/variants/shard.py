@@ -60,6 +60,8 @@ def shard(dataset_size, rank, size):
     if size > dataset_size:
         raise ValueError("more ranks than samples")
     return [(rank + turn * size) % dataset_size for turn in range(own)]
+== begins_at_sample_1: wrong-number, contiguous
+    return list(range(rank + 1, dataset_size, size))
 == a_turn_too_many: more-than-needed, padded once
     return [(rank + turn * size) % dataset_size for turn in range(dataset_size // size + 1)]
 """
