@@ -61,7 +61,7 @@ MISTAKES = Mistakes(
     factor-two: You return half of the expected gradient: that of half the squared error. What does the square give when
     you differentiate it?
 
-    swapped: dm and dn have changed places.
+    swapped: The numbers dm and dn have changed places.
 
     x-forgotten: dm has the value expected for dn. How far does a change of m move the line at x?
 
@@ -103,7 +103,7 @@ class MseGradient(CallCheck):
             "gradient",
             1.25,
             "the gradient (dm, dn) of the mean squared error",
-            first_of(two_numbers, HasNumbers(numbers, told=("start",), rounding=Rounding(1e-4))),
+            first_of(two_numbers, HasNumbers(numbers, told=("m", "n"), rounding=Rounding(1e-4))),
             MISTAKES,
         ),
         Criterion("formula", 0.5, "a formula, without autograd", formula),
@@ -113,7 +113,8 @@ class MseGradient(CallCheck):
     def cases(self, rng: random.Random) -> list[dict]:
         """Samples and points."""
         batches = [(7, "float64"), (5, "float32"), (1, "float64"), (9, "float64"), (1, "float32")]
-        return [{"calls": [drawn_line(rng, *each) for each in batches]}]
+        lines = [drawn_line(rng, *each) for each in batches]
+        return [{"calls": [line | dict(zip("mn", line["start"], strict=True)) for line in lines]}]
 
 
 CHECK = MseGradient()

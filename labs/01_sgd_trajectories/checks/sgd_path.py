@@ -55,7 +55,7 @@ whole-set-each-step: The batch size is {size}, but each step uses all {n} sample
 
 wrong-batch-size: Epoch {epoch} has batches of {sizes} samples; the batch size is {size}.
 
-wrong-dtype: x has dtype {dtype}, but the path is {kind}.
+wrong-dtype: The dtype of x is {dtype}, but the path is {kind}.
 
 not-detached: The path still requires grad, so it keeps the graphs of all its steps in memory.
 """)

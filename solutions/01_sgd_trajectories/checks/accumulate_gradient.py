@@ -28,8 +28,8 @@ no-gradient: After the call, `.grad` of {names} is None or zero: no micro-batch 
 
 frozen-has-gradient: After the call, a frozen or unused parameter has a gradient, or its `requires_grad` has changed.
 
-none-gradient: {error} That is a parameter whose `.grad` is None: it is frozen, or no micro-batch has used it, so
-`backward` has left nothing there. Large models often have some.
+none-gradient: {error} That is a parameter whose `.grad` is None: there was no `backward` yet, or
+it is frozen, or no micro-batch has used it. Large models often have some that are frozen.
 
 all-at-once: Several micro-batches go through the model in one forward pass. A micro-batch saves memory only if it is
 done with before the next one begins.
