@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -26,7 +26,7 @@ class Call:
     same, with the probe's notes among them. changed: names of arguments that are not what they were, by rank. tried:
     calls that would start or end a library, by rank. overwritten: ranks whose result was changed by a later call.
     record: how much of what was communicated is recorded: "all", "partly", or "none" where there was too much of it.
-    unseen: whether ranks may have communicated by ways that are not recorded.
+    unseen: whether ranks may have communicated by ways that are not recorded. made: what was made of it, see `once`.
     """
 
     case: dict
@@ -40,6 +40,7 @@ class Call:
     overwritten: list[int] = field(default_factory=list)
     record: str = "all"
     unseen: bool = False
+    made: dict[Callable, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -49,6 +50,18 @@ class Call:
     def of(self, name: str) -> list[Any]:
         """One field of the evidence, by rank."""
         return [getattr(each, name) for each in self.seen]
+
+
+def once(function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    """A function of a `Call` that is worked out once for each, as several criteria and mistakes ask for it."""
+
+    @wraps(function)
+    def kept(call: Call) -> Any:
+        if function not in call.made:
+            call.made[function] = function(call)
+        return call.made[function]
+
+    return kept
 
 
 class Gives:
@@ -64,7 +77,7 @@ class Gives:
 class Mistakes:
     """Known mistakes of a criterion, the most likely first.
 
-    text: their words, see `Words`; fields are the call's arguments, `size`, and the facts of the judge and the mistake.
+    text: their words, see `Words`; fields are `size`, the call's arguments, and the facts of the judge and the mistake.
     signs: by key, with ``_`` for ``-``: a function of a `Call` that says whether this mistake is made in it. It returns
     `Gives` for what the mistake would have given; or True or False, or facts (a dict) in place of True; or None where
     this call cannot tell.
@@ -98,7 +111,7 @@ class Mistakes:
         if best is None:
             return None
         key, call, wrong, facts = best
-        facts = {**call.arguments, "size": call.size, **wrong.facts, **facts}
+        facts = {"size": call.size, **call.arguments, **wrong.facts, **facts}
         return Wrong(key, self.words.fill(key, facts), facts, wrong.report)
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from autograde.probes.sampler_passes import Ids as ListedIds
 from autograde.probes.sampler_passes import generators_after
-from autograde.rubric.criterion import Call, Mistakes
+from autograde.rubric.criterion import Call, Mistakes, once
 from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
 from autograde.rubric.rounding import EXACT
 from autograde.rubric.words import Words, Wrong
@@ -200,6 +200,7 @@ def neighbours(order: Ids) -> set[frozenset]:
     return {frozenset(pair) for pair in zip(order, [*order[1:], *order[:1]], strict=True)}
 
 
+@once
 def orders(call: Call) -> Orders:
     """What the samplers yielded."""
     yielded = [[each.ids for each in own] for own in call.of("passes")]

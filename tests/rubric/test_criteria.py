@@ -11,7 +11,7 @@ from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record, once
 from autograde.rubric.words import Words, Wrong
 from course.watch.events import Event
 
@@ -158,6 +158,20 @@ def test_a_further_mistake_never_gains_points(monkeypatch):
     for one, other in itertools.permutations(faults, 2):
         both = graded(*other(one(right))).score
         assert both <= min(graded(*one(right)).score, graded(*other(right)).score)
+
+
+def test_an_argument_named_size_is_what_words_mean_and_not_the_number_of_ranks():
+    mistakes = Mistakes("one: {size:rank}.", one=lambda call: True)
+    call = Call({}, 0, {"size": 5}, [Seen(1)])
+    assert mistakes.explaining([(call, words("silent"))], [], None).message == "5 ranks."
+
+
+def test_what_is_made_of_a_call_is_worked_out_once():
+    made = []
+    doubled = once(lambda call: made.append(call.number) or 2 * call.number)
+    one, other = Call({}, 1, {}, []), Call({}, 2, {}, [])
+    assert [doubled(call) for call in (one, one, other, one)] == [2, 2, 4, 2]
+    assert made == [1, 2]
 
 
 def test_mistakes_have_words_and_a_sign_each():

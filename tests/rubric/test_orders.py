@@ -38,6 +38,7 @@ def test_what_an_epoch_has_twice_or_not_at_all_is_told(orders, key):
 def test_an_order_that_is_only_shifted_is_no_new_order(shift):
     first = random.Random(8).sample(range(12), 12)
     assert new_orders([cut(shift(first, k), 1) for k in (0, 2, 3)]).key == "order-only-rolled"
+    assert new_orders([cut(shift(first, k), 1) for k in (0, 2, 2)]).key == "order-only-rolled"
 
 
 def test_orders_that_repeat_are_told_where_they_are_hardly_so_by_chance():

@@ -118,10 +118,10 @@ def new_orders(orders: Orders) -> Wrong | None:
     in_order = orders[0] == [[*range(sum(sizes[:at]), sum(sizes[: at + 1]))] for at in range(len(sizes))]
     if in_order and (ways if len(different) > 1 else ways**epochs) > MANY:
         return words("not-shuffled")
+    if ways > MANY and len(different) > 1 and max(sizes) == 1 and all(shifted(order, orders[0]) for order in orders):
+        return words("order-only-rolled")
     if (ways if len(different) > 1 else ways ** (epochs - 1)) > MANY and len(different) < epochs:
         return words("same-order-every-epoch", epochs=epochs)
-    if ways > MANY and epochs > 1 and max(sizes) == 1 and all(shifted(order, orders[0]) for order in orders):
-        return words("order-only-rolled")
     cuts = ways // factorial(sizes.count(max(sizes)))
     alike = len({str(sorted(order)) for order in orders}) == 1
     return words("batches-not-cut-anew") if alike and cuts ** (epochs - 1) > MANY and max(sizes) > 1 else None

@@ -123,7 +123,8 @@ class PathOfOneProcess:
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first thing that is wrong with one call."""
-        steps, unions = len(unions_of(call)), unions_of(call)
+        unions = unions_of(call)
+        steps = len(unions)
         if wrong := never_asked(call):
             return wrong
         for rank, seen in enumerate(call.seen):

@@ -54,7 +54,8 @@ def sums_by_host(call: Call) -> dict[str, np.ndarray]:
 
 def leaders(call: Call) -> list[int]:
     """The first rank of each host."""
-    return [call.arguments["hosts"].index(host) for host in sums_by_host(call)]
+    hosts = call.arguments["hosts"]
+    return [hosts.index(host) for host in dict.fromkeys(hosts)]
 
 
 def left_with_leaders(call: Call) -> dict | bool | None:

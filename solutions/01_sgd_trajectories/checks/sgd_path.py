@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes
+from autograde.rubric.criterion import Call, Criterion, Mistakes, once
 from autograde.rubric.judges.conduct import argument_unchanged
 from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
 from autograde.rubric.rounding import Rounding
@@ -138,6 +138,7 @@ def of_run(call: Call, run: list[Path]) -> dict[str, Wrong]:
     return found
 
 
+@once
 def best(call: Call) -> dict[str, Wrong]:
     """What is wrong where `mse_gradient` returns numbers of the kind with which most criteria hold."""
     return min((of_run(call, run) for run in call.seen[0].runs), key=len)

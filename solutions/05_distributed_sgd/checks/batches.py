@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autograde.rubric.criterion import Call
+from autograde.rubric.criterion import Call, once
 from autograde.rubric.judges import shares
 from autograde.rubric.words import Words, Wrong
 
@@ -53,6 +53,7 @@ def steps_of(call: Call) -> list[tuple[list[int], ...]]:
     return [*zip(*(own[::every] for own in call.of("shares")), strict=False)]
 
 
+@once
 def unions_of(call: Call) -> list[list[int]]:
     """By step: the numbers of all ranks' samples."""
     return [[sample for own in step for sample in own] for step in steps_of(call)]

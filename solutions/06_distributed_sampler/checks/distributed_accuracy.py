@@ -21,6 +21,7 @@ from autograde.verdicts.reductions import follows
 from ..probes import distributed_accuracy
 
 TELLING = 9  # samples, from which on mistakes can be told apart by their results
+DRAWS = 10_000  # of which one is telling; some shapes take a hundred
 APART = 1e-3  # by which the results of mistakes differ from what is right at least
 
 words = Words("""
@@ -85,8 +86,10 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
 
     held: how many each rank holds. Each sample is on some rank, and copies fill up what is left. About two of three are
     right; where there are many samples, a call is drawn until it is `telling`.
+
+    Raises ValueError if none is.
     """
-    while True:
+    for _ in range(DRAWS):
         right = [rng.random() < 0.67 for _ in range(samples)]
         dealt = [i % samples for i in range(sum(held))]
         rng.shuffle(dealt)
@@ -95,6 +98,7 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
         call = {"dataset_size": samples, "indices": rows, "correct": [[int(right[i]) for i in row] for row in rows]}
         if samples < TELLING or telling(call):
             return call
+    raise ValueError(f"{samples} samples, {held} by rank: mistakes cannot be told apart")
 
 
 VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
@@ -207,10 +211,10 @@ class DistributedAccuracy(CallCheck):
 
         n, m, three = rng.randint(3, 8), rng.randint(3, 6), rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
         cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4), (1, [1] * 4))]
-        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9])), case([3, 1], (2 * n + 3, [n + 3] * 2))]
+        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9])), case([3, 1], (2 * n + 5, [n + 4] * 2))]
         cases += [case(three, (m + 11, [m, 3, 8])), case([0, 1, 2, 3], (n + 10, [2, n + 3, 9, 3]))]
         cases += [case(three, (n + 9, [0, n, 9]))]
-        return [*cases, case([0, 1, 2, 3], (n + 10, [0, n + 3, 9, 2]), (2, [1, 1, 0, 0]))]
+        return [*cases, case([0, 1, 2, 3], (n + 10, [0, n + 3, 5, 4]), (2, [1, 1, 0, 0]))]
 
     def gpu_case(self, rng: random.Random) -> dict:
         """Two ranks with unequally many samples."""
