@@ -45,6 +45,7 @@ MOOT = {
     ("05_distributed_sgd", "distributed_path"): {
         "seed_of_the_rank in_order": "Samples in their own order need no seed.",
         "every_step rounded_by_rank": "A broadcast in each step gives all ranks rank 0's point.",
+        "single_path rounded_by_rank": "In float32 there is nothing of what differs in the last bits of a float64.",
     },
     ("05_distributed_sgd", "work"): {"a_step_pushed single": "What a float32 is taken from stays a float64."},
     ("08_ddp_cnn", "fit_scaling"): {"with_n means": "The fit of the means has columns of its own."},

@@ -58,7 +58,7 @@ class Train(RankCheck, JudgedRun):
         "follows from it. What a failure costs are the steps since the last one."
     )
 
-    prices = MappingProxyType({"save-on-rank-0": 5, "sampler-not-told": 3, "not-resumed": 3, "epochs-counted-anew": 2})
+    prices = MappingProxyType({"save-on-rank-0": 5, "sampler-not-told": 5, "not-resumed": 3, "epochs-counted-anew": 2})
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Undisturbed, and stopped twice; killed; begun by four ranks, and gone on with three."""

@@ -31,7 +31,7 @@ one-epoch-only 2.5
 Only the first epoch of a call has samples: the passes begin at {actual}, where {expected} are expected. Where does the
 next epoch begin, and what does `consumed` say then?
 
-other-places 3
+other-places 5
 The passes of {call} begin at {actual} (epoch, consumed); expected are {expected}.
 
 asked-before-the-step 1.5
