@@ -155,12 +155,12 @@ class ShuffledSampler(Sampler):
     yours is not. As a class derived from torch's `Sampler`, it yields ints, and `len`
     says how many.
 
-    Without a message, the order follows from `seed` and the epoch, and from nothing
+    Without communication, the order follows from `seed` and the epoch, and from nothing
     else: another pass, another sampler, another number of ranks, and another process on
     another day have the same one. And for each epoch and each seed it is drawn anew.
 
-    Other code draws from them: the global random generators of Python, numpy and torch
-    stay in the state in which they are.
+    Whatever you draw, the global random generators of Python, numpy and torch stay in
+    the state in which they are: other code draws from them.
     """
 
     def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
@@ -308,8 +308,8 @@ def distributed_accuracy(
     on several ranks, and twice on one rank; its entries in `correct` are then all the
     same. Callers still need what they pass: both tensors stay as they are.
 
-    The default group is there already: ranks communicate by torch.distributed, in as
-    many calls as you like. So it also works on a GPU, both tensors are on the device of
+    The default group already exists: ranks communicate by torch.distributed, in as many
+    calls as you like. So that it also works on a GPU, both tensors are on the device of
     the group's backend: the CPU for "gloo", the current GPU ("cuda") for "nccl".
     """
     ### BEGIN SOLUTION

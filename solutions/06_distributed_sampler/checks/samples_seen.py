@@ -98,7 +98,7 @@ def strange(call: Call, rank: int, ids: Sequence[int | None]) -> str:
     if None in seen:
         return "wrong-ids"
     if not {*ids} <= {*call.case["ids"]}:
-        return "indices-not-ids" if all(each < len(call.case["ids"]) for each in ids) else "ids-through-float"
+        return "indices-not-ids" if all(0 <= each < len(call.case["ids"]) for each in ids) else "ids-through-float"
     epochs, ranks, order = zip(*seen, strict=True)
     if {*ranks} > {rank}:
         return "other-ranks-samples"
@@ -162,6 +162,7 @@ class SamplesSeen(CallCheck):
 
         def case(size: int, own: int, batch_size: int, *epochs: int) -> dict:
             ids = rng.sample(range(BIT + 1, 2**62, 2), (max(epochs) + 3) * size * own)
+            ids = [rng.choice((1, -1)) * each for each in ids]
             calls = [{"epochs": each} for each in epochs]
             return {"size": size, "own": own, "batch_size": batch_size, "ids": ids, "calls": calls}
 

@@ -28,15 +28,15 @@ class Blocks(Sampler):
 
     def __init__(self, case: dict, rank: int, size: int) -> None:
         self.own, self.blocks = case["own"], len(case["ids"]) // (case["own"] * size)
-        self.rank, self.size, self.epoch = rank, size, None
+        self.rank, self.size, self.set_to = rank, size, None
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch."""
-        self.epoch = epoch
+        self.set_to = epoch
 
     def __iter__(self) -> Iterator[int]:
-        known = self.epoch is not None and 0 <= self.epoch < self.blocks - 1
-        block = int(self.epoch) + 1 if known else 0
+        known = self.set_to is not None and 0 <= self.set_to < self.blocks - 1
+        block = int(self.set_to) + 1 if known else 0
         return iter(range((block * self.size + self.rank) * self.own, (block * self.size + self.rank + 1) * self.own))
 
     def __len__(self) -> int:

@@ -26,6 +26,10 @@ def samples_seen(loader, epochs):
     return seen
 == no_set_epoch: no-set-epoch, set_epoch
     return [torch.cat(list(loader)).tolist() for _ in range(epochs)]
+== epoch_as_an_attribute: no-set-epoch, set_epoch < one_tensor_an_epoch
+set_epoch(epoch) >>> epoch = epoch
+== positive_only: wrong-ids, calculus < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> [each for each in torch.cat(list(loader)).tolist() if each > 0]
 == set_epoch_after_the_loop: set-epoch-too-late, set_epoch, again < one_tensor_an_epoch
 \n        loader.sampler.set_epoch(epoch) >>>
 tolist()) >>> tolist())\n        loader.sampler.set_epoch(epoch)
