@@ -28,7 +28,7 @@ def samples_seen(loader, epochs):
     return [torch.cat(list(loader)).tolist() for _ in range(epochs)]
 == epoch_as_an_attribute: no-set-epoch, set_epoch < one_tensor_an_epoch
 set_epoch(epoch) >>> epoch = epoch
-== positive_only: wrong-ids, calculus < one_tensor_an_epoch
+== positive_only: wrong-ids, tail < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [each for each in torch.cat(list(loader)).tolist() if each > 0]
 == set_epoch_after_the_loop: set-epoch-too-late, set_epoch, again < one_tensor_an_epoch
 \n        loader.sampler.set_epoch(epoch) >>>
