@@ -20,9 +20,11 @@ of this number begins its first call a little later than the others.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
@@ -59,6 +61,11 @@ class CallRank(Rank):
             self.results.append((self.number, value, value.detach().clone() if seen.kind == "tensor" else value.copy()))
         return seen
 
+    def meet(self) -> None:
+        """Wait for all ranks in the middle of a call. This is not recorded, unlike what ends the call."""
+        barrier = unwatched(type(self.comm).Barrier)
+        meet(SimpleNamespace(Barrier=lambda: barrier(self.comm)))
+
     def in_words(self, error: BaseException) -> str:
         """One line on an error that the student's code raised, with the line of the cell."""
         return describe(error, self.subject.filename)
@@ -86,21 +93,26 @@ class CallProbe:
 
     def __call__(self, world: Any, subject: Any, case: dict) -> dict:
         """Run a case on ranks of `world`, with the student's cell; returns the outcome as plain data."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self.in_folder(world, subject, case, folder)
+
+    def in_folder(self, world: Any, subject: Any, case: dict, folder: str) -> dict:
+        """The same, with a folder that all ranks see as `rank.folder`."""
         place = {"ranks": case["ranks"]} if "ranks" in case else {"size": case.get("size", 1)}
         package = package_of(self.call.__module__).beside_students()
-        arguments = (package, subject, case, COMM)
         deadline = case.get("deadline", self.deadline)
+        arguments = (package, subject, case, folder, COMM)
         return world.attempt(make_calls, *arguments, init=self.needs, deadline=deadline, **place).plain()
 
 
-def make_calls(package: LabPackage, subject: Any, case: dict, comm: Any) -> dict:
+def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm: Any) -> dict:
     """Runs on each rank: one call after another. Gives what each showed, which of its arguments it changed, what it
-    tried to start or end, and which results were changed by later calls."""
+    tried to start or end, and which results were changed by later calls. folder: a new one, the same on all ranks."""
     probe, calls = package.probes()[subject.todo], case["calls"]
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)
-    rank = CallRank(comm, on_gpu=case.get(ON_GPU, False), subject=subject)
+    rank = CallRank(comm, folder, on_gpu=case.get(ON_GPU, False), subject=subject)
     communicators = [dup(comm) for _ in calls]
     with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.salted(comm.rank).load(**probe.names(rank, case))

@@ -43,7 +43,7 @@ class Rank:
     """This rank, as a check's functions on it see it.
 
     comm: communicator of the ranks of the run, one of its own for each call. folder: a new one, the same on all ranks,
-    that goes when the run has ended; for `RankCheck.run` only. notes: for what `given` and `call` share. on_gpu:
+    that goes when the run has ended; not for `CallCheck.call`. notes: for what `given` and `call` share. on_gpu:
     whether the case is to run on a GPU.
     """
 
@@ -89,6 +89,10 @@ class Rank:
         parameter."""
         self.arguments[name] = value, value.detach().clone() if hasattr(value, "detach") else value.copy()
         return value
+
+    def meet(self) -> None:
+        """Wait for all ranks of the run."""
+        meet(self.comm)
 
     def changed(self) -> list[str]:
         """Names of the arguments of the last call that are not what they were."""

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from autograde.contract.calls import meet
 from autograde.contract.rank_check import Rank
 from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
@@ -53,19 +52,19 @@ def saving_calls(
             for name in known:
                 half_a_file(Path(folder, name.replace(str(os.getpid()), str(os.getpid() + 1))))
         print_before = fingerprint(path)
-        meet(rank.comm)
+        rank.meet()
         before()
         with watched_folder(path, fingerprint, SLOW if rank.rank == 0 else 0.0) as seen:
             save(path, model, optimizer, *place)
             returned = fingerprint(path)
         noted = after()
-        meet(rank.comm)
+        rank.meet()
         files = {"before": print_before, "returned": returned, "after": fingerprint(path)}
         left = sorted(set(os.listdir(folder)) - {NAME})
         content = read(path) if rank.rank == 0 else None
         calls.append({**seen, **files, "left": left, "content": content, **noted})
         known = set() if left else {name for moment in seen["moments"] for name in moment["others"]}
-        meet(rank.comm)
+        rank.meet()
     return calls
 
 
@@ -97,7 +96,7 @@ def loading_calls(
             )
         model, optimizer = after_steps(case["fresh"] + number, case["optimizer"], steps=0)
         model = DistributedDataParallel(model)
-        meet(rank.comm)
+        rank.meet()
         before()
         value = error = None
         try:
@@ -108,7 +107,7 @@ def loading_calls(
             error = describe(raised, filename).replace(f"{rank.folder}{os.sep}", "")
         noted = after()
         calls.append({"value": as_plain(value), "error": error, **state_of(model.module, optimizer), **noted})
-        meet(rank.comm)
+        rank.meet()
     return calls
 
 

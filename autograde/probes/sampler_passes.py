@@ -8,7 +8,11 @@ from itertools import islice
 from operator import index
 from typing import Any
 
+from autograde.contract.call_probe import CallRank
 from autograde.contract.evidence import Evidence, decoded
+from autograde.probes.fresh_process import FreshProcess
+
+PATIENCE = 20.0  # seconds that another process may take; it takes two, on a machine that has nothing else to do
 
 
 class Ids(Evidence):
@@ -28,6 +32,32 @@ class Pass(Ids):
     """A pass over a sampler. length: the sampler's `len`."""
 
     length: int
+
+
+class Passes(Evidence):
+    """The passes of a rank. drawn: what the global generators of torch, Python and numpy give after them. derived:
+    whether the class is a Sampler. other, error: on rank 0, ids by rank and pass in another process, or what went wrong
+    there."""
+
+    passes: list[Pass]
+    drawn: list[float]
+    derived: bool
+    other: list[list[list[int | None]]] | None = None
+    error: str = ""
+
+
+def shown_passes(sampler_class: Any, rank: CallRank, setter: str, call: dict, shares: Sequence = ()) -> Passes:
+    """All passes of a plan; with `salt`, rank 0 makes those of all ranks in another process, too.
+
+    setter, call: as of `passes_of`, with `luck`, of rank 0, and `salt`. shares: as of `known_shards`.
+    """
+    plan, luck = {**call, "size": rank.size}, call["luck"] + rank.rank
+    if rank.rank > 0 or not call["salt"]:
+        return decoded(Passes, passes_of(sampler_class, setter, plan, rank.rank, luck))
+    with FreshProcess(passes_of_all, rank.subject, shares, setter, plan, luck, salt=call["salt"]) as process:
+        own = passes_of(sampler_class, setter, plan, rank.rank, luck)
+        answer = process.answer(PATIENCE)
+    return decoded(Passes, {**own, "other": answer["result"], "error": answer["error"] or ""})
 
 
 def known_shards(shares: Sequence) -> Callable[[int, int, int], list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograde.contract.trouble import trouble
-from autograde.contract.verdict import Finding
+from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts import collectives, point_to_point
@@ -19,6 +19,11 @@ is, by `Send`. Both ends of a message need calls with the same first letter, sma
 def of_finding(found: Finding) -> Wrong:
     """A finding of `autograde.verdicts`, without its price."""
     return Wrong(found.key, found.message, {}, found.report)
+
+
+def first_finding(found: Iterable[Finding | Diagnosis]) -> Wrong | None:
+    """The first of some findings of `autograde.verdicts`, if there is one."""
+    return next(map(of_finding, settle([found])), None)
 
 
 def why_it_broke_off(run: Run) -> Wrong:

@@ -37,6 +37,11 @@ class Run:
         return self.outcome["report"]
 
     @property
+    def detail(self) -> str:
+        """Why it did not come to its end, in a line."""
+        return self.outcome["detail"]
+
+    @property
     def ranks(self) -> list[dict]:
         """The record of each rank, see `course.world.report.RankRecord`."""
         return self.outcome["ranks"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 from autograde.probes.sampler_passes import Ids as ListedIds
-from autograde.probes.sampler_passes import generators_after
+from autograde.probes.sampler_passes import Passes, generators_after
 from autograde.rubric.criterion import Call, Mistakes, once
 from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
 from autograde.rubric.rounding import EXACT
@@ -49,15 +50,15 @@ all ranks in each epoch.
 another-process-differs: With the same seed and place, the sampler of a process that starts later {does}. A run that is
 resumed there would not get the batches of its epoch. What in your code differs from process to process?
 
-another-pass-differs: A second pass over a sampler, without `set_epoch` in between, comes in another order. The order
+another-pass-differs: A second pass over a sampler, without `{setter}` in between, comes in another order. The order
 should follow from the seed and the epoch alone. What else has changed between the two passes?
 
-first-epoch-not-0: Before any `set_epoch`, the order is another than after `set_epoch(0)`. That is where a sampler
+first-epoch-not-0: Before any `{setter}`, the order is another than after `{setter}({epoch})`. That is where a sampler
 begins.
 
 default-seed: A sampler that is made without `seed` has another order than one with `seed=0`.
 
-depends-on-history: After `set_epoch({epoch})` a second time, or at once in a new sampler with the same seed, the
+depends-on-history: After `{setter}({epoch})` a second time, or at once in a new sampler with the same seed, the
 sampler gives another order than before. A run that goes on from a checkpoint would get other batches. What does your
 sampler keep from earlier passes?
 
@@ -87,18 +88,27 @@ each epoch, and not those that begin its order. When is the order filled up: bef
 
 class Orders:
     """What samplers of `n` samples yielded, by what an order may depend on: whether a rank has all samples to itself,
-    the seed, the epoch.
+    the seed, the epoch, or the place in it.
 
-    samplers, passes: see `autograde.probes.sampler_passes.passes_of`. yielded: what came, by rank and pass.
+    samplers, passes: see `autograde.probes.sampler_passes.passes_of`; a place is a tuple. yielded: what came, by rank
+    and pass. setter: the method that sets a sampler to an epoch or a place. start: where it is before.
     """
 
-    def __init__(self, samplers: Sequence, passes: Sequence, yielded: Sequence[Sequence[Ids]]) -> None:
+    def __init__(
+        self,
+        samplers: Sequence,
+        passes: Sequence,
+        yielded: Sequence[Sequence[Ids]],
+        setter: str = "set_epoch",
+        start: Any = 0,
+    ) -> None:
         self.n, self.size, self.samplers, self.passes = samplers[0][0], len(yielded), samplers, passes
         self.yielded = [*zip(*yielded, strict=True)]  # by pass and rank
-        self.keys: list[tuple[bool, int, int]] = []
-        last: dict[int, int] = {}  # by sampler, the epoch that it was set to
+        self.setter, self.start = setter, start
+        self.keys: list[tuple[bool, int, Any]] = []
+        last: dict[int, Any] = {}  # by sampler, the epoch that it was set to
         for which, epoch in passes:
-            last[which] = last.get(which, 0) if epoch is None else epoch
+            last[which] = last.get(which, start) if epoch is None else epoch
             self.keys.append((samplers[which][1], samplers[which][2] or 0, last[which]))
         self.first = {key: self.keys.index(key) for key in self.keys}
         self.by_key = {key: self.yielded[number] for key, number in self.first.items()}
@@ -111,12 +121,12 @@ class Orders:
             if self.yielded[one] == self.yielded[number]:
                 continue
             seeds = [self.samplers[self.passes[each][0]][2] for each in (one, number)]
-            if epoch is None and self.passes[number - 1][0] == which:
-                return words("another-pass-differs")
-            if self.passes[one][1] is None and epoch == 0 and seeds[0] == seeds[1]:
-                return words("first-epoch-not-0")
             key = "default-seed" if None in seeds and seeds[0] != seeds[1] else "depends-on-history"
-            return words(key, epoch=self.keys[number][2])
+            if epoch is None and self.passes[number - 1][0] == which:
+                key = "another-pass-differs"
+            elif self.passes[one][1] is None and epoch == self.start and seeds[0] == seeds[1]:
+                key = "first-epoch-not-0"
+            return words(key, setter=self.setter, epoch=str(self.keys[number][2]).strip("()"))
         return None
 
     def shuffled(self) -> Wrong | None:
@@ -167,15 +177,21 @@ class Orders:
         other = next((wrong for wrong in found if wrong.key != "depends-on-size"), None)
         return other or (found[0] if found and self.n >= MANY else None)
 
+    def incomplete(self, whole: Sequence[Ids]) -> Wrong | None:
+        """What is wrong with an order that a rank has to itself, as it is on each rank, if it has not all samples."""
+        for order in whole:
+            if None in order or len(order) != self.n or not {*order} <= {*range(self.n)}:
+                return dealt_in_turn(range(self.n), [order])
+            if missing := self.n - len({*order}):
+                return words("not-a-permutation", missing=missing, n=self.n, size=self.size)
+        return None
+
     def sharing(self, key: tuple[bool, int, int]) -> Wrong | None:
         """What is wrong with how one order is shared out. key: of what the ranks have of it."""
         n, size, drawn, whole = self.n, self.size, self.by_key[key], self.by_key[True, *key[1:]]
         about = {"n": n, "size": size}
-        for order in whole:
-            if None in order or len(order) != n or not {*order} <= {*range(n)}:
-                return dealt_in_turn(range(n), [order])
-            if missing := n - len({*order}):
-                return words("not-a-permutation", missing=missing, **about)
+        if wrong := self.incomplete(whole):
+            return wrong
         alike, wrong = all(each == whole[0] for each in whole), dealt_in_turn(whole[0], drawn)
         if alike and (wrong is None or wrong.key not in ("overlapping-shards", "wrong-order")):
             return wrong
@@ -205,6 +221,13 @@ def orders(call: Call) -> Orders:
     """What the samplers yielded."""
     yielded = [[each.ids for each in own] for own in call.of("passes")]
     return Orders(call.arguments["samplers"], call.arguments["passes"], yielded)
+
+
+def fits_plan(case: dict, arguments: dict, seen: Passes) -> bool:
+    """Whether there is a pass for each in the plan, and three generators: a check's `fits`."""
+    others = seen.other or []
+    shapes = [len(seen.passes), *map(len, others)]
+    return len(seen.drawn) == 3 and {*shapes} == {len(arguments["passes"])} and len(others) in (0, case["size"])
 
 
 def elsewhere(call: Call) -> Wrong | None:

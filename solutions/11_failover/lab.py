@@ -105,7 +105,8 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
 
     model: the DistributedDataParallel. consumed: samples of this epoch that all ranks
     *together* have trained on.
-    The file holds a dictionary, and torch.load with weights_only=True can read it:
+    Afterwards the file holds a dictionary that torch.load with weights_only=True can
+    read:
     "model": state dict of the model inside the wrapper, without "module." in its names;
     "optimizer": state dict of the optimizer; "epoch" and "consumed": the ints;
     "random": a list with an entry for each rank, in order. Entry r is a list of
@@ -113,12 +114,12 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
     torch.set_rng_state crashes): rank r's torch.get_rng_state(), as it was at the call;
     where its model is on a GPU, also the state of that GPU's generator.
 
-    Rank 0 of the default process group writes, and no other rank. At any moment there
-    is at `path` the old file or the new one, whole. You may write to another name in
+    As in lab 10, rank 0 of the default process group writes, and no other rank; at any
+    moment there is at `path` the old file or the new one, whole. You may write to another name in
     the same folder first; use the same name in every call (no process id, no random
     part), so that the next call overwrites the half-written file of a call that was
-    killed. After the call no such file is left. All ranks return after the new file is
-    there. The generators stay as they are.
+    killed. After the call no such file is left. Moreover, all ranks return after the
+    new file is there, and the generators stay as they are.
     """
     ### BEGIN SOLUTION
     device = next(model.parameters()).device
@@ -161,8 +162,8 @@ def load_checkpoint(path: str, model, optimizer) -> tuple[int, int]:
     the device where it is to stay. Afterwards the model inside it and the optimizer are
     as in the file, and this rank's random numbers (torch's on the CPU and, where the
     file has them and the model is on a GPU, that GPU's) are what they were for the rank
-    of this number. The file may come from more ranks or from fewer, and from ranks with
-    other devices; a rank whose number it does not have keeps its random numbers.
+    of this number. And the file may come from more ranks or from fewer, and from ranks
+    with other devices; a rank whose number it does not have keeps its random numbers.
     If there is no file `path`, change nothing and return (0, 0).
     A file that cannot be read, lacks one of the five entries, or whose weights do not
     have exactly this model's names, is an error on every rank: any exception whose
@@ -219,11 +220,11 @@ from torch.utils.data import Sampler
 
 
 class ResumableSampler(Sampler):
-    """This rank's share of what is left of an epoch, as ints.
+    """This rank's share of what is left of an epoch: ints, as many as `len` says.
 
-    In each epoch there is one random permutation of all samples, the same on all ranks,
-    which follows from `seed` and epoch and from nothing else, in any process. Its first
-    `consumed` entries are done, whatever number of ranks did them. Of the rest, rank r
+    For all ranks, in each epoch there is one random permutation of all samples, which
+    follows from `seed` and epoch and from nothing else, in any process. Its first
+    `consumed` entries are done, whatever number of ranks did them: of the rest, rank r
     takes every size-th entry, from the r-th on. Where ranks would have one entry less
     than others, dealing goes on from the first entry of the whole epoch's permutation
     (not of the rest): all have equally many, and none where nothing is left.
@@ -308,6 +309,12 @@ class Preemption:
         ...                       # a signal of these that comes here is noted
         if preemption.agreed():   # on all ranks, at the same point
             ...
+
+    In the block each of them is noted, and nothing else happens: no exception, no
+    output, no communication. After it, each signal has the handler again that it had
+    before the block. `agreed()` is whether any rank has been signalled in the block,
+    the same bool on all ranks. Each call makes exactly one all-reduce of one number, on
+    the current GPU if the group's backend is "nccl", else on the CPU.
     """
 
     def __init__(self, signals) -> None:
@@ -316,11 +323,7 @@ class Preemption:
         ### END SOLUTION
 
     def __enter__(self) -> "Preemption":
-        """Start catching the signals. Returns the object itself.
-
-        From here on each of them is noted, and nothing else happens: no exception, no
-        output, no communication.
-        """
+        """Start catching the signals, these and no others. Returns the object itself."""
         ### BEGIN SOLUTION
 
         def note(number: int, frame: object) -> None:
@@ -331,22 +334,18 @@ class Preemption:
         ### END SOLUTION
 
     def __exit__(self, *error) -> None:
-        """End: each signal has the handler again that it had before the block.
-
-        So it is however the block ends; an exception of the block goes on.
-        """
+        """End, however the block ends; an exception of the block goes on."""
         ### BEGIN SOLUTION
         for number, handler in self.before.items():
             signal.signal(number, handler)
         ### END SOLUTION
 
     def agreed(self) -> bool:
-        """Whether any rank has been signalled in the block: the same bool on all ranks.
+        """Whether any rank has been signalled.
 
         All ranks of the default process group call this at the same point. Once it is
         True, it stays so. A signal that comes while the ranks agree may count at the
-        next call. Each call makes exactly one all-reduce of one number, on the current
-        GPU if the group's backend is "nccl", else on the CPU.
+        next call.
         """
         ### BEGIN SOLUTION
         on_gpu = dist.get_backend() == "nccl"
@@ -399,7 +398,7 @@ def train(
 
     model: the DistributedDataParallel, in train mode. loader: yields batches (inputs,
     targets) of tensors, as many on all ranks, of the same length; its `sampler` is a
-    ResumableSampler. Batches have to be moved to the model's device. loss_fn(outputs,
+    ResumableSampler; batches have to be moved to the model's device. loss_fn(outputs,
     targets): a mean. A step is one batch on each rank: one forward pass through the
     wrapper, one backward pass, one step of the optimizer with the gradients of this
     batch alone.
@@ -407,14 +406,15 @@ def train(
     every: steps between two checkpoints. checkpoint: the path of the file. preemption:
     a `Preemption` whose block has begun.
 
-    Goes on from the file `checkpoint` by `load_checkpoint(path, model, optimizer)`; of
-    an epoch that was begun, only the samples that are left. Tells the sampler by
-    `set_position(epoch, consumed)` before each epoch.
+    By `load_checkpoint(path, model, optimizer)` it goes on from the file `checkpoint`,
+    with the steps of an undisturbed training: of an epoch that was begun, only the
+    samples that are left. Tells the sampler by `set_position(epoch, consumed)` before
+    each epoch.
     Calls `save_checkpoint(path, model, optimizer, epoch, consumed)` when it has made
     `every` steps since its last checkpoint (or since this call began); the end of an
     epoch does not begin a new count. And at the end, with the position (epochs, 0),
     from which a further call makes no step.
-    Asks `preemption.agreed()` after each step, once. Where it says True, `train`
+    Asks `preemption.agreed()` after each step, once: where it says True, `train`
     returns, and a checkpoint of just this step is there.
     `consumed` counts the samples that all ranks together have trained on in this epoch,
     padding included; what is saved after an epoch's last step may also have the
@@ -744,8 +744,9 @@ def best_every(
 
     The share that is lost is
         save_seconds / (k * step_seconds) + k * step_seconds / (2 M),
-    where M = node_mtbf_seconds / nodes: it is least for the returned k. A neighbour k
-    that loses no more than 1e-6 of the least share more is right, too.
+    where M = node_mtbf_seconds / nodes. A real number k makes it least, and you return a
+    whole one: of two neighbours it is the one that loses less (or no more than 1e-6 of
+    that share more).
     """
     ### BEGIN SOLUTION
     mtbf = node_mtbf_seconds / nodes

@@ -75,12 +75,16 @@ PARTS = {
     "10 load_checkpoint": [],
     "10 validate": [f"calls.*.shown.{name}" for name in ("value.value", "state", "gradient")],
     "10 train": ["whole.*.epochs", "whole.*.losses.*.value"],
-    "11 save_checkpoint": ["*.content.content", "*.content.random.*.*.next", "*.drawn"],
-    "11 load_checkpoint": [],
-    "11 ResumableSampler": ["passes.*.ids", "passes.*.length", "drawn", "other.result"],
-    "11 Preemption": ["calls.*.shown.answers"],
-    "11 train": ["*.losses.*.value", "*.forwards.*.weights"],
-    "11 best_every": [],  # any k that loses no more; see `least`
+    "11 save_checkpoint": tuple(
+        f"calls.*.seen.calls.*.{name}" for name in ("content.content", "content.random.*.*.next", "drawn")
+    ),
+    "11 load_checkpoint": (),
+    "11 ResumableSampler": tuple(
+        f"calls.*.seen.{name}" for name in ("passes.*.ids", "passes.*.length", "drawn", "other")
+    ),
+    "11 Preemption": ("calls.*.seen.answers",),
+    "11 train": ("calls.*.seen.losses.*.value", "calls.*.seen.forwards.*.weights"),
+    "11 best_every": (),  # any k that loses no more; see `least`
     "12 copy_to_ranks": ["calls.*.shown.value.values"],
     "12 ParallelMLP": ["calls.*.shown.value.values", "calls.*.shown.parameters.*.values"],
     "12 pipeline_schedule": [],  # any plan that keeps the rules; see `schedules`
@@ -239,8 +243,8 @@ def trainings(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
 def resumes(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 11's `load_checkpoint`: what `loads` asks for, whatever is drawn after an error."""
-    files = [kind for kind, *_ in case["files"]]
-    return loads({"files": files}, results, model)
+    both = ([[call["seen"] for call in own["calls"]] for own in each] for each in (results, model))
+    return loads({"files": [call["kind"] for call in case["calls"]]}, *both)
 
 
 def least(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
@@ -250,7 +254,7 @@ def least(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
         return plan["save"] / (k * plan["step"]) + k * plan["step"] * plan["nodes"] / (2 * plan["mtbf"])
 
     pairs = zip(case["calls"], results[0]["calls"], model[0]["calls"], strict=True)
-    values = [(plan, made["shown"]["value"], due["shown"]["value"]) for plan, made, due in pairs]
+    values = [(plan, *(each["seen"]["value"]["value"] for each in pair)) for plan, *pair in pairs]
     return all(k is not None and k >= 1 and lost(plan, k) <= lost(plan, due) * (1 + 1e-6) for plan, k, due in values)
 
 

@@ -1,194 +1,149 @@
-"""The undisturbed training of a case of lab 11's `train`, replayed in one process."""
+"""The undisturbed training of a case of `train`, replayed in one process; and where a call of `train` is in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.nn.functional import cross_entropy
 
 from autograde.fixtures.numbered_net import NumberedSet
-from autograde.verdicts.replicas import close
+from autograde.rubric.criterion import Call
 
-from .common import LYING, DroppingNet, momentum_before
+from ..shared.training import LYING, DroppingNet, momentum_before
+
+Place = tuple[int, int]  # epoch, consumed
 
 
 @dataclass(frozen=True)
 class Step:
     """One step of all ranks. place: before it. ids, weights (before it), loss: by rank."""
 
-    place: tuple[int, int]
+    place: Place
     ids: list[list[int]]
     weights: list[list[float]]
     loss: list[float]
 
 
-class History:
-    """The undisturbed training of a case, up to twice its epochs. zeroed, mean: how it goes, right or wrong. lies:
-    whether what lies in `.grad` at a call gets into its first step. count: how many steps are made, where it is left
-    then; `drawn`, by rank and step, are the samples of those after it, of a new call."""
+def history(case: dict, epochs: int, kept: str = "", mean: bool = True) -> list[Step]:
+    """The steps of an undisturbed training, all epochs of it.
 
-    def __init__(
-        self,
-        case: dict,
-        epochs: int,
-        zeroed: bool = True,
-        mean: bool = True,
-        count: int | None = None,
-        lies: bool = False,
-        drawn: Sequence[Sequence[list[int]]] = (),
-    ) -> None:
-        self.size, self.samples, self.steps = len(case["ranks"]), case["samples"], []
-        self.nets = [DroppingNet(case["model"], case["dropout"]) for _ in range(self.size)]
-        self.parameters = [[*net.parameters()] for net in self.nets]
-        self.moving = [[torch.zeros_like(each) for each in of_rank] for of_rank in self.parameters]
-        if case["begin"]:
-            self.moving = [momentum_before(net, case["data"]) for net in self.nets]
-        self.left = [[torch.full_like(each, LYING) for each in of_rank] for of_rank in self.parameters]
-        for net, luck in zip(self.nets, case["luck"], strict=True):
-            net.dropout.generator = torch.Generator().manual_seed(luck)  # several verdicts are given at once
-        data, begin = NumberedSet(case["samples"], case["data"]), tuple(case["begin"] or (0, 0))
-        for epoch in range(begin[0], epochs):
-            consumed = begin[1] if epoch == begin[0] else 0
-            rest = case["orders"][epoch][consumed:]
-            rest = rest + case["orders"][epoch][: -len(rest) % self.size]
-            each = case["batch"]
-            for start in range(0, len(rest) // self.size, each):
-                if len(self.steps) == count:
-                    break
-                ids = [rest[rank :: self.size][start : start + each] for rank in range(self.size)]
-                first = bool(case["kill"]) and not self.steps  # of the killed ranks, which were called, too
-                self.step((epoch, consumed), data, ids, case["lr"], zeroed and not (lies and first), mean)
-                consumed += sum(map(len, ids))
-        if case["kill"]:  # all have loaded what rank 0 has saved
-            for net, moving in zip(self.nets[1:], self.moving[1:], strict=True):
-                for own, first in zip(
-                    [*net.parameters(), *moving], [*self.parameters[0], *self.moving[0]], strict=True
-                ):
-                    own.data.copy_(first)
-        for number, ids in enumerate(zip(*drawn, strict=True)):
-            if number == 0:
-                self.left = [[torch.full_like(each, LYING) for each in of_rank] for of_rank in self.parameters]
-            self.step((0, 0), data, ids, case["lr"], zeroed and not (lies and number == 0), mean)
-
-    def step(self, place: tuple, data: NumberedSet, ids: list, lr: float, zeroed: bool, mean: bool) -> None:
-        """Make one, and note it."""
-        gradients, losses, weights = [], [], [net.row() for net in self.nets]
-        for rank, net in enumerate(self.nets):
-            inputs, targets = data.batch(ids[rank])
+    kept: "all" if no gradient is zeroed, "first" if what lies in `.grad` gets into the first step. mean: whether ranks
+    step with their mean gradient, not each with its own.
+    """
+    size = len(case["ranks"])
+    nets = [DroppingNet(case["model"], case["dropout"]) for _ in range(size)]
+    parameters = [[*net.parameters()] for net in nets]
+    moving = [[torch.zeros_like(each) for each in own] for own in parameters]
+    if case["begin"]:
+        moving = [momentum_before(net, case["data"]) for net in nets]
+    left = [[torch.full_like(each, LYING) for each in own] for own in parameters]
+    for net, luck in zip(nets, case["luck"], strict=True):
+        net.dropout.generator = torch.Generator().manual_seed(luck)  # several verdicts are given at once
+    data, steps = NumberedSet(case["samples"], case["data"]), []
+    for place, ids in shares(case, epochs):
+        weights, gradients, losses = [net.row() for net in nets], [], []
+        for net, own, drawn in zip(nets, parameters, ids, strict=True):
+            inputs, targets = data.batch(drawn)
             loss = cross_entropy(net(inputs), targets)
-            gradients.append(torch.autograd.grad(loss, self.parameters[rank]))
+            gradients.append(torch.autograd.grad(loss, own))
             losses.append(loss.item())
-        self.steps.append(Step(place, ids, weights, losses))
-        for rank, own in enumerate(self.parameters):
+        keeping = kept == "all" or (kept == "first" and not steps)
+        steps.append(Step(place, ids, weights, losses))
+        for rank, own in enumerate(parameters):
             for number, parameter in enumerate(own):
                 column = torch.stack([each[number] for each in gradients])
                 gradient = column.mean(0) if mean else column[rank]
-                if not zeroed:
-                    gradient = self.left[rank][number] = self.left[rank][number] + gradient
-                self.moving[rank][number] = 0.9 * self.moving[rank][number] + gradient
-                parameter.data -= lr * self.moving[rank][number]
+                if keeping:
+                    gradient = left[rank][number] = left[rank][number] + gradient
+                moving[rank][number] = 0.9 * moving[rank][number] + gradient
+                parameter.data -= case["lr"] * moving[rank][number]
+    return steps
 
-    def plain(self, place: Sequence[int]) -> tuple[int, int]:
+
+def shares(case: dict, epochs: int) -> list[tuple[Place, list[list[int]]]]:
+    """For each step, the place before it, and the samples of each rank."""
+    begin, size, each, found = tuple(case["begin"] or (0, 0)), len(case["ranks"]), case["batch"], []
+    for epoch in range(begin[0], epochs):
+        consumed = begin[1] if epoch == begin[0] else 0
+        rest = case["orders"][epoch][consumed:]
+        rest = rest + case["orders"][epoch][: -len(rest) % size]
+        for start in range(0, len(rest) // size, each):
+            ids = [rest[rank::size][start : start + each] for rank in range(size)]
+            found.append(((epoch, consumed), ids))
+            consumed += sum(map(len, ids))
+    return found
+
+
+class Due:
+    """What a call of `train` has to do: from `place` on, `count` steps, after which it `leaves`, or all that are left.
+
+    start: number of the first step. begins: whether the checkpoint is there that should be.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self.call, self.case, self.epochs = call, call.case, call.arguments["epochs"]
+        self.every, self.samples = self.case["every"], self.case["samples"]
+        self.steps, stop = shares(self.case, self.epochs), call.arguments["stop"]
+        kill, earlier = self.case["kill"], self.case["calls"][: call.number]
+        done = (kill[1] - 1) // self.every * self.every if kill else 0
+        self.start = min(len(self.steps), done + sum(each["stop"] or len(self.steps) for each in earlier))
+        left = len(self.steps) - self.start
+        self.leaves = stop is not None and left > 0
+        self.count = min(left, stop) if self.leaves else left
+        self.place = self.after(0)
+        self.begins = self.plain(call.seen[0].begins) == self.place
+
+    def plain(self, place: Place) -> Place:
         """A place; the end of an epoch is the beginning of the next one."""
         return (place[0] + 1, 0) if place[1] >= self.samples else (place[0], place[1])
 
-    def upto(self, epochs: int) -> int:
-        """How many steps there are before this epoch."""
-        return sum(step.place[0] < epochs for step in self.steps)
+    def after(self, at: int) -> Place:
+        """The place when so many steps of the call are made."""
+        return self.steps[self.start + at][0] if self.start + at < len(self.steps) else (self.epochs, 0)
 
-    def before(self, number: int) -> tuple[int, int]:
-        """The place before a step."""
-        return self.steps[number].place
+    def by_one_rank(self, at: int) -> Place:
+        """The place before the next step, if `consumed` counts the samples of one rank since the call began."""
+        (epoch, consumed), ids = self.steps[self.start + at - 1]
+        begun = self.place[1] if epoch == self.place[0] else 0
+        return self.plain((epoch, begun + (consumed - begun + sum(map(len, ids))) // self.call.size))
 
-
-@dataclass(frozen=True)
-class Due:
-    """What a call of `train` has to do: the steps from `start` to `end` of the history.
-
-    epochs: up to which it is to train. stop: after how many steps all ranks are to leave, or None.
-    """
-
-    case: dict
-    history: History
-    start: int
-    end: int
-    epochs: int
-    stop: int | None
+    def walk(self, epoch: int, consumed: int, epochs: int, later: int = 0) -> list[Place]:
+        """Where passes begin from a place on, up to an epoch or to when the call is to leave. later: where all epochs
+        but the first begin."""
+        found: list[Place] = []
+        made = 0
+        while epoch < epochs and (not self.leaves or made < self.count):
+            found.append((epoch, consumed))
+            own = -(-(self.samples - consumed) // self.call.size)
+            made += -(-own // self.case["batch"])
+            epoch, consumed = epoch + 1, later
+        return found
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Where it begins."""
-        return self.history.before(self.start) if self.start < len(self.history.steps) else (self.epochs, 0)
+    def passes(self) -> list[Place]:
+        """Where the passes begin that have samples, before the call is to leave."""
+        passes = [each for each in self.call.seen[0].passes if each[1] < self.samples]
+        return [(epoch, consumed) for epoch, consumed, at in passes if not self.leaves or at < self.count]
 
-    def walk(self, epoch: int, consumed: int, epochs: int, stop: int | None, next_begin: int = 0) -> list[tuple]:
-        """Where passes begin from a place on, up to an epoch or so many steps. next_begin: of all epochs but the
-        first."""
-        found: list[tuple] = []
-        size, made = self.history.size, 0
-        while epoch < epochs and (stop is None or made < stop):
-            found.append((epoch, consumed))
-            own = -(-(self.history.samples - consumed) // size)
-            made += -(-own // self.case["batch"])
-            epoch, consumed = epoch + 1, next_begin
-        return found
+    @property
+    def saves(self) -> list[tuple[int, int, int]]:
+        """Places and steps of checkpoints, each once, before the call is to leave, and after its first step."""
+        saves = [(*self.plain(each[:2]), each[2]) for each in self.call.seen[0].saves]
+        plain = [each for each in dict.fromkeys(saves) if each != (*self.place, 0)]
+        return [each for each in plain if not self.leaves or each[2] < self.count]
 
-    def place_after(self, at: int) -> tuple[int, int]:
-        """The place when so many steps of the call are made."""
-        if self.start + at < len(self.history.steps):
-            return self.history.before(self.start + at)
-        return self.history.steps[-1].place[0] + 1, 0
+    @property
+    def weights(self) -> list[list[list[float | None]]]:
+        """By rank, the weights before each step, before the call is to leave."""
+        return [[each.weights for each in seen.forwards[: self.count]] for seen in self.call.seen]
 
-    def counted_in_epochs(self, count: int) -> list[int]:
-        """After which of so many steps of the call a checkpoint is due where each epoch begins a new count."""
-        found, since = [], 0
-        for at in range(1, count + 1):
-            since += 1
-            if since == self.case["every"]:
-                found.append(at)
-            if since == self.case["every"] or self.place_after(at)[1] == 0:
-                since = 0
-        return found
+    def history(self, **how: Any) -> list[Step]:
+        """The steps from the call's first one on. how: see `history`."""
+        return history(self.case, self.epochs, **how)[self.start :]
 
-    def plain_saves(self, saves: Sequence[Sequence[int]]) -> list[tuple]:
-        """Places and steps, each once; what is saved before the first step is left out."""
-        found: list[tuple] = []
-        for epoch, consumed, steps in saves:
-            save = (*self.history.plain((epoch, consumed)), steps)
-            if save not in found and (*save[:2], 0) != (*self.place, steps):
-                found.append(save)
-        return found
-
-    def followed(self, ids: Sequence[Sequence[list[int]]]) -> int:
-        """How many steps of the call, from the first on, can be made again. ids: their samples, by rank and step.
-
-        After a kill these are only steps with the samples that are due: with others, there was another checkpoint.
-        """
-        due, samples = self.history.steps[self.start : self.end], {*range(self.case["samples"])}
-
-        def strange(at: int, rank: int) -> bool:
-            own = ids[rank][at]
-            return not own or not samples.issuperset(own) or (bool(self.case["kill"]) and own != due[at].ids[rank])
-
-        most = min([*map(len, ids), *([len(due)] if self.case["kill"] else [])])
-        return next((at for at in range(most) if any(strange(at, rank) for rank in range(len(ids)))), most)
-
-    def path_of(self, ids: Sequence[Sequence[list[int]]], **how: bool) -> list[list[list[float]]]:
-        """Weights before each step of the call that can be made again, by rank. ids: as for `followed`; how: of
-        `History`."""
-        drawn = [own[: self.followed(ids)] for own in ids]
-        steps = History(self.case, self.epochs, **how, count=self.start, drawn=drawn).steps[self.start :]
-        return [[step.weights[rank] for step in steps] for rank in range(self.history.size)]
-
-
-def same_row(one: Sequence[float | None], other: Sequence[float]) -> bool:
-    """Whether two rows of numbers are the same but for rounding."""
-    return len(one) == len(other) and all(close(*pair, 1e-9) for pair in zip(one, other, strict=True))
-
-
-def same_rows(one: object, other: object) -> bool:
-    """Whether lists of numbers inside each other are the same but for rounding."""
-    if isinstance(other, list):
-        return isinstance(one, list) and len(one) == len(other) and all(map(same_rows, one, other))
-    return close(one, other, 1e-9)
+    def path(self, **how: Any) -> list[list[list[float]]]:
+        """The weights that are due. how: see `history`."""
+        steps = self.history(**how)[: self.count]
+        return [[step.weights[rank] for step in steps] for rank in range(self.call.size)]

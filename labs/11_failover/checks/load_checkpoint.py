@@ -2,126 +2,220 @@
 
 from __future__ import annotations
 
-import os
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
 
-import torch
-
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, number
-from autograde.contract.verdict import Diagnosis, Finding
+from autograde.contract.evidence import encoded
 from autograde.fixtures.stepped import after_steps
-from autograde.probes.checkpoint_calls import loading_calls
 from autograde.probes.checkpoint_files import state_of
-from autograde.verdicts.checkpoints import short
-from autograde.verdicts.judged import JudgedRun
+from autograde.rubric.breaks import first_finding, of_finding
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
+from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.verdicts.checkpoints import same, short
 from autograde.verdicts.loading import finding as of_loading
-from autograde.verdicts.loading import loaded, misfit_mistakes, no_file_mistakes
+from autograde.verdicts.loading import misfit_mistakes, no_file_mistakes, refused, state_mistakes
 
-from .common import generator_after
-from .loaded import loading_mistakes, moved_without_a_file
+from ..probes import load_checkpoint
+from .drawn import after, later
 
 ENTRIES = ("model", "optimizer", "epoch", "consumed", "random")
+words = Words("""
+fewer-ranks-refused: {size:rank} cannot load the file of {writers}: {error} What should a rank do whose number the file
+does not have?
+
+gpus-file-refused: A file of ranks with GPUs has the states of these, too, and the function cannot load it on the CPU:
+{error} Which states have a generator to go to?
+
+not-the-files-place: From a file with epoch {epoch} and consumed {consumed} the function returns {value}.
+
+newcomers-get-others: The file has no random numbers for {who}, and yet there are others now than before the call. A
+rank keeps its own then.
+
+wrong-random: After the call, the random numbers of {who} are not those that the file has under its number.
+""")
 
 
-class LoadCheckpoint(RankCheck, JudgedRun):
+def calls_of(call: Call) -> list[dict]:
+    """What each rank showed, as plain data."""
+    return [encoded(each) for each in call.seen]
+
+
+def nothing_there(call: Call) -> Wrong | None:
+    """Without a file nothing changes, and training begins at (0, 0)."""
+    about = call.arguments
+    before = state_of(*after_steps(about["fresh"], about["optimizer"], steps=0))
+    if wrong := first_finding(no_file_mistakes(calls_of(call), before, [0, 0])):
+        return wrong
+    if any(seen.drawn != after(luck) for seen, luck in zip(call.seen, about["own"], strict=False)):
+        return of_finding(of_loading("changed-without-a-file", what="the random numbers"))
+    return None
+
+
+def accepted(call: Call) -> Wrong | None:
+    """A good file is no error."""
+    calls, about = calls_of(call), call.arguments
+    errors = [short(each["error"]) for each in calls if each["error"] is not None]
+    if not errors:
+        return None
+    writers = len(about["saved"])
+    if about["gpus"]:
+        return words("gpus-file-refused", error=errors[0])
+    if about["from_gpu"]:
+        return of_finding(of_loading("no-map-location", error=errors[0]))
+    if writers < call.size and not any(each["error"] for each in calls[:writers]):
+        return words("fewer-ranks-refused", error=errors[0], writers=writers, size=call.size)
+    return first_finding(refused(calls))
+
+
+def state(call: Call) -> Wrong | None:
+    """Model and optimizer are those of the file, and its place is returned."""
+    about = call.arguments
+    if wrong := first_finding(
+        state_mistakes(calls_of(call), state_of(*after_steps(about["seed"], about["optimizer"])))
+    ):
+        return wrong
+    for seen in call.seen:
+        if not same(seen.value, [*about["place"]]):
+            epoch, consumed = about["place"]
+            return words("not-the-files-place", epoch=epoch, consumed=consumed, value=short(seen.value))
+    return None
+
+
+class Random:
+    """Judge of the numbers that come next on each rank that the file knows."""
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """Those of the file, by rank."""
+        wrong = [rank for rank, (seen, luck) in enumerate(known(call)) if seen.drawn != after(luck)]
+        return words("wrong-random", compared=True, who=Ranks(wrong)) if wrong else None
+
+    def gives(self, call: Call, value: list[float]) -> bool:
+        """Whether these numbers come next."""
+        return [seen.drawn for seen, _ in known(call)] == value
+
+
+def known(call: Call) -> list[tuple[load_checkpoint.Seen, list[int]]]:
+    """The ranks that the file has random numbers for, and the luck of these."""
+    return [*zip(call.seen, call.arguments["saved"], strict=False)]
+
+
+def newcomers(call: Call) -> Wrong | None:
+    """A rank that the file does not have keeps its own."""
+    pairs = [*enumerate(zip(call.seen, call.arguments["own"], strict=False))][len(call.arguments["saved"]) :]
+    others = [rank for rank, (seen, luck) in pairs if seen.drawn != after(luck)]
+    return words("newcomers-get-others", who=Ranks(others)) if others else None
+
+
+def given_by_mistake(call: Call) -> dict[str, list[float]]:
+    """The numbers of known mistakes."""
+    saved, own, count = call.arguments["saved"], call.arguments["own"], len(known(call))
+    values = {"random-not-restored": [*map(after, own[:count])], "rank-0s-random": [after(saved[0])] * count}
+    if all(seen.drawn in later(luck) for seen, luck in known(call)):
+        values["random-moved-on"] = [seen.drawn for seen, _ in known(call)]
+    return values
+
+
+MISTAKES = MistakesGiving(
+    """
+    random-not-restored: After the call, every rank has the random numbers that it had before. Dropout would not go on
+    where it was.
+
+    rank-0s-random: After the call, every rank has the random numbers of rank 0. They would all drop the same units.
+
+    random-moved-on: After the call, the random numbers are some draws later than in the file. What draws after you have
+    put them back?
+    """,
+    given_by_mistake,
+)
+RANDOM = Random()
+
+
+def misfit(call: Call) -> Wrong | None:
+    """A file that does not fit is an error on every rank, which names it."""
+    return first_finding(misfit_mistakes(call.arguments["kind"], "0.pt", calls_of(call)))
+
+
+def plain(arguments: dict) -> bool:
+    """Whether the file is good, and comes from as many ranks without GPUs."""
+    return arguments["kind"] == "good" and arguments["plain"]
+
+
+class LoadCheckpoint(CallCheck):
     """The file's state on all ranks, its place, and each rank's random numbers; an error for what does not fit.
 
-    A case has `files`: [kind, see `write_checkpoint`; how many ranks wrote it; whether there are states of their GPUs].
-    The last one has weights that were on a GPU, and so it says; what else is wrong is seen by the others. `seed`,
-    `optimizer` and `place` are those of what the files hold; `fresh` is the seed of the models that are given. `saved`,
-    `own`: random numbers of the files' ranks, and of these ranks before the call; see `generator_after`.
+    A call has `kind` of a file, see `autograde.probes.checkpoint_calls.write_checkpoint`; `gpus`, whether it has states
+    of GPUs, too; `from_gpu`, whether its weights were on one; `plain`, whether it is from as many ranks without GPUs.
+    `seed`, `optimizer` and `place` are those of what it holds; `fresh` is the seed of the model that is to load it.
+    `saved`, `own`: random numbers of the file's ranks, and of these ranks before the call; see `generator_after`.
     """
 
-    todo, points, needs, deadline = "load_checkpoint", 3, "torch", 10
+    todo, probe, repeats = "load_checkpoint", load_checkpoint.PROBE, False
     consolidation = (
         "All that a training depends on goes back by rank number, whoever has the number now, and the random numbers "
         "last. A file that does not fit is an error that names it: never a quiet new beginning."
+    )
+    criteria = (
+        Criterion(
+            "state", 1, "the model inside it and the optimizer are as in the file", first_of(accepted, state), on=plain
+        ),
+        Criterion(
+            "random",
+            0.75,
+            "this rank's random numbers",
+            first_of(accepted, RANDOM),
+            MISTAKES,
+            on=plain,
+        ),
+        Criterion(
+            "others",
+            0.5,
+            "the file may come from more ranks or from fewer, and from ranks with other devices",
+            first_of(accepted, state, RANDOM, newcomers),
+            MISTAKES,
+            on=lambda arguments: arguments["kind"] == "good" and not arguments["plain"],
+            after=("state", "random"),
+        ),
+        Criterion(
+            "no-file",
+            0.25,
+            "change nothing and return (0, 0)",
+            nothing_there,
+            on=lambda arguments: arguments["kind"] == "none",
+        ),
+        Criterion(
+            "misfit",
+            0.5,
+            "is an error on every rank",
+            misfit,
+            on=lambda arguments: arguments["kind"] not in ("good", "none"),
+        ),
     )
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Each kind of file, in any order; files of as many, fewer and more ranks; both optimizers."""
 
-        def case(ranks: list[int], optimizer: str, files: list[list]) -> dict:
-            seed, place = rng.randrange(2**30), [rng.randint(1, 20), rng.randint(30, 300)]
-            about = {"ranks": ranks, "optimizer": optimizer, "seed": seed, "fresh": 2**30 + seed}
-            about["files"] = [*files, ["good", len(ranks), False]]
-            luck = [[[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 30), 5)] for _ in "ab"]
-            return {**about, "place": place, "saved": luck[0], "own": luck[1]}
+        def case(ranks: list[int], optimizer: str, *files: tuple) -> dict:
+            size, seed, place = len(ranks), rng.randrange(2**30), [rng.randint(1, 20), rng.randint(30, 300)]
+            saved, own = ([[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 30), 5)] for _ in "ab")
+            about, calls = {"optimizer": optimizer, "seed": seed, "place": place, "own": own}, []
+            for number, (kind, by, gpus, *tagged) in enumerate([*files, ("good", size, False, True)]):
+                calm = by == size and not gpus and not tagged
+                file = {"kind": kind, "gpus": gpus, "from_gpu": bool(tagged), "plain": calm, "saved": saved[:by]}
+                calls.append({**about, **file, "fresh": 2**30 + seed + number})
+            return {"ranks": ranks, "calls": calls}
 
-        def some(kinds: list[str]) -> list[list]:
-            return [[kind, 3, False] for kind in rng.sample(kinds, len(kinds))]
+        def some(kinds: list[str]) -> list[tuple]:
+            return [(kind, 3, False) for kind in rng.sample(kinds, len(kinds))]
 
         misfits = ["missing", "unexpected", "half", "without-random"]
         others = ["renamed", *(f"without-{name}" for name in ENTRIES if name != "random")]
-        good = [["good", by, gpus] for by, gpus in ((3, False), (2, False), (3, True))]
-        cases = [case([2, 0, 3], "momentum", [["none", 3, False], *good, *some(misfits)])]
-        good = [["good", by, False] for by in (2, 5)]
-        cases += [case([3, 1], "adam", [*good, *some(others), ["none", 2, False]])]
-        return cases
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """A call for each file, into a model of its own."""
-        own = generator_after(case["own"][rank.rank]).get_state()
-        entries = dict(zip(("epoch", "consumed"), case["place"], strict=True))
-        states = [states_of(case["saved"][:by], gpus) for _, by, gpus in case["files"]]
-        files = [(file[0], {**entries, "random": each}) for file, each in zip(case["files"], states, strict=True)]
-        load, calls, of_gpu = subject.load(), [], os.path.join(rank.folder, "of-a-gpu")
-        os.makedirs(of_gpu, exist_ok=True)
-        for folder, some in ((rank.folder, files[:-1]), (of_gpu, files[-1:])):
-            about = {**case, "from_gpu": folder == of_gpu}
-            calls += loading_calls(
-                *(replace(rank, folder=folder), subject.filename, load, about, some),
-                before=lambda: torch.set_rng_state(own),
-                after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
-            )
-        return calls
-
-    def shape(self, case: dict) -> dict:
-        """For each file, what was returned or raised, and the state after that."""
-        return array(loaded(drawn=number()), len(case["files"]))
-
-    def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
-        """Each file by itself; those of ranks with GPUs where others are not refused, too."""
-        calls_of, files, size = [*zip(*results, strict=True)], case["files"], len(results)
-        last = len(files) - 1
-        plain = [place for place, (kind, by, gpus) in enumerate(files) if kind == "good" and by >= size and not gpus]
-        errors = {place: [call["error"] for call in calls if call["error"]] for place, calls in enumerate(calls_of)}
-        refusing = any(errors[place] for place in plain if place != last)
-        for place, calls in enumerate(calls_of):
-            if place == last and errors[place] and not refusing:
-                yield of_loading("no-map-location", error=short(errors[place][0]))
-            elif not (refusing and (place == last or files[place][2])):
-                yield from file_mistakes(case, place, calls)
-
-
-def file_mistakes(case: dict, place: int, calls: Sequence[dict]) -> Iterator[Finding | Diagnosis]:
-    """What is wrong with the calls of all ranks for file number `place`."""
-    kind, writers, gpus = case["files"][place]
-    if kind == "none":
-        before = state_of(*after_steps(case["fresh"] + place, case["optimizer"], steps=0))
-        yield from no_file_mistakes(calls, before, [0, 0])
-        yield from moved_without_a_file(calls, case["own"])
-    elif kind == "good":
-        expected = state_of(*after_steps(case["seed"], case["optimizer"]))
-        yield from loading_mistakes(calls, expected, case["place"], case["saved"][:writers], case["own"], gpus)
-    else:
-        yield from misfit_mistakes(kind, f"{place}.pt", calls)
-
-
-def states_of(saved: Sequence, gpus: bool) -> list[list[torch.Tensor]]:
-    """The entry "random" of a file. saved: luck of its ranks. gpus: whether these had one each."""
-    states = [[generator_after(luck).get_state()] for luck in saved]
-    return [[*own, gpu_state(rank)] for rank, own in enumerate(states)] if gpus else states
-
-
-def gpu_state(seed: int) -> torch.Tensor:
-    """The state of a GPU's generator, as `torch.cuda.get_rng_state` gives it: seed and offset, 8 bytes each."""
-    return torch.tensor([seed, 0]).view(torch.uint8)
+        good = [("good", by, gpus) for by, gpus in ((3, False), (2, False), (3, True))]
+        cases = [case([2, 0, 3], "momentum", ("none", 3, False), *good, *some(misfits))]
+        good = [("good", by, False) for by in (2, 5)]
+        cases += [case([3, 1], "adam", *good, *some(others), ("none", 2, False))]
+        good = [("good", by, gpus) for by, gpus in ((4, False), (5, True), (1, False))]
+        kind = rng.choice(["momentum", "adam"])
+        return [*cases, case([1, 2, 0, 3], kind, *good, *some(rng.sample(misfits + others, 3)), ("none", 1, False))]
 
 
 CHECK = LoadCheckpoint()

@@ -3,154 +3,200 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable
 
-import torch
-
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array, boolean, number, optional, record, string
-from autograde.contract.verdict import Diagnosis, Finding, hiding
+from autograde.contract.calls import with_article
+from autograde.contract.evidence import encoded
+from autograde.contract.verdict import Finding, settle
 from autograde.fixtures.stepped import after_steps
-from autograde.probes.checkpoint_calls import saving_calls
-from autograde.probes.checkpoint_files import read_checkpoint, state_of
+from autograde.probes.checkpoint_files import state_of
+from autograde.rubric.breaks import first_finding, of_finding
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
+from autograde.rubric.run import Run
+from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.checkpoints import short
-from autograde.verdicts.diagnosis import agree
-from autograde.verdicts.judged import JudgedRun, Run
-from autograde.verdicts.saving import finding as of_saving
-from autograde.verdicts.saving import is_written, saved, saving_mistakes, unfinished_saving
-from course.world.report import name_ranks
+from autograde.verdicts.saving import saving_mistakes, unfinished_saving
 
-from .common import generator_after, next_number, next_of_state
-from .saved_random import random_mistakes
+from ..probes import save_checkpoint
+from .drawn import after, later
 
-finding = Findings("""
-gather-on-rank-0 4
-A deadlock: rank 0 waits in a gather that {who} never called. A rank's random numbers are with that rank. Who has to
-send?
+WRITERS = ("every-rank-writes", "local-rank-0-writes", "wrong-rank-writes")
+WHOLE = ("not-atomic", "file-gone-for-a-while", "left-behind", "leftovers-pile-up")
+EARLY = ("returns-too-early",)
+words = Words("""
+gather-on-rank-0: A deadlock: rank 0 waits in a gather that {who} never called. A rank's random numbers are with that
+rank. Who has to send?
 
-consumed-missing 1.5
-The file has no entry "consumed", so a resumed training cannot know where in the epoch to go on.
+consumed-missing: The file has no entry "consumed", so a resumed training cannot know where in the epoch to go on.
 
-wrong-consumed 1.5
-The entry "consumed" is {actual}; the call was told {expected}.
+wrong-consumed: The entry "consumed" is {actual}; the call was told {expected}.
 
-draws-numbers 1
-After the call, another random number comes on {who} than would have come without it. A training that saves more often
-would take another path.
+draws-numbers: After the call, another random number comes on {who} than would have come without it. A training that
+saves more often would take another path.
+
+random-missing: The file has no list "random". Dropout would drop other units after a resume, and the training take
+another path.
+
+ranks-missing: The list "random" has {n:entry} for {size:rank}. Each rank draws numbers of its own.
+
+not-a-state: Entry {rank} of "random" should be a list that holds the state of a generator, a ByteTensor on the CPU. It
+holds {what}.
+
+other-random: Entry {rank} of "random" is not the state that rank {rank} had at the call.
 """)
 
-STATES = optional(array(record(kind=string(), next=optional(number())), most=4))  # of a rank, as `states_of`
-CONTENT = record(there=boolean(), error=optional(string()), content={}, random=optional(array(STATES, most=16)))
+
+def findings(call: Call) -> list[Finding]:
+    """What is wrong with the files of a call, but for its random numbers and `consumed`."""
+    found, about = [], call.arguments
+    for number, place in enumerate(about["places"]):
+        calls = [encoded(each.calls[number]) for each in call.seen]
+        expected = state_of(*after_steps(about["seed"] + number, about["optimizer"]))
+        found.append([*saving_mistakes(number, calls, about["local"], {**expected, "epoch": place[0]})])
+    return settle(found)
 
 
-class SaveCheckpoint(RankCheck, JudgedRun):
+def among(keys: tuple[str, ...]) -> Callable[[Call], Wrong | None]:
+    """Judge of findings of these keys."""
+
+    def judge(call: Call) -> Wrong | None:
+        return next((of_finding(each) for each in findings(call) if each.key in keys), None)
+
+    return judge
+
+
+def content(call: Call) -> Wrong | None:
+    """Model, optimizer and place in the file."""
+    others = (*WRITERS, *WHOLE, *EARLY)
+    if found := [each for each in findings(call) if each.key not in others]:
+        return of_finding(found[0])
+    for saved, (_, expected) in zip(call.seen[0].calls, call.arguments["places"], strict=True):
+        actual = saved.content.content.get("consumed")
+        if actual is None:
+            return words("consumed-missing")
+        if type(actual) is not int or actual != expected:
+            return words("wrong-consumed", actual=short(actual), expected=expected)
+    return None
+
+
+class Random:
+    """Judge of the entry "random"."""
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """Of the first file whose random numbers are others than those of the ranks; if there is any."""
+        expected, size = [after(luck) for luck in call.arguments["luck"]], call.size
+        for saved in call.seen[0].calls:
+            if saved.content is None or not isinstance(saved.content.content, dict):
+                continue
+            states = saved.content.random
+            if not states:
+                return words("random-missing")
+            if len(states) != size:
+                return words("ranks-missing", n=len(states), size=size)
+            for rank, own in enumerate(states):
+                if not own or own[0].kind != "torch.ByteTensor" or own[0].next is None:
+                    what = "no list" if own is None else with_article(own[0].kind) if own else "nothing"
+                    return words("not-a-state", rank=rank, what=what)
+            if wrong := [rank for rank, own in enumerate(states) if own[0].next != expected[rank]]:
+                return words("other-random", compared=True, rank=wrong[0])
+        return None
+
+    def gives(self, call: Call, value: list[float]) -> bool:
+        """Whether these numbers come next from all states in each file."""
+        return numbers(call) == [value] * len(call.seen[0].calls)
+
+
+def numbers(call: Call) -> list[list[float | None]]:
+    """By file and rank, the number that comes next from the state that is saved."""
+    states = [saved.content.random or [] if saved.content else [] for saved in call.seen[0].calls]
+    return [[own[0].next if own else None for own in each] for each in states]
+
+
+def given_by_mistake(call: Call) -> dict[str, list[float]]:
+    """The numbers of known mistakes, by rank."""
+    luck, actual = call.arguments["luck"], numbers(call)[0]
+    expected = [after(each) for each in luck]
+    values = {"rank-0-for-all": [expected[0]] * call.size, "seed-not-state": [after([seed, 0]) for seed, _ in luck]}
+    if actual != expected and sorted(actual, key=str) == sorted(expected, key=str):
+        values["out-of-order"] = actual
+    if len(actual) == call.size and all(value in later(each) for value, each in zip(actual, luck, strict=True)):
+        values["one-draw-too-late"] = actual
+    return values
+
+
+MISTAKES = MistakesGiving(
+    """
+    rank-0-for-all: All entries of "random" are rank 0's. The ranks have drawn different numbers, and would draw the
+    same from then on.
+
+    seed-not-state: The entries of "random" are generators as they were seeded, not as they are now: numbers that have
+    been drawn would come once more.
+
+    out-of-order: The entries of "random" are the ranks' states, in another order. Entry r belongs to rank r.
+
+    one-draw-too-late: The entries of "random" are states some numbers later than at the call. What has drawn in
+    between?
+    """,
+    given_by_mistake,
+)
+
+
+def generators_stay(call: Call) -> Wrong | None:
+    """The call draws no random numbers."""
+    expected = [after(luck) for luck in call.arguments["luck"]]
+    moved = [rank for rank, seen in enumerate(call.seen) if any(each.drawn != expected[rank] for each in seen.calls)]
+    return words("draws-numbers", who=Ranks(moved)) if moved else None
+
+
+class SaveCheckpoint(CallCheck):
     """Rank 0 writes; nothing but a whole file is ever in its place; it has every rank's random numbers."""
 
-    todo, points, needs, deadline = "save_checkpoint", 4, "torch", 10
+    todo, probe, repeats = "save_checkpoint", save_checkpoint.PROBE, False
     consolidation = (
         "What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. Leave a "
         "piece of state out, and it is another training, and no error tells you."
     )
-    prices = MappingProxyType({"barrier-on-rank-0": 4, "barrier-without-rank-0": 4})
+    criteria = (
+        Criterion("content", 1, "the file holds a dictionary", content),
+        Criterion("random", 1.25, "a list with an entry for each rank, in order", Random(), MISTAKES),
+        Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", among(WRITERS)),
+        Criterion("whole", 0.75, "at any moment there is at `path` the old file or the new one, whole", among(WHOLE)),
+        Criterion(
+            "returns",
+            0.5,
+            "all ranks return after the new file is there, and the generators stay as they are",
+            first_of(among(EARLY), generators_stay),
+            after=("random",),
+        ),
+    )
+
+    def broke_off(self, run: Run) -> Wrong | None:
+        """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
+        if run.full:
+            return None
+        last = [log[-1]["op"] if log else "" for log in run.events]
+        others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
+        if others and run.state == "hang":
+            return words("gather-on-rank-0", run.report, who=Ranks(others))
+        return first_finding(unfinished_saving(run))
+
+    def fits(self, case: dict, arguments: dict, seen: save_checkpoint.Seen) -> bool:
+        """A call for each place, and a file on rank 0."""
+        return len(seen.calls) == len(arguments["places"])
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two nodes, with an old file; one node, without; both optimizers; random numbers that differ by rank."""
 
         def case(ranks: list[int], local: list[int], old: bool, optimizer: str) -> dict:
             first, seed, size = rng.randint(2, 20), rng.randrange(2**31), len(ranks)
-            about = {"ranks": ranks, "local": local, "optimizer": optimizer, "seed": seed, "old": old}
-            places = [[first, rng.randint(20, 90)], [first + 1, rng.randint(100, 200)]]
-            luck = [[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 40), size)]
-            return {**about, "places": places, "luck": luck}
+            about = {"local": local, "optimizer": optimizer, "seed": seed, "old": old}
+            about["places"] = [[first, rng.randint(20, 90)], [first + 1, rng.randint(100, 200)]]
+            about["luck"] = [[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 40), size)]
+            return {"ranks": ranks, "calls": [about]}
 
         cases = [case([1, 3, 0, 2], [0, 1, 0, 1], True, "momentum"), case([2, 0, 3], [0, 1, 2], False, "adam")]
-        return cases
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """Two calls, the second one after a crash in the middle of writing, in a folder of their own."""
-        old = {"model": {}, "optimizer": {}, "epoch": 0, "consumed": 0, "random": []} if case["old"] else None
-        state = generator_after(case["luck"][rank.rank]).get_state()
-        return saving_calls(
-            *(rank, subject.load(), case, case["places"], old),
-            before=lambda: torch.set_rng_state(state),
-            after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
-            read=content_of,
-        )
-
-    def shape(self, case: dict) -> dict:
-        """For each call, how the folder looked meanwhile, what is in the file, and which random number comes next."""
-        return array(saved(content=optional(CONTENT), drawn=number()), len(case["places"]))
-
-    def unfinished(self, case: dict, run: Run) -> list[Finding]:
-        """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
-        last = [rank["events"][-1]["op"] if rank["events"] else "" for rank in run.ranks]
-        others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
-        if others and run.state == "hang":
-            return [finding("gather-on-rank-0", run.report, who=name_ranks(others))]
-        found = unfinished_saving(run)
-        calls = [sum(event["library"] == "torch" for event in rank["events"]) for rank in run.ranks]
-        if run.state == "hang" or max(calls) > calls[0]:
-            return found
-        # Nobody waits for rank 0, whose error ends the run: it may be alone in coming to a barrier behind that line.
-        return [hiding(each, *of_saving.some("barrier-on-rank-0")) for each in found]
-
-    def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
-        """Each call by itself."""
-        for number_, calls in enumerate(zip(*results, strict=True)):
-            expected = state_of(*after_steps(case["seed"] + number_, case["optimizer"]))
-            epoch, consumed = case["places"][number_]
-            yield from saving_mistakes(number_, calls, case["local"], {**expected, "epoch": epoch})
-            if is_written(calls[0]):
-                yield from training_mistakes(case["luck"], consumed, calls)
-
-
-def content_of(path: str) -> dict:
-    """What is in a file, as CONTENT: `random` has for each rank, what its generators' states are."""
-    file, states = read_checkpoint(path), None
-    if isinstance(file["content"], dict):
-        entry = torch.load(path, map_location="cpu", weights_only=True).get("random")
-        file["content"].pop("random", None)
-        if isinstance(entry, (list, tuple)):
-            states = [states_of(of_rank) for of_rank in entry[:16]]
-    return {**file, "random": states}
-
-
-def states_of(entry: Any) -> list[dict] | None:
-    """The entries of one rank: what kind of value each is, and which number comes next; None where it is no list."""
-    if not isinstance(entry, (list, tuple)):
-        return None
-    return [{"kind": kind_of(state), "next": next_of_state(state)} for state in entry[:4]]
-
-
-def kind_of(state: Any) -> str:
-    """What a state is."""
-    if not isinstance(state, torch.Tensor):
-        return type(state).__name__
-    view = " that is a view of a larger tensor, on which torch.set_rng_state crashes"
-    return f"{state.type()}{view if state.storage_offset() else ''}"
-
-
-def training_mistakes(luck: Sequence, consumed: int, calls: Sequence[dict]) -> Iterator[Finding | Diagnosis]:
-    """What is wrong with what a checkpoint has in the middle of an epoch. luck: of each rank. calls: of each rank."""
-    file, drawn_before = calls[0]["content"], False
-    if isinstance(file["content"], dict):
-        actual = file["content"].get("consumed")
-        if actual is None:
-            yield finding("consumed-missing")
-        elif type(actual) is not int or actual != consumed:
-            yield finding("wrong-consumed", actual=short(actual), expected=consumed)
-        of_random = [*random_mistakes(luck, file["random"])]
-        yield from of_random
-        explained = [each for part in of_random if isinstance(part, Diagnosis) for each in part.explained]
-        drawn_before = any(each.key == "one-draw-too-late" for each in explained)
-    expected = [next_number(generator_after(each)) for each in luck]
-    moved = [rank for rank, call in enumerate(calls) if not agree(call["drawn"], expected[rank])]
-    if moved and not drawn_before:  # what is drawn before the states are taken moves them, too
-        yield finding("draws-numbers", who=name_ranks(moved))
+        return [*cases, case([3, 2], [0, 1], True, "adam")]
 
 
 CHECK = SaveCheckpoint()

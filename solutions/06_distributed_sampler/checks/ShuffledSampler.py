@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import random
 
+from autograde.probes.sampler_passes import Passes
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judges.shares import dealt_out
-from autograde.rubric.sampler_check import ROTATION, drawn_anew, generators, ints_and_length, repeated, shared_out
+from autograde.rubric.sampler_check import (
+    ROTATION,
+    drawn_anew,
+    fits_plan,
+    generators,
+    ints_and_length,
+    repeated,
+    shared_out,
+)
 
 from ..probes import ShuffledSampler as probe
 
@@ -52,11 +61,9 @@ class ShuffledSampler(CallCheck):
         ),
     )
 
-    def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
-        """A pass for each in the plan, and three generators."""
-        passes, others = len(arguments["passes"]), seen.other or []
-        shapes = [len(seen.passes), *map(len, others)]
-        return len(seen.drawn) == 3 and {*shapes} == {passes} and len(others) in (0, case["size"])
+    def fits(self, case: dict, arguments: dict, seen: Passes) -> bool:
+        """A pass for each in the plan."""
+        return fits_plan(case, arguments, seen)
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Two and three padded samples, evenly many, fewer than ranks; on 4 ranks, 3 and 2.

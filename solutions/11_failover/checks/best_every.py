@@ -4,73 +4,46 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
-from functools import partial
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import number, optional, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import Call, JudgedCalls
-from autograde.verdicts.numbers import finding as of_numbers
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving
+from autograde.rubric.words import Words, Wrong
 
-ABOVE = 1e-6  # relative: what a k may lose more than the best one
+from ..probes import best_every
 
-finding = Findings("""
-below-1 1
-For steps of {step:.4g} s that are long beside the time between failures, the function returns {actual}. A checkpoint
-after every {actual}th step cannot be: 1 is the least.
+EQUAL, NEAR = 1e-6, 0.04  # relative: what a k may lose more than the best one, and where it is not far from it
 
-one-node-for-all 1.5
-With {nodes} nodes the function returns {actual}, which is right for a single one. Each of them can fail.
+words = Words("""
+below-1: For steps of {step:.4g} s that are long beside the time between failures, the function returns {actual:g}. A
+checkpoint after every {actual:g}th step cannot be: 1 is the least.
 
-nodes-fail-less 1.5
-The function returns {actual}, as if {nodes} nodes failed less often together than one. How long does it take until the
-first of them fails?
+not-an-int: The function returns a value of type {kind}. What is counted is a whole number: an int is expected.
 
-seconds-for-steps 1.5
-The function returns {actual}. That is the number of *seconds* between two checkpoints that are best; steps of
-{step:.4g} s are asked for.
-
-no-two 1
-The function returns {actual}, which is right for a loss of k step / M. A failure costs half of what lies between two
-checkpoints, on average.
-
-rounded 0.5
-The function returns {actual}, beside the best k, and loses more with it: {lost:.4%} of the time, not {least:.4%}.
-
-dalys-terms 0.5
-The function returns {actual}, which is Daly's formula. Young's sum, which is asked for, is least elsewhere.
-
-wrong-k 2
-For steps of {step:.4g} s, saves of {save:.4g} s, and {nodes} nodes that fail every {mtbf:.4g} s, the function returns
-{actual}. It loses {lost:.3%} of the time by the formula; with the best k it is {least:.3%}.
+wrong-k: For steps of {step:.4g} s, saves of {save:.4g} s, and {nodes:node} that fail every {mtbf:.4g} s, the function
+returns {actual:g}. It loses {lost:.3%} of the time by the formula; with the best k it is {least:.3%}.
 """)
 
 
-def share(k: float, plan: dict, half: float = 2.0) -> float:
+def share(k: float, plan: dict) -> float:
     """The share of the time that is lost."""
     mtbf = plan["mtbf"] / plan["nodes"]
-    return plan["save"] / (k * plan["step"]) + k * plan["step"] / (half * mtbf)
+    return plan["save"] / (k * plan["step"]) + k * plan["step"] / (2 * mtbf)
 
 
-def real_best(plan: dict, nodes: int, half: float = 2.0) -> float:
-    """The real number of steps at which the share is least."""
-    return math.sqrt(half * plan["save"] * plan["mtbf"] / nodes) / plan["step"]
-
-
-def whole_best(plan: dict, nodes: int | None = None, half: float = 2.0) -> int:
-    """The whole number of steps at which it is least."""
-    plan = {**plan, "nodes": nodes or plan["nodes"]}
-    below = max(1, math.floor(real_best(plan, plan["nodes"], half)))
-    return min(below, below + 1, key=lambda k: share(k, plan, half))
+def real_best(plan: dict, half: float = 2.0) -> float:
+    """The real number of steps at which the share is least. half: what M is multiplied by in the formula."""
+    return math.sqrt(half * plan["save"] * plan["mtbf"] / plan["nodes"]) / plan["step"]
 
 
 def beside(k: float, plan: dict) -> int:
     """The better one of the whole numbers beside k."""
     below = max(1, math.floor(k))
     return min(below, below + 1, key=lambda each: share(each, plan))
+
+
+def whole(k: float) -> tuple[int, int, int]:
+    """k, rounded in three ways."""
+    return max(1, round(k)), max(1, math.floor(k)), math.ceil(k)
 
 
 def daly(plan: dict) -> int:
@@ -81,75 +54,101 @@ def daly(plan: dict) -> int:
     return max(1, round(seconds / plan["step"]))
 
 
-class BestEvery(CallCheck, JudgedCalls):
+class Least:
+    """Judge of the share that is lost at the k that is returned. above: relative, how much more than the least."""
+
+    def __init__(self, above: float) -> None:
+        self.above = above
+
+    def __call__(self, call: Call) -> Wrong | None:
+        """What is wrong with one call; a k below 1 counts as 1."""
+        number, plan = call.seen[0].value, call.arguments
+        if number.value is None:
+            return words("not-an-int", kind=number.kind)
+        best = beside(real_best(plan), plan)
+        lost, least = (share(max(1.0, k), plan) for k in (number.value, best))
+        about = {**plan, "actual": number.value, "lost": lost, "least": least}
+        return words("wrong-k", compared=True, **about) if lost > least * (1 + self.above) else None
+
+    def gives(self, call: Call, value: float) -> bool:
+        """Whether this is what was returned."""
+        actual = call.seen[0].value.value
+        return actual is not None and math.isclose(max(1, actual), value, rel_tol=1e-9)
+
+
+def whole_number(call: Call) -> Wrong | None:
+    """An int, of 1 or more."""
+    number = call.seen[0].value
+    if number.kind != "int" or number.value is None:
+        return words("not-an-int", kind=number.kind)
+    return words("below-1", step=call.arguments["step"], actual=number.value) if number.value < 1 else None
+
+
+def given_by_mistake(call: Call) -> dict[str, tuple[int, ...]]:
+    """What known mistakes would return."""
+    plan = call.arguments
+    best, nodes = real_best(plan), plan["nodes"]
+    seconds, other = best * plan["step"], {**plan, "nodes": 1}
+    longer, no_two = {**other, "mtbf": plan["mtbf"] * nodes}, real_best(plan, 1.0)
+    return {
+        "one-node-for-all": (beside(real_best(other), other), whole(real_best(other))[0]),
+        "seconds-for-steps": (*whole(seconds), beside(seconds, plan)),
+        "nodes-fail-less": (beside(real_best(longer), longer), whole(real_best(longer))[0]),
+        "no-two": (whole(no_two)[0], beside(no_two, plan), beside(no_two, {**plan, "mtbf": plan["mtbf"] / 2})),
+        "dalys-terms": (daly(plan),),
+        "rounded": whole(best),
+    }
+
+
+MISTAKES = MistakesGiving(
+    """
+    one-node-for-all: With {nodes:node} the function returns {actual:g}, which is right for a single one. Each of them
+    can fail.
+
+    seconds-for-steps: The function returns {actual:g}. That is the number of *seconds* between two checkpoints that are
+    best; steps of {step:.4g} s are asked for.
+
+    nodes-fail-less: The function returns {actual:g}, as if {nodes:node} failed less often together than one. How long
+    does it take until the first of them fails?
+
+    no-two: The function returns {actual:g}, which is right for a loss of k step / M. A failure costs half of what lies
+    between two checkpoints, on average.
+
+    dalys-terms: The function returns {actual:g}, which is Daly's formula. Young's sum, which is asked for, is least
+    elsewhere.
+
+    rounded: The function returns {actual:g}, beside the best k, and loses more with it: {lost:.4%} of the time, not
+    {least:.4%}.
+    """,
+    given_by_mistake,
+)
+
+
+class BestEvery(CallCheck):
     """Many nodes and one; short steps and long ones; a best k of 1, of a few, where rounding tells, and of many."""
 
-    todo, points = "best_every", 2
+    todo, probe = "best_every", best_every.PROBE
     consolidation = (
         "The best k makes both losses equal, and the share that is lost grows with the square root of the save's time "
         "and of the number of nodes."
     )
+    criteria = (
+        Criterion("share", 1, "so that least time is lost", Least(NEAR), MISTAKES),
+        Criterion(
+            "neighbours",
+            0.5,
+            "of two neighbours it is the one that loses less",
+            Least(EQUAL),
+            MISTAKES,
+            after=("share",),
+        ),
+        Criterion("whole", 0.5, "an int k of at least 1", whole_number),
+    )
 
     def cases(self, rng: random.Random) -> list[dict]:
-        """Two of each kind."""
-        kinds = ["few", "many", "one", "rounding", "above", "below"]
-        ### BEGIN HIDDEN CASES
-        kinds += ["few", "above", "rounding", "below", "one"]
-        ### END HIDDEN CASES
+        """Some of each kind."""
+        kinds = ["few", "many", "one", "rounding", "above", "below", "few", "above", "rounding", "below", "one"]
         return [{"size": 1, "calls": [draw_plan(rng, kind) for kind in kinds]}]
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """What is returned."""
-        value = function(call["step"], call["save"], call["mtbf"], call["nodes"])
-        known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53
-        return {"value": float(value) if known else None, "kind": type(value).__name__}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """A number, and its type."""
-        return {"value": optional(number()), "kind": string()}
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The share that is lost at this k, beside the least one."""
-        [shown], plan = call.shown, call.plan
-        actual, expected = shown["value"], whole_best(plan)
-        found = [of_numbers("not-an-int", kind=shown["kind"])] if shown["kind"] != "int" else []
-        if actual is None:
-            return [finding("wrong-k", **told(plan, "no number", math.nan))]
-        if actual < 1:
-            return [*found, finding("below-1", step=plan["step"], actual=f"{actual:g}")]
-
-        def equal(given: float, other: float) -> bool:
-            if other is expected:
-                return share(given, plan) <= share(expected, plan) * (1 + ABOVE)
-            return math.isclose(given, other, rel_tol=1e-9)
-
-        seconds = real_best(plan, plan["nodes"]) * plan["step"]
-        half = real_best(plan, plan["nodes"], 1.0)
-        candidates = {
-            "one-node-for-all": whole_best(plan, 1),
-            "one-node-for-all/rounded": max(1, round(real_best(plan, 1))),
-            "seconds-for-steps": max(1, round(seconds)),
-            "seconds-for-steps/down": max(1, math.floor(seconds)),
-            "seconds-for-steps/up": math.ceil(seconds),
-            "seconds-for-steps/beside": beside(seconds, plan),
-            "nodes-fail-less": whole_best({**plan, "mtbf": plan["mtbf"] * plan["nodes"] ** 2}),
-            "nodes-fail-less/rounded": max(1, round(real_best(plan, plan["nodes"]) * plan["nodes"])),
-            "no-two": whole_best(plan, half=1.0),
-            "no-two/rounded": max(1, round(real_best(plan, plan["nodes"], 1.0))),
-            "no-two/beside": beside(half, plan),
-            "dalys-terms": daly(plan),
-            "rounded": max(1, round(real_best(plan, plan["nodes"]))),
-            "rounded/down": max(1, math.floor(real_best(plan, plan["nodes"]))),
-            "rounded/up": math.ceil(real_best(plan, plan["nodes"])),
-        }
-        about = partial(finding, **told(plan, f"{actual:g}", share(actual, plan)))
-        return [*found, diagnose("k", actual, expected, candidates, about, "wrong-k", equal)]
-
-
-def told(plan: dict, actual: str, lost: float) -> dict:
-    """What findings may say of a call."""
-    return {**plan, "actual": actual, "lost": lost, "least": share(whole_best(plan), plan)}
 
 
 def draw_plan(rng: random.Random, kind: str) -> dict:

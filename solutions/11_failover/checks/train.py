@@ -1,250 +1,296 @@
-"""The check of `train`: what it is given, and what it does on the ranks, some of which are killed."""
+"""The check of `train`: steps, checkpoints and losses beside the undisturbed training."""
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any
 
-import torch
-from torch.nn.functional import cross_entropy
-from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader, Sampler
+from autograde.rubric.check import CallCheck, on_its_device
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
+from autograde.rubric.judges.conduct import nothing_starts_or_ends
+from autograde.rubric.rounding import Rounding
+from autograde.rubric.run import Run
+from autograde.rubric.words import Words, Wrong
 
-from autograde.contract.calls import described, meet
-from autograde.contract.rank_check import RankCheck
-from autograde.contract.schema import array, described_value, integer, numbers, optional, record, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.numbered_net import NumberedSet
-from autograde.fixtures.stepped import group_device
-from autograde.verdicts.judged import JudgedRun, Run
-from autograde.verdicts.resumed import finding as of_training
-from course.models.settled import settled
-from course.world import COMM
+from ..probes import train
+from .history import Due
+from .saves import SAVED_WRONGLY, saves
+from .steps import places
 
-from .common import LYING, DroppingNet, generator_after, momentum_before
-from .training import training_mistakes
+NEAR = Rounding(1e-9)
+words = Words("""
+save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it
+decides by itself who writes, and no rank leaves it before the file is there.
 
-NAME = "checkpoint.pt"
-MARKER = "killed"  # a file that tells that a rank died where it was to
-PLACE = array(integer(), 2)
-CALL = record(
-    kind=string(),
-    losses=optional(array(described_value(), most=200)),
-    passes=array(PLACE, most=200),
-    forwards=array(record(ids=array(integer(), most=50), weights=numbers()), most=200),
-    steps=integer(0),
-    asked=array(integer(0), most=400),
-    saves=array(array(integer(), 3), most=400),
-    weights=numbers(),
+off-the-path: Before step {step} of a call, the weights on rank {rank} are not those of the undisturbed training. It is
+about {what}.
+
+asked-otherwise: `agreed()` is asked when {actual} steps are done; expected is once after each.
+
+goes-on-when-agreed: All ranks agree to leave after step {stop}, and the training goes on.
+
+not-when-leaving: All ranks leave after step {stop}, and no checkpoint of that step is there. What has been done since
+the last one is lost, though there was time.
+
+no-losses: The function returns what is of type {kind}, not a list of floats.
+
+not-floats: The returned list holds entries of type {kind}, not floats.
+
+wrong-losses: The training is right, but the returned list, of {actual:number}, does not hold the {expected:loss} of its
+steps, one after another.
+""")
+
+
+def trained(call: Call) -> Wrong | None:
+    """Places and samples; then weights."""
+    due = Due(call)
+    if not due.begins or (wrong := places(call)):
+        return wrong if due.begins else None
+    actual, expected = due.weights, due.path()
+    for at in range(due.count):
+        for rank, own in enumerate(actual):
+            if not NEAR(own[at], expected[rank][at]):
+                resumed = not at and (due.start or call.case["begin"])
+                what = "the first step after a resume" if resumed else "what came before"
+                return words("off-the-path", compared=True, rank=rank, step=at + 1, what=what)
+    return None
+
+
+def shows(call: Call, value: tuple[str, Any]) -> bool:
+    """Whether these are the places, or the path."""
+    kind, expected = value
+    return Due(call).passes == expected if kind == "places" else NEAR(Due(call).weights, expected)
+
+
+def trained_by_mistake(call: Call) -> dict[str, tuple]:
+    """The places, or the paths, of known mistakes."""
+    due = Due(call)
+    if not due.begins:
+        return {}
+    (epoch, consumed), passes = due.place, due.passes
+    expected = due.walk(epoch, consumed, due.epochs)
+    anew = "skipped-not-dealt" if len(call.seen[0].forwards) == due.count else "epoch-begun-anew"
+    places = {
+        "sampler-not-told": [(-1, -1)] * len(passes) if passes else expected,
+        "not-resumed": due.walk(0, 0, due.epochs),
+        anew: due.walk(epoch, 0, due.epochs),
+        "next-epoch-cut": due.walk(epoch, consumed, due.epochs, consumed),
+        "one-epoch-only": expected[:1],
+        "epochs-counted-anew": due.walk(epoch, consumed, epoch + due.epochs),
+    }
+    found = {key: (("places", value),) for key, value in places.items()}
+    if passes == expected and not due.start and due.count:
+        how = {"gradient-carried-over": {"kept": "all"}, "own-gradient-only": {"mean": False}}
+        how["grad-at-the-call"] = {"kept": "first"}
+        found |= {key: (("path", due.path(**each)),) for key, each in how.items()}
+    return found
+
+
+trained.gives = shows
+TRAINED_WRONGLY = MistakesGiving(
+    """
+    sampler-not-told: Nobody tells the loader's sampler where a pass begins, nor in which epoch: all epochs have the
+    same order.
+
+    not-resumed: There is a checkpoint of {start}, and yet training begins again with epoch 0.
+
+    epoch-begun-anew: A checkpoint with the place {start} is there, and the training begins its epoch anew: what was
+    done is done twice.
+
+    skipped-not-dealt: From the place {start} on, the sampler deals out the whole epoch, and batches are skipped then.
+    With another number of ranks, these are not the samples that are done.
+
+    next-epoch-cut: The epoch after the resumed one begins at {second}, so part of it is left out.
+
+    one-epoch-only: Only the first epoch of a call has samples: the passes begin at {actual}, where {expected} are
+    expected. Where does the next epoch begin, and what does `consumed` say then?
+
+    epochs-counted-anew: Called with epochs={until} when there is a checkpoint of {start}, your function goes on to
+    later epochs: its passes begin at {actual}. `epochs` counts from the very first run.
+
+    gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
+    there. When does your code start from zero?
+
+    own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
+    should average the gradients, and is it in use?
+
+    grad-at-the-call: What was in `.grad` when `train` was called is part of the first step's gradient. When does your
+    code start from zero?
+    """,
+    trained_by_mistake,
 )
-NOWHERE = [-1, -1]  # the place of a sampler that has not been told one
 
 
-class Train(RankCheck, JudgedRun):
+def leaves(call: Call) -> Wrong | None:
+    """Asked after each step; when all are to leave, no step more, and a checkpoint of just this one."""
+    due, first = Due(call), call.seen[0]
+    if not due.begins and call.arguments["stops"]:
+        return words("not-when-leaving", stop=call.case["calls"][call.number - 1]["stop"])
+    if first.asked != [*range(1, first.steps + 1)]:
+        return words("asked-otherwise", compared=True, actual=", ".join(map(str, first.asked[:12])) or "no")
+    if not due.leaves or not due.begins:
+        return None
+    if first.steps > due.count:
+        return words("goes-on-when-agreed", stop=due.count)
+    last = [(*due.plain(each[:2]), each[2]) for each in first.saves[-1:]]
+    return None if last == [(*due.after(due.count), due.count)] else words("not-when-leaving", stop=due.count)
+
+
+def asked_by_mistake(call: Call) -> dict[str, tuple[list[int], ...]]:
+    """When known mistakes ask."""
+    first, every = call.seen[0], call.case["every"]
+    if not first.steps:
+        return {}
+    regular = [at for at in range(1, first.steps + 1) if at % every == 0]
+    return {
+        "not-asked": ([],),
+        "asked-before-the-step": ([*range(first.steps)], [*range(first.steps + 1)]),
+        "asked-only-when-saving": (regular, sorted({*regular, first.steps})),
+    }
+
+
+leaves.gives = lambda call, value: call.seen[0].asked == value
+ASKED_WRONGLY = MistakesGiving(
+    """
+    not-asked: `agreed()` is never asked, so a signal changes nothing.
+
+    asked-before-the-step: `agreed()` is asked before each step, so that the step of the signal is not the last one:
+    {actual} steps are done when it is asked.
+
+    asked-only-when-saving: `agreed()` is asked after {actual} steps alone, when a checkpoint is due anyway. A signal
+    leaves little time.
+    """,
+    asked_by_mistake,
+)
+
+
+def losses(call: Call) -> Wrong | None:
+    """Floats; where the training is right, those of its steps."""
+    for seen in call.seen:
+        if seen.losses is None:
+            return words("no-losses", kind=seen.kind)
+        if other := [each.kind for each in seen.losses if not each.is_float]:
+            return words("not-floats", kind=other[0])
+    due = Due(call)
+    steps = due.history()[: call.seen[0].steps]
+    expected = [[step.loss[rank] for step in steps] for rank in range(call.size)]
+    if not due.begins or trained(call) or NEAR(values(call), expected):
+        return None
+    about = {"actual": len(values(call)[0]), "expected": len(expected[0])}
+    return words("wrong-losses", compared=True, **about)
+
+
+def values(call: Call) -> list[list[float | None]]:
+    """The losses, by rank."""
+    return [[each.value for each in seen.losses or []] for seen in call.seen]
+
+
+def losses_by_mistake(call: Call) -> dict[str, list[list[float]]]:
+    """The losses of known mistakes, by rank."""
+    steps = Due(call).history()[: call.seen[0].steps]
+    last = [step for step in steps if step.place[0] == steps[-1].place[0]]
+    return {
+        "last-epoch-only": [[step.loss[rank] for step in last] for rank in range(call.size)],
+        "all-ranks-losses": [[sum(step.loss) / call.size for step in steps]] * call.size,
+    }
+
+
+losses.gives = lambda call, value: NEAR(values(call), value)
+LOSSES_WRONGLY = MistakesGiving(
+    """
+    last-epoch-only: The returned losses are those of the last epoch alone. Expected are those of all steps made in this
+    call.
+
+    all-ranks-losses: The losses are means over all ranks. This rank's own are asked for.
+    """,
+    losses_by_mistake,
+)
+
+
+class Train(CallCheck):
     """Undisturbed, killed and stopped; gone on from a place of another number of ranks; the same path each time.
 
-    A case has `calls`: up to which epoch, and after how many steps all ranks are to leave, or None; `begin`: the place
-    of a checkpoint that is there before, or None; `kill`: [rank, step in which it dies, ranks that go on], or None.
+    A call has `epochs`, up to which it trains; `stop`, after how many steps all ranks are to leave, or None; `stops`,
+    whether any call of the case does. Its case has `begin`: the place of a checkpoint that is there before, or None;
+    `kill`: [rank, step in which it dies, ranks that go on], or None.
     """
 
-    todo, points, needs, deadline = "train", 5, "torch", 12
+    todo, probe = "train", train.PROBE
     consolidation = (
         "One call starts a training and goes on with it, because all that it depends on is in the checkpoint or "
         "follows from it. What a failure costs are the steps since the last one."
     )
+    criteria = (
+        Criterion(
+            "trains",
+            1.75,
+            "it goes on from the file `checkpoint`, with the steps of an undisturbed training",
+            trained,
+            TRAINED_WRONGLY,
+        ),
+        Criterion(
+            "saves",
+            1.25,
+            "when it has made `every` steps since its last checkpoint",
+            saves,
+            SAVED_WRONGLY,
+            breaks=True,
+        ),
+        Criterion(
+            "leaves",
+            1,
+            "where it says True, `train` returns, and a checkpoint of just this step is there",
+            first_of(leaves, nothing_starts_or_ends),
+            ASKED_WRONGLY,
+            after=("trains", "saves"),
+        ),
+        Criterion("losses", 0.5, "this rank's losses in the steps made in this call", losses, LOSSES_WRONGLY),
+        Criterion("device", 0.5, "batches have to be moved to the model's device", on_its_device),
+    )
 
-    prices = MappingProxyType({"save-on-rank-0": 5, "sampler-not-told": 5, "not-resumed": 3, "epochs-counted-anew": 2})
+    def broke_off(self, run: Run) -> Wrong | None:
+        """A run that does not end as rank 0 alone saves.
+
+        The probe's own `save_checkpoint` communicates by mpi4py, from a line of the student's; nothing else does.
+        """
+        last = [log[-1] if log else None for log in run.events]
+        saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
+        waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None
+        return words("save-on-rank-0", run.report) if waits and not all(saving) and not run.full else None
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Undisturbed, and stopped twice; killed; begun by four ranks, and gone on with three."""
 
-        def case(ranks: list[int], own: int, batch: int, epochs: int, every: int, pad: int = 0, **more: Any) -> dict:
-            samples = len(ranks) * own - pad
-            orders = [rng.sample(range(samples), samples) for _ in range(2 * epochs + 1)]
+        def case(
+            ranks: list[int],
+            own: int,
+            batch: int,
+            every: int,
+            *calls: tuple,
+            pad: int = 0,
+            begin: Any = None,
+            kill: Any = None,
+        ) -> dict:
+            samples, most = len(ranks) * own - pad, 2 * max(epochs for epochs, _ in calls)
+            orders = [rng.sample(range(samples), samples) for _ in range(most + 1)]
             about = {"ranks": ranks, "batch": batch, "every": every, "samples": samples, "orders": orders}
             about |= {"data": rng.randrange(2**31), "model": rng.randrange(2**30), "lr": rng.uniform(0.1, 0.2)}
-            about |= {"luck": [rng.randrange(2**31) for _ in ranks], "dropout": 0.3, "begin": None, "kill": None}
-            return {**about, "calls": [[epochs, None]], **more}
+            about |= {"luck": [rng.randrange(2**31) for _ in ranks], "dropout": 0.3, "begin": begin, "kill": kill}
+            stops = any(stop for _, stop in calls)
+            return {**about, "calls": [{"epochs": epochs, "stop": stop, "stops": stops} for epochs, stop in calls]}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
-        stops = [[3, 5], [3, 2], [3, None], [3, None]]
-        cases = [case(some, 7, 2, 2, 3, 1), case(some[:2], 8, 2, 3, 3, calls=stops)]
-        kill = [rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]]
-        cases += [case([0, 1, 2, 3], 8, 2, 2, 5, kill=kill)]
-        cases += [case(some, 12, 4, 2, 2, begin=[0, 12 * rng.choice([1, 2])])]
-        ### BEGIN HIDDEN CASES
-        cases += [case([1, 0], 8, 2, 2, 3, kill=[1, rng.choice([5, 6]), [0, 1]])]
-        cases += [case([2, 3, 0], 7, 3, 3, 2, 2, calls=[[3, 5], [3, None]])]
-        ### END HIDDEN CASES
-        return cases
+        cases = [case(some, 7, 2, 3, (2, None), pad=1), case(some[:2], 8, 2, 3, (3, 5), (3, 2), (3, None), (3, None))]
+        cases += [case([0, 1, 2, 3], 8, 2, 5, (2, None), kill=[rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]])]
+        cases += [case(some, 12, 4, 2, (2, None), begin=[0, 12 * rng.choice([1, 2])])]
+        cases += [case([1, 0], 8, 2, 3, (2, None), kill=[1, rng.choice([5, 6]), [0, 1]])]
+        return [*cases, case([2, 3, 0], 7, 3, 2, (3, 5), (3, None), pad=2)]
 
-    def probe(self, world: Any, subject: Any, case: dict) -> dict:
-        """One run; or one in which a rank is killed, and another one, by other ranks, which goes on.
-
-        Gives the outcome of the last run that there was. A run in which just that rank died at its place does not
-        count.
-        """
-        with TemporaryDirectory() as folder:
-            if not case["kill"]:
-                return self.on_ranks(world, case, train_each, subject, case, folder, False, COMM)
-            run = self.on_ranks(world, case, train_each, subject, case, folder, True, COMM)
-            killed = run["ranks"][case["kill"][0]]["code"] == -signal.SIGKILL and Path(folder, MARKER).exists()
-            if run["state"] != "rank-died" or not killed:
-                return run
-            others = {**case, "ranks": case["kill"][2]}
-            return self.on_ranks(world, others, train_each, subject, case, folder, False, COMM)
-
-    def gpu_case(self, rng: random.Random) -> dict | None:
+    def gpu_case(self, rng: random.Random) -> dict:
         """One step on two ranks."""
         about = {"ranks": [0, 1], "batch": 2, "every": 1, "samples": 4, "orders": [[0, 1, 2, 3]] * 3, "data": 1}
         about |= {"model": rng.randrange(2**30), "lr": 0.1, "luck": [1, 2], "dropout": 0.0, "begin": None}
-        return {**about, "kill": None, "calls": [[1, None]]}
-
-    def shape(self, case: dict) -> dict:
-        """For each call, what it did."""
-        return array(CALL, len(case["calls"]))
-
-    def unfinished(self, case: dict, run: Run) -> list[Finding]:
-        """A run that does not end as rank 0 alone saves.
-
-        The check's own `save_checkpoint` communicates by mpi4py, from a line of the student's; nothing else does.
-        """
-        last = [rank["events"][-1] if rank["events"] else None for rank in run.ranks]
-        saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
-        waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None
-        return [of_training("save-on-rank-0", run.report)] if waits and not all(saving) else []
-
-    def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
-        """Each call by itself."""
-        return training_mistakes(case, results)
-
-
-def train_each(subject: Any, case: dict, folder: str, dies: bool, comm: Any) -> list[dict]:
-    """Runs on each rank: the student's `train`, with a new model in each call. dies: whether a rank is to be killed."""
-    path, device, calls = os.path.join(folder, NAME), group_device(), []
-    keeper = Keeper(comm)
-    train = subject.salted(comm.rank).load(save_checkpoint=keeper.save, load_checkpoint=keeper.load)
-    ids = [device] if device.type == "cuda" else None
-    data = NumberedSet(case["samples"], case["data"])
-    if case["begin"] and comm.rank == 0:
-        net = DroppingNet(case["model"], case["dropout"])
-        kept = {"model": net.state_dict(), "momentum": momentum_before(net, case["data"]), "place": case["begin"]}
-        torch.save({**kept, "random": [generator_after([luck, 0]).get_state() for luck in case["luck"]]}, path)
-    first = not os.path.exists(path)
-    meet(comm)
-    for number, (epochs, stop) in enumerate(case["calls"]):
-        known = first and number == 0
-        net = DroppingNet(case["model"] if known else case["model"] + 1 + number, case["dropout"]).to(device)
-        model = settled(DistributedDataParallel(net, device_ids=ids), data.inputs[:1])
-        for each in net.parameters():
-            each.grad = torch.full_like(each, LYING)
-        optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)
-        seen = Seen(net, optimizer, stop, case["kill"] if dies and comm.rank == case["kill"][0] else None, folder)
-        sampler = DealtSampler(case, comm.rank, seen)
-        loader = DataLoader(data, case["batch"], sampler=sampler, generator=torch.Generator())
-        keeper.seen = seen
-        torch.manual_seed(case["luck"][comm.rank] + (0 if known else 77 + number))
-        meet(comm)
-        value = train(model, loader, optimizer, cross_entropy, epochs, case["every"], path, seen)
-        meet(comm)
-        losses = [described(each) for each in value[:200]] if isinstance(value, (list, tuple)) else None
-        calls.append({"kind": type(value).__name__, "losses": losses, **seen.plain()})
-    return calls
-
-
-class Seen:
-    """What `train` does in one call, on this rank; also the Preemption that it asks.
-
-    stop: after how many steps all are to leave. kill: as in a case, on the rank that is to die.
-    """
-
-    def __init__(self, net: DroppingNet, optimizer: Any, stop: int | None, kill: list | None, folder: str) -> None:
-        self.net, self.stop, self.kill, self.folder = net, stop, kill, folder
-        self.forwards, self.passes, self.asked, self.saves, self.steps = [], [], [], [], 0
-        net.record = self.forward
-        optimizer.register_step_post_hook(lambda *_: self.step())
-
-    def forward(self, net: DroppingNet, ids: list[int]) -> None:
-        """Note a forward pass, or die in it."""
-        self.forwards.append({"ids": ids, "weights": net.row()})
-        if self.kill and len(self.forwards) == self.kill[1]:
-            Path(self.folder, MARKER).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def step(self) -> None:
-        """Note a step of the optimizer."""
-        self.steps += 1
-
-    def agreed(self) -> bool:
-        """Whether all ranks are to leave."""
-        self.asked.append(self.steps)
-        return self.stop is not None and self.steps >= self.stop
-
-    def plain(self) -> dict:
-        """As plain JSON."""
-        about = {"passes": self.passes[:200], "forwards": self.forwards[:200], "asked": self.asked[:400]}
-        return {**about, "saves": self.saves[:400], "steps": self.steps, "weights": self.net.row()}
-
-
-class DealtSampler(Sampler):
-    """A ResumableSampler whose shares are known beforehand; from a place that is not among them, the epoch's."""
-
-    def __init__(self, case: dict, rank: int, seen: Seen) -> None:
-        self.case, self.rank, self.seen, self.place = case, rank, seen, NOWHERE
-
-    def set_position(self, epoch: int, consumed: int) -> None:
-        """Note the place."""
-        self.place = [int(epoch), int(consumed)]
-
-    def share(self) -> list[int]:
-        """This rank's samples from here."""
-        epoch, consumed = self.place if self.place[0] >= 0 else [0, 0]
-        order, size = self.case["orders"][epoch % len(self.case["orders"])], len(self.case["ranks"])
-        rest = order[consumed:]
-        return (rest + order[: -len(rest) % size])[self.rank :: size]
-
-    def __iter__(self) -> Any:
-        self.seen.passes.append(self.place)
-        return iter(self.share())
-
-    def __len__(self) -> int:
-        return len(self.share())
-
-
-class Keeper:
-    """Right `save_checkpoint` and `load_checkpoint`, which keep what they keep in a form of the check's own."""
-
-    def __init__(self, comm: Any) -> None:
-        self.rank, self.saves, self.seen = comm.rank, comm.Dup(), None
-
-    def save(self, path: str, model: Any, optimizer: Any, epoch: int, consumed: int) -> None:
-        """Write everything, and note when."""
-        self.seen.saves.append([int(epoch), int(consumed), self.seen.steps])
-        states = [optimizer.state[each] for group in optimizer.param_groups for each in group["params"]]
-        momentum = [state["momentum_buffer"].cpu() for state in states if "momentum_buffer" in state]
-        kept = {"model": model.module.state_dict(), "momentum": momentum, "place": [int(epoch), int(consumed)]}
-        random = self.saves.allgather(torch.get_rng_state())
-        if self.rank == 0:
-            torch.save({**kept, "random": random}, path + ".new")
-            os.rename(path + ".new", path)
-        self.saves.Barrier()
-
-    def load(self, path: str, model: Any, optimizer: Any) -> tuple[int, int]:
-        """Put everything back."""
-        if not os.path.isfile(path):
-            return 0, 0
-        kept = torch.load(path, map_location="cpu", weights_only=True)
-        model.module.load_state_dict(kept["model"])
-        parameters = [each for group in optimizer.param_groups for each in group["params"]]
-        for parameter, momentum in zip(parameters, kept["momentum"], strict=False):
-            optimizer.state[parameter]["momentum_buffer"] = momentum.to(parameter.device)
-        torch.set_rng_state(kept["random"][self.rank])
-        return tuple(kept["place"])
+        return {**about, "kill": None, "calls": [{"epochs": 1, "stop": None, "stops": False}]}
 
 
 CHECK = Train()

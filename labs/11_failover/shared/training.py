@@ -1,4 +1,4 @@
-"""What several TODOs of lab 11 share: the random numbers of a rank, and a network whose dropout draws them."""
+"""The random numbers of a rank, and a network whose dropout draws them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,6 @@ def generator_after(luck: Sequence[int]) -> torch.Generator:
 def next_number(generator: torch.Generator) -> float:
     """The number that comes next from a generator, which moves on by it."""
     return torch.rand(1, dtype=torch.float64, generator=generator).item()
-
-
-def next_of_state(state: object) -> float | None:
-    """The number that comes next from a generator in this state; None where that is no state."""
-    try:
-        generator = torch.Generator()
-        generator.set_state(state.clone() if isinstance(state, torch.Tensor) else state)  # torch crashes on some views
-        return next_number(generator)
-    except (TypeError, RuntimeError):
-        return None
 
 
 def momentum_before(net: nn.Module, seed: int) -> list[torch.Tensor]:

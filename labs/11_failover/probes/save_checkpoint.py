@@ -1,0 +1,107 @@
+"""Calls of `save_checkpoint` in a watched folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.evidence import Evidence, decoded
+from autograde.probes.checkpoint_calls import saving_calls
+from autograde.probes.checkpoint_files import read_checkpoint
+
+from ..shared.training import generator_after, next_number
+
+MOST = 16  # entries that are looked at
+
+
+class State(Evidence):
+    """What should be the state of a generator. kind: its type. next: the number that comes next; None if it is none."""
+
+    kind: str
+    next: float | None
+
+    @classmethod
+    def of(cls, state: Any) -> State:
+        """Any entry."""
+        if not isinstance(state, torch.Tensor):
+            return cls(type(state).__name__, None)
+        view = " that is a view of a larger tensor, on which torch.set_rng_state crashes"
+        kind = f"{state.type()}{view if state.storage_offset() else ''}"
+        try:
+            generator = torch.Generator()
+            generator.set_state(state.clone())
+            return cls(kind, next_number(generator))
+        except (TypeError, RuntimeError):
+            return cls(kind, None)
+
+
+class File(Evidence):
+    """A file, as of `read_checkpoint`. random: its states, for each rank; None for what is no list."""
+
+    there: bool
+    error: str | None
+    content: Any
+    random: list[list[State] | None] | None = None
+
+
+class Moment(Evidence):
+    """How the folder looked: what tells the file from others, and names of other files."""
+
+    file: str | None
+    others: list[str]
+
+
+class Saved(Evidence):
+    """One call. touched: files that this rank changed. before, returned, after: what tells the file from others then.
+    left: other files. content: on rank 0. drawn: the random number that comes next."""
+
+    touched: list[str]
+    moments: list[Moment]
+    before: str | None
+    returned: str | None
+    after: str | None
+    left: list[str]
+    content: File | None
+    drawn: float
+
+
+class Seen(Evidence):
+    """The calls in one folder."""
+
+    calls: list[Saved]
+
+
+def file_at(path: str) -> dict:
+    """What is in a file, as a `File`."""
+    file, random = read_checkpoint(path), None
+    if isinstance(file["content"], dict):
+        entry = torch.load(path, map_location="cpu", weights_only=True).get("random")
+        file["content"].pop("random", None)
+        random = [states_of(own) for own in entry[:MOST]] if isinstance(entry, (list, tuple)) else None
+    return {**file, "random": random}
+
+
+def states_of(entry: Any) -> list[dict] | None:
+    """Those of one rank."""
+    if not isinstance(entry, (list, tuple)):
+        return None
+    return [{"kind": state.kind, "next": state.next} for state in map(State.of, entry[:4])]
+
+
+def call(save_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
+    """A save for each place, the second one after a crash in the middle of writing."""
+    old = {"model": {}, "optimizer": {}, "epoch": 0, "consumed": 0, "random": []} if call["old"] else None
+    state = generator_after(call["luck"][rank.rank]).get_state()
+    calls = saving_calls(
+        *(rank, save_checkpoint, call, call["places"], old),
+        before=lambda: torch.set_rng_state(state),
+        after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
+        read=file_at,
+    )
+    return decoded(Seen, {"calls": calls})
+
+
+PROBE = CallProbe(Seen, call, needs="torch", deadline=10)

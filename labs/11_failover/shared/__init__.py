@@ -1,0 +1,1 @@
+"""What the checks of lab 11 and its probes both compute."""

@@ -1,0 +1,88 @@
+"""When a call of `train` saves, and with which places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from autograde.rubric.criterion import Call, MistakesGiving
+from autograde.rubric.words import Words, Wrong
+
+from .history import Due
+from .steps import places
+
+words = Words("""
+other-saves: In a call, checkpoints have the places {actual} (epoch, consumed, steps made); expected are {expected}.
+
+other-checkpoint: After a rank was killed, the checkpoint has the place {actual}; expected is {expected}.
+""")
+
+
+def saves(call: Call) -> Wrong | None:
+    """When checkpoints come, and with which places; what a call saves when it leaves is judged elsewhere."""
+    due = Due(call)
+    if not due.begins and call.case["kill"]:
+        return words("other-checkpoint", actual=call.seen[0].begins, expected=due.place)
+    if not due.begins or places(call) or (actual := due.saves) == (expected := regular(due)):
+        return None
+    place = next((each for each in actual if each not in expected), (actual or [(0, 0, 0)])[0])
+    about = {"place": place[:2], "n": place[2], "end": (due.epochs, 0), "whens": [save[2] for save in actual[:12]]}
+    return words("other-saves", compared=True, actual=str(actual[:8]), expected=str(expected), **about)
+
+
+def regular(due: Due, steps: Sequence[int] = (), behind: int = 0, end: bool = True) -> list[tuple[int, int, int]]:
+    """Checkpoints of a call.
+
+    steps: after which they come; if none is named, those of `every`. behind: how many steps their places are behind.
+    end: whether there is one at the end, which is not behind.
+    """
+    steps = steps or range(due.every, due.count + 1, due.every)
+    found = [(*due.after(at - behind), at) for at in steps]
+    found += [(due.epochs, 0, due.count)] if end and due.count and due.count not in steps else []
+    return [each for each in found if not due.leaves or each[2] < due.count]
+
+
+def saved_by_mistake(call: Call) -> dict[str, tuple[list[tuple], ...]]:
+    """The checkpoints of known mistakes."""
+    due = Due(call)
+    if not due.begins or places(call) or not due.count:
+        return {}
+    count, every = due.count, range(due.every, due.count + 1, due.every)
+    end = [] if due.leaves else [(due.epochs, 0, count)]
+    ends = [at for at in range(1, count + 1) if due.after(at)[1] == 0]
+    anew = [at for first, last in pairwise([0, *ends]) for at in range(first + due.every, last + 1, due.every)]
+    inner, behind = regular(due, every, end=False), regular(due, every, 1, end=False)
+    sooner = [(*due.after(at), at - 1) for at in every]
+    return {
+        "nothing-at-the-end": (inner,),
+        "own-samples-counted": ([(*due.by_one_rank(at), at) for _, _, at in inner] + end,),
+        "place-before-the-step": (behind + end, behind),
+        "saved-before-the-step": (sooner + end, sooner),
+        "counted-in-the-epoch": (regular(due, anew),),
+        "only-after-epochs": (regular(due, ends),),
+    }
+
+
+saves.gives = lambda call, value: Due(call).saves == value
+SAVED_WRONGLY = MistakesGiving(
+    """
+    nothing-at-the-end: At the end of the training there is no checkpoint with the place {end}. A further call would
+    make steps again.
+
+    own-samples-counted: A checkpoint has the place {place} after {n:step}: `consumed` counts the samples of one rank,
+    not of all together.
+
+    place-before-the-step: A checkpoint has the place {place}, which is that before a step, and the weights from after
+    it: {n:step} are made. That step would be made twice.
+
+    saved-before-the-step: A checkpoint has the place after a step, and the weights from before it: {n:step} are made,
+    and its place is {place}. That step would never be made.
+
+    counted-in-the-epoch: Checkpoints come after {whens} steps of a call. `every` counts on over the end of an epoch,
+    from the last checkpoint.
+
+    only-after-epochs: Checkpoints come after {whens} steps of a call, at the ends of epochs alone. `every` asks for
+    more.
+    """,
+    saved_by_mistake,
+)

@@ -1,0 +1,52 @@
+"""Calls of `load_checkpoint`, each with a file of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.evidence import Evidence, decoded
+from autograde.probes.checkpoint_calls import loading_calls
+
+from ..shared.training import generator_after
+
+
+class Seen(Evidence):
+    """value, error: what was returned or raised. model, optimizer: their states then. drawn: the random number that
+    comes next."""
+
+    value: Any
+    error: str | None
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    drawn: float
+
+
+def states_of(saved: Sequence, gpus: bool) -> list[list[torch.Tensor]]:
+    """The entry "random" of a file. saved: luck of its ranks. gpus: whether these had one each, whose state is its seed
+    and an offset, 8 bytes each."""
+    states = [[generator_after(luck).get_state()] for luck in saved]
+    return [[*own, torch.tensor([rank, 0]).view(torch.uint8)] for rank, own in enumerate(states)] if gpus else states
+
+
+def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
+    """A call for one file, into a model of its own."""
+    own = generator_after(call["own"][rank.rank]).get_state()
+    entries = dict(zip(("epoch", "consumed"), call["place"], strict=True))
+    file = call["kind"], {**entries, "random": states_of(call["saved"], call["gpus"])}
+    folder = os.path.join(rank.folder, str(rank.number))
+    os.makedirs(folder, exist_ok=True)
+    [seen] = loading_calls(
+        *(replace(rank, folder=folder), rank.subject.filename, load_checkpoint, call, [file]),
+        before=lambda: torch.set_rng_state(own),
+        after=lambda: {"drawn": torch.rand(1, dtype=torch.float64).item()},
+    )
+    return decoded(Seen, seen)
+
+
+PROBE = CallProbe(Seen, call, needs="torch", deadline=10)
