@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import torch
-from torch.nn.functional import cross_entropy
 
 from autograde.fixtures.numbered_net import NumberedSet
-from autograde.rubric.criterion import Call
+from autograde.rubric.criterion import Call, once
+from autograde.verdicts.replicas import Replicas, Rules
 
 from ..shared.training import LYING, DroppingNet, momentum_before
 
 Place = tuple[int, int]  # epoch, consumed
+RIGHT = Rules()
 
 
 @dataclass(frozen=True)
@@ -26,39 +27,21 @@ class Step:
     loss: list[float]
 
 
-def history(case: dict, epochs: int, kept: str = "", mean: bool = True) -> list[Step]:
-    """The steps of an undisturbed training, all epochs of it.
-
-    kept: "all" if no gradient is zeroed, "first" if what lies in `.grad` gets into the first step. mean: whether ranks
-    step with their mean gradient, not each with its own.
-    """
-    size = len(case["ranks"])
-    nets = [DroppingNet(case["model"], case["dropout"]) for _ in range(size)]
-    parameters = [[*net.parameters()] for net in nets]
-    moving = [[torch.zeros_like(each) for each in own] for own in parameters]
+def history(case: dict, epochs: int, first: Rules = RIGHT, later: Rules = RIGHT) -> list[Step]:
+    """The steps of an undisturbed training, all epochs of it. first, later: rules of the first step, and of others."""
+    nets = [DroppingNet(case["model"], case["dropout"]) for _ in case["ranks"]]
+    replicas, data, steps = Replicas(nets, case["lr"], first), NumberedSet(case["samples"], case["data"]), []
     if case["begin"]:
-        moving = [momentum_before(net, case["data"]) for net in nets]
-    left = [[torch.full_like(each, LYING) for each in own] for own in parameters]
+        replicas.moving = [momentum_before(net, case["data"]) for net in nets]
     for net, luck in zip(nets, case["luck"], strict=True):
-        net.dropout.generator = torch.Generator().manual_seed(luck)  # several verdicts are given at once
-    data, steps = NumberedSet(case["samples"], case["data"]), []
+        net.dropout.generator = torch.Generator().manual_seed(luck)  # its own, as several cases are graded at once
+        for each in net.parameters():
+            each.grad = torch.full_like(each, LYING)
     for place, ids in shares(case, epochs):
-        weights, gradients, losses = [net.row() for net in nets], [], []
-        for net, own, drawn in zip(nets, parameters, ids, strict=True):
-            inputs, targets = data.batch(drawn)
-            loss = cross_entropy(net(inputs), targets)
-            gradients.append(torch.autograd.grad(loss, own))
-            losses.append(loss.item())
-        keeping = kept == "all" or (kept == "first" and not steps)
-        steps.append(Step(place, ids, weights, losses))
-        for rank, own in enumerate(parameters):
-            for number, parameter in enumerate(own):
-                column = torch.stack([each[number] for each in gradients])
-                gradient = column.mean(0) if mean else column[rank]
-                if keeping:
-                    gradient = left[rank][number] = left[rank][number] + gradient
-                moving[rank][number] = 0.9 * moving[rank][number] + gradient
-                parameter.data -= case["lr"] * moving[rank][number]
+        weights = [net.row() for net in nets]
+        losses = replicas.epoch(data, [[own] for own in ids])
+        steps.append(Step(place, ids, weights, [loss for [loss] in losses]))
+        replicas.rules = later
     return steps
 
 
@@ -79,21 +62,23 @@ def shares(case: dict, epochs: int) -> list[tuple[Place, list[list[int]]]]:
 class Due:
     """What a call of `train` has to do: from `place` on, `count` steps, after which it `leaves`, or all that are left.
 
-    start: number of the first step. begins: whether the checkpoint is there that should be.
+    start: number of the first step. begins: whether the checkpoint is there that should be. after_kill: whether a rank
+    was killed before.
     """
 
     def __init__(self, call: Call) -> None:
         self.call, self.case, self.epochs = call, call.case, call.arguments["epochs"]
         self.every, self.samples = self.case["every"], self.case["samples"]
         self.steps, stop = shares(self.case, self.epochs), call.arguments["stop"]
-        kill, earlier = self.case["kill"], self.case["calls"][: call.number]
-        done = (kill[1] - 1) // self.every * self.every if kill else 0
+        kill, earlier, first = self.case["kill"], self.case["calls"][: call.number], call.seen[0]
+        self.after_kill = kill is not None and not first.survived
+        done = (kill[1] - 1) // self.every * self.every if self.after_kill else 0
         self.start = min(len(self.steps), done + sum(each["stop"] or len(self.steps) for each in earlier))
         left = len(self.steps) - self.start
         self.leaves = stop is not None and left > 0
         self.count = min(left, stop) if self.leaves else left
         self.place = self.after(0)
-        self.begins = self.plain(call.seen[0].begins) == self.place
+        self.begins = (*self.plain(first.begins[:2]), first.begins[2]) == (*self.place, self.start)
 
     def plain(self, place: Place) -> Place:
         """A place; the end of an epoch is the beginning of the next one."""
@@ -121,29 +106,35 @@ class Due:
             epoch, consumed = epoch + 1, later
         return found
 
-    @property
+    @cached_property
     def passes(self) -> list[Place]:
         """Where the passes begin that have samples, before the call is to leave."""
         passes = [each for each in self.call.seen[0].passes if each[1] < self.samples]
         return [(epoch, consumed) for epoch, consumed, at in passes if not self.leaves or at < self.count]
 
-    @property
+    @cached_property
     def saves(self) -> list[tuple[int, int, int]]:
         """Places and steps of checkpoints, each once, before the call is to leave, and after its first step."""
         saves = [(*self.plain(each[:2]), each[2]) for each in self.call.seen[0].saves]
         plain = [each for each in dict.fromkeys(saves) if each != (*self.place, 0)]
         return [each for each in plain if not self.leaves or each[2] < self.count]
 
-    @property
+    @cached_property
     def weights(self) -> list[list[list[float | None]]]:
         """By rank, the weights before each step, before the call is to leave."""
         return [[each.weights for each in seen.forwards[: self.count]] for seen in self.call.seen]
 
-    def history(self, **how: Any) -> list[Step]:
-        """The steps from the call's first one on. how: see `history`."""
-        return history(self.case, self.epochs, **how)[self.start :]
+    @cached_property
+    def history(self) -> list[Step]:
+        """The steps from the call's first one on."""
+        return history(self.case, self.epochs)[self.start :]
 
-    def path(self, **how: Any) -> list[list[list[float]]]:
-        """The weights that are due. how: see `history`."""
-        steps = self.history(**how)[: self.count]
-        return [[step.weights[rank] for step in steps] for rank in range(self.call.size)]
+    def path(self, steps: list[Step]) -> list[list[list[float]]]:
+        """The weights before each of the call's steps, by rank. steps: from its first one on."""
+        return [[step.weights[rank] for step in steps[: self.count]] for rank in range(self.call.size)]
+
+
+@once
+def due_in(call: Call) -> Due:
+    """What the call has to do."""
+    return Due(call)

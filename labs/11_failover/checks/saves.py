@@ -8,21 +8,23 @@ from itertools import pairwise
 from autograde.rubric.criterion import Call, MistakesGiving
 from autograde.rubric.words import Words, Wrong
 
-from .history import Due
+from .history import Due, due_in
 from .steps import places
 
 words = Words("""
 other-saves: In a call, checkpoints have the places {actual} (epoch, consumed, steps made); expected are {expected}.
 
-other-checkpoint: After a rank was killed, the checkpoint has the place {actual}; expected is {expected}.
+other-checkpoint: After a rank was killed, the checkpoint is {actual} (epoch, consumed, steps made until then); expected
+is {expected}.
 """)
 
 
 def saves(call: Call) -> Wrong | None:
     """When checkpoints come, and with which places; what a call saves when it leaves is judged elsewhere."""
-    due = Due(call)
-    if not due.begins and call.case["kill"]:
-        return words("other-checkpoint", actual=call.seen[0].begins, expected=due.place)
+    due = due_in(call)
+    if not due.begins and due.after_kill:
+        actual, expected = call.seen[0].begins, (*due.place, due.start)
+        return words("other-checkpoint", actual=actual, expected=expected)
     if not due.begins or places(call) or (actual := due.saves) == (expected := regular(due)):
         return None
     place = next((each for each in actual if each not in expected), (actual or [(0, 0, 0)])[0])
@@ -44,7 +46,7 @@ def regular(due: Due, steps: Sequence[int] = (), behind: int = 0, end: bool = Tr
 
 def saved_by_mistake(call: Call) -> dict[str, tuple[list[tuple], ...]]:
     """The checkpoints of known mistakes."""
-    due = Due(call)
+    due = due_in(call)
     if not due.begins or places(call) or not due.count:
         return {}
     count, every = due.count, range(due.every, due.count + 1, due.every)
@@ -63,7 +65,7 @@ def saved_by_mistake(call: Call) -> dict[str, tuple[list[tuple], ...]]:
     }
 
 
-saves.gives = lambda call, value: Due(call).saves == value
+saves.gives = lambda call, value: due_in(call).saves == value
 SAVED_WRONGLY = MistakesGiving(
     """
     nothing-at-the-end: At the end of the training there is no checkpoint with the place {end}. A further call would

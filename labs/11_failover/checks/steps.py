@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from autograde.rubric.criterion import Call
+from autograde.rubric.criterion import Call, once
 from autograde.rubric.words import Words, Wrong
 
-from .history import Due
+from .history import due_in
 
 words = Words("""
 forward-without-step: The model is run {forwards:time} for {n:step}. Each pass draws random numbers for dropout, and
@@ -19,9 +19,10 @@ other-steps: The training makes {n:step} in a call; expected are {expected}.
 """)
 
 
+@once
 def places(call: Call) -> Wrong | None:
     """The steps are those that are left; nothing if another checkpoint was there than should be."""
-    due, first = Due(call), call.seen[0]
+    due, first = due_in(call), call.seen[0]
     if not due.begins:
         return None
     if len(first.forwards) > first.steps:

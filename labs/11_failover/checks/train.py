@@ -6,14 +6,15 @@ import random
 from typing import Any
 
 from autograde.rubric.check import CallCheck, on_its_device
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
+from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, once
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.run import Run
 from autograde.rubric.words import Words, Wrong
+from autograde.verdicts.replicas import Rules
 
 from ..probes import train
-from .history import Due
+from .history import Step, due_in, history
 from .saves import SAVED_WRONGLY, saves
 from .steps import places
 
@@ -41,14 +42,15 @@ steps, one after another.
 """)
 
 
+@once
 def trained(call: Call) -> Wrong | None:
     """Places and samples; then weights."""
-    due = Due(call)
+    due = due_in(call)
     if not due.begins or (wrong := places(call)):
         return wrong if due.begins else None
-    actual, expected = due.weights, due.path()
+    expected = due.path(due.history)
     for at in range(due.count):
-        for rank, own in enumerate(actual):
+        for rank, own in enumerate(due.weights):
             if not NEAR(own[at], expected[rank][at]):
                 resumed = not at and (due.start or call.case["begin"])
                 what = "the first step after a resume" if resumed else "what came before"
@@ -59,12 +61,12 @@ def trained(call: Call) -> Wrong | None:
 def shows(call: Call, value: tuple[str, Any]) -> bool:
     """Whether these are the places, or the path."""
     kind, expected = value
-    return Due(call).passes == expected if kind == "places" else NEAR(Due(call).weights, expected)
+    return due_in(call).passes == expected if kind == "places" else NEAR(due_in(call).weights, expected)
 
 
 def trained_by_mistake(call: Call) -> dict[str, tuple]:
     """The places, or the paths, of known mistakes."""
-    due = Due(call)
+    due = due_in(call)
     if not due.begins:
         return {}
     (epoch, consumed), passes = due.place, due.passes
@@ -80,9 +82,9 @@ def trained_by_mistake(call: Call) -> dict[str, tuple]:
     }
     found = {key: (("places", value),) for key, value in places.items()}
     if passes == expected and not due.start and due.count:
-        how = {"gradient-carried-over": {"kept": "all"}, "own-gradient-only": {"mean": False}}
-        how["grad-at-the-call"] = {"kept": "first"}
-        found |= {key: (("path", due.path(**each)),) for key, each in how.items()}
+        kept, own = Rules(zeroed=False), Rules(combine="own")
+        rules = {"gradient-carried-over": (kept, kept), "grad-at-the-call": (kept,), "own-gradient-only": (own, own)}
+        found |= {key: (("path", due.path(history(call.case, due.epochs, *each))),) for key, each in rules.items()}
     return found
 
 
@@ -123,9 +125,10 @@ TRAINED_WRONGLY = MistakesGiving(
 
 def leaves(call: Call) -> Wrong | None:
     """Asked after each step; when all are to leave, no step more, and a checkpoint of just this one."""
-    due, first = Due(call), call.seen[0]
-    if not due.begins and call.arguments["stops"]:
-        return words("not-when-leaving", stop=call.case["calls"][call.number - 1]["stop"])
+    due, first = due_in(call), call.seen[0]
+    before = call.case["calls"][call.number - 1]["stop"] if call.number else None
+    if not due.begins and before:
+        return words("not-when-leaving", stop=before)
     if first.asked != [*range(1, first.steps + 1)]:
         return words("asked-otherwise", compared=True, actual=", ".join(map(str, first.asked[:12])) or "no")
     if not due.leaves or not due.begins:
@@ -171,13 +174,18 @@ def losses(call: Call) -> Wrong | None:
             return words("no-losses", kind=seen.kind)
         if other := [each.kind for each in seen.losses if not each.is_float]:
             return words("not-floats", kind=other[0])
-    due = Due(call)
-    steps = due.history()[: call.seen[0].steps]
-    expected = [[step.loss[rank] for step in steps] for rank in range(call.size)]
-    if not due.begins or trained(call) or NEAR(values(call), expected):
+    expected = [[step.loss[rank] for step in steps_right(call)] for rank in range(call.size)]
+    if not expected[0] or NEAR(values(call), expected):
         return None
     about = {"actual": len(values(call)[0]), "expected": len(expected[0])}
     return words("wrong-losses", compared=True, **about)
+
+
+def steps_right(call: Call) -> list[Step]:
+    """The steps of a call, if they are the right ones; none if they are not."""
+    due = due_in(call)
+    right = due.begins and call.seen[0].steps == due.count and trained(call) is None
+    return due.history[: due.count] if right else []
 
 
 def values(call: Call) -> list[list[float | None]]:
@@ -187,7 +195,9 @@ def values(call: Call) -> list[list[float | None]]:
 
 def losses_by_mistake(call: Call) -> dict[str, list[list[float]]]:
     """The losses of known mistakes, by rank."""
-    steps = Due(call).history()[: call.seen[0].steps]
+    steps = steps_right(call)
+    if not steps:
+        return {}
     last = [step for step in steps if step.place[0] == steps[-1].place[0]]
     return {
         "last-epoch-only": [[step.loss[rank] for step in last] for rank in range(call.size)],
@@ -210,9 +220,9 @@ LOSSES_WRONGLY = MistakesGiving(
 class Train(CallCheck):
     """Undisturbed, killed and stopped; gone on from a place of another number of ranks; the same path each time.
 
-    A call has `epochs`, up to which it trains; `stop`, after how many steps all ranks are to leave, or None; `stops`,
-    whether any call of the case does. Its case has `begin`: the place of a checkpoint that is there before, or None;
-    `kill`: [rank, step in which it dies, ranks that go on], or None.
+    A call has `epochs`, up to which it trains, and `stop`, after how many steps all ranks are to leave, or None. Its
+    case has `begin`: the place of a checkpoint that is there before, or None; `kill`: [rank, step in which it dies,
+    ranks that go on], or None.
     """
 
     todo, probe = "train", train.PROBE
@@ -276,8 +286,7 @@ class Train(CallCheck):
             about = {"ranks": ranks, "batch": batch, "every": every, "samples": samples, "orders": orders}
             about |= {"data": rng.randrange(2**31), "model": rng.randrange(2**30), "lr": rng.uniform(0.1, 0.2)}
             about |= {"luck": [rng.randrange(2**31) for _ in ranks], "dropout": 0.3, "begin": begin, "kill": kill}
-            stops = any(stop for _, stop in calls)
-            return {**about, "calls": [{"epochs": epochs, "stop": stop, "stops": stops} for epochs, stop in calls]}
+            return {**about, "calls": [{"epochs": epochs, "stop": stop} for epochs, stop in calls]}
 
         some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
         cases = [case(some, 7, 2, 3, (2, None), pad=1), case(some[:2], 8, 2, 3, (3, 5), (3, 2), (3, None), (3, None))]
@@ -290,7 +299,7 @@ class Train(CallCheck):
         """One step on two ranks."""
         about = {"ranks": [0, 1], "batch": 2, "every": 1, "samples": 4, "orders": [[0, 1, 2, 3]] * 3, "data": 1}
         about |= {"model": rng.randrange(2**30), "lr": 0.1, "luck": [1, 2], "dropout": 0.0, "begin": None}
-        return {**about, "kill": None, "calls": [{"epochs": 1, "stop": None, "stops": False}]}
+        return {**about, "kill": None, "calls": [{"epochs": 1, "stop": None}]}
 
 
 CHECK = Train()

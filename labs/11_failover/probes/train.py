@@ -34,11 +34,13 @@ class Forward(Evidence):
 
 
 class Seen(Evidence):
-    """One call. begins: place of the checkpoint that was there. kind, losses: what was returned. passes: of the
-    sampler, from which place, and how many steps were made before. steps: in all. asked: how many were made at each
-    `agreed()`. saves: places, and how many steps were made."""
+    """One call. survived: whether a rank was to be killed in this run, and did not get there. begins: epoch, consumed
+    and steps of the checkpoint that was there. kind, losses: what was returned. passes: of the sampler, from which
+    place, and how many steps were made before. steps: in all. asked: how many were made at each `agreed()`. saves:
+    places, and how many steps were made."""
 
-    begins: tuple[int, int]
+    survived: bool
+    begins: tuple[int, int, int]
     kind: str
     losses: list[Number] | None
     passes: list[tuple[int, int, int]]
@@ -64,7 +66,7 @@ class Notes:
     def forward(self, net: DroppingNet, ids: list[int]) -> None:
         """Note a forward pass, or die in it."""
         self.forwards.append(Forward(ids, net.row()))
-        if len(self.forwards) == self.kill:
+        if self.steps == self.kill - 1:
             Path(self.folder, MARKER).touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -77,11 +79,13 @@ class Notes:
         self.asked.append(self.steps)
         return self.stop is not None and self.steps >= self.stop
 
-    def seen(self, begins: tuple[int, int], value: Any) -> Seen:
-        """All of it. value: what was returned."""
+    def seen(self, survived: bool, begins: tuple[int, int, int], value: Any) -> Seen:
+        """All of it. survived, begins: see `Seen`. value: what was returned."""
         losses = [Number.of(each) for each in value[:MOST]] if isinstance(value, (list, tuple)) else None
         noted = (each[:MOST] for each in (self.passes, self.forwards))
-        return Seen(begins, type(value).__name__, losses, *noted, self.steps, self.asked[:MOST], self.saves[:MOST])
+        return Seen(
+            survived, begins, type(value).__name__, losses, *noted, self.steps, self.asked[:MOST], self.saves[:MOST]
+        )
 
 
 class DealtSampler(Sampler):
@@ -110,17 +114,21 @@ class DealtSampler(Sampler):
 
 
 class Keeper:
-    """Right `save_checkpoint` and `load_checkpoint`, which keep what they keep in a form of their own."""
+    """Right `save_checkpoint` and `load_checkpoint`, which keep what they keep in a form of their own.
+
+    notes: of the call. loaded: how many steps had been made when what the call has loaded was saved.
+    """
 
     def __init__(self, comm: Any) -> None:
-        self.rank, self.saves, self.notes = comm.rank, comm.Dup(), None
+        self.rank, self.saves, self.notes, self.loaded = comm.rank, comm.Dup(), None, 0
 
     def save(self, path: str, model: Any, optimizer: Any, epoch: int, consumed: int) -> None:
         """Write everything, and note when."""
         self.notes.saves.append((int(epoch), int(consumed), self.notes.steps))
         states = [optimizer.state[each] for group in optimizer.param_groups for each in group["params"]]
         momentum = [state["momentum_buffer"].cpu() for state in states if "momentum_buffer" in state]
-        kept = {"model": model.module.state_dict(), "momentum": momentum, "place": [int(epoch), int(consumed)]}
+        place = [int(epoch), int(consumed), self.loaded + self.notes.steps]
+        kept = {"model": model.module.state_dict(), "momentum": momentum, "place": place}
         random = self.saves.allgather(torch.get_rng_state())
         if self.rank == 0:
             torch.save({**kept, "random": random}, path + ".new")
@@ -137,7 +145,8 @@ class Keeper:
         for parameter, momentum in zip(parameters, kept["momentum"], strict=False):
             optimizer.state[parameter]["momentum_buffer"] = momentum.to(parameter.device)
         torch.set_rng_state(kept["random"][self.rank])
-        return tuple(kept["place"])
+        epoch, consumed, self.loaded = kept["place"]
+        return epoch, consumed
 
 
 def names(rank: CallRank, case: dict) -> dict[str, Any]:
@@ -145,7 +154,8 @@ def names(rank: CallRank, case: dict) -> dict[str, Any]:
     path = os.path.join(rank.folder, "checkpoint.pt")
     if case["begin"] and rank.rank == 0:
         net = DroppingNet(case["model"], case["dropout"])
-        kept = {"model": net.state_dict(), "momentum": momentum_before(net, case["data"]), "place": case["begin"]}
+        kept = {"model": net.state_dict(), "momentum": momentum_before(net, case["data"])}
+        kept |= {"place": [*case["begin"], 0]}
         torch.save({**kept, "random": [generator_after([luck, 0]).get_state() for luck in case["luck"]]}, path)
     rank.meet()
     keeper = Keeper(rank.comm)
@@ -165,15 +175,16 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     for each in net.parameters():
         each.grad = torch.full_like(each, LYING)
     optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)
-    kill = case["kill"][1] if case.get("dies") and rank.rank == case["kill"][0] else 0
-    keeper.notes = notes = Notes(net, optimizer, call["stop"], kill, rank.folder)
+    dies = case.get("dies", False)
+    kill = case["kill"][1] if dies and rank.rank == case["kill"][0] else 0
+    keeper.loaded, keeper.notes = 0, (notes := Notes(net, optimizer, call["stop"], kill, rank.folder))
     sampler = DealtSampler(case, rank, notes)
     loader = DataLoader(data, case["batch"], sampler=sampler, generator=torch.Generator())
-    begins = torch.load(path, weights_only=True)["place"] if os.path.isfile(path) else (0, 0)
+    begins = torch.load(path, weights_only=True)["place"] if os.path.isfile(path) else (0, 0, 0)
     torch.manual_seed(case["luck"][rank.rank] + (0 if known else 77 + rank.number))
     rank.meet()
     value = train(model, loader, optimizer, cross_entropy, call["epochs"], case["every"], path, notes)
-    return notes.seen(tuple(begins), value)
+    return notes.seen(dies, tuple(begins), value)
 
 
 class KillingProbe(CallProbe):
