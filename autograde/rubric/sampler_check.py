@@ -239,15 +239,21 @@ def elsewhere(call: Call) -> Wrong | None:
     return words("another-process-differs", does=does)
 
 
+@once
+def shares(call: Call) -> Wrong | None:
+    """What is wrong with how the orders are shared out."""
+    return orders(call).shares()
+
+
 def on_other_ranks(call: Call) -> Wrong | None:
     """Another number of ranks has the same orders."""
-    wrong = orders(call).shares()
+    wrong = shares(call)
     return wrong if wrong is not None and wrong.key == "depends-on-size" else None
 
 
 def shared_out(call: Call) -> Wrong | None:
     """Ranks share each order; that it is another one with other ranks is judged elsewhere."""
-    return None if on_other_ranks(call) else orders(call).shares()
+    return None if on_other_ranks(call) else shares(call)
 
 
 def generators(call: Call) -> Wrong | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from autograde.contract.evidence import encoded
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import state_of
 from autograde.rubric.breaks import first_finding, of_finding
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
+from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, MistakesGiving, first_of
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.checkpoints import same, short
 from autograde.verdicts.loading import finding as of_loading
@@ -132,7 +133,18 @@ RANDOM = Random()
 
 def misfit(call: Call) -> Wrong | None:
     """A file that does not fit is an error on every rank, which names it."""
-    return first_finding(misfit_mistakes(call.arguments["kind"], "0.pt", calls_of(call)))
+    wrong = first_finding(misfit_mistakes(call.arguments["kind"], "0.pt", calls_of(call)))
+    return wrong and replace(wrong, compared=True)
+
+
+misfit.gives = lambda call, refused: refused is any(seen.error is not None for seen in call.seen)
+ANY_FILE = Mistakes(
+    """
+    broken-file-ignored: The function accepts any file, half a one, too, and returns {value}. Training would start from
+    the beginning and overwrite the file.
+    """,
+    broken_file_ignored=lambda call: Gives(False, value=short(call.seen[0].value)),
+)
 
 
 def plain(arguments: dict) -> bool:
@@ -187,6 +199,7 @@ class LoadCheckpoint(CallCheck):
             0.5,
             "is an error on every rank",
             misfit,
+            ANY_FILE,
             on=lambda arguments: arguments["kind"] not in ("good", "none"),
         ),
     )

@@ -142,7 +142,7 @@ def leaves(call: Call) -> Wrong | None:
 def asked_by_mistake(call: Call) -> dict[str, tuple[list[int], ...]]:
     """When known mistakes ask."""
     first, every = call.seen[0], call.case["every"]
-    if not first.steps:
+    if not first.steps or not due_in(call).begins:
         return {}
     regular = [at for at in range(1, first.steps + 1) if at % every == 0]
     return {

@@ -47,6 +47,7 @@ def asked_twice(call: Call) -> bool:
     )
 
 
+@once
 def steps_of(call: Call) -> list[tuple[list[int], ...]]:
     """By step: the numbers of each rank's samples."""
     every = 2 if asked_twice(call) else 1

@@ -8,7 +8,7 @@ from itertools import chain, cycle, islice
 
 from autograde.probes.sampler_passes import Passes
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving, first_of
+from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving, first_of, once
 from autograde.rubric.judges.shares import turns
 from autograde.rubric.sampler_check import ROTATED, Orders, elsewhere, fits_plan, generators, ints_and_length
 from autograde.rubric.words import Words, Wrong
@@ -51,6 +51,12 @@ class Plan:
         return [[[*own] for own in self.all.yielded[at]] for at, *_ in self.rests]
 
 
+@once
+def plan_in(call: Call) -> Plan:
+    """The passes of a call."""
+    return Plan(call)
+
+
 def dealt(order: Sequence, rest: Sequence, size: int) -> Shares:
     """Each rank's share of the rest: every size-th, padded from the order's start."""
     each = -(-len(rest) // size)
@@ -72,7 +78,7 @@ def shown(ids: Sequence) -> str:
 
 def whole_orders(call: Call) -> Wrong | None:
     """What is wrong with the orders that single ranks draw: each has all samples, and it is the same on all ranks."""
-    alone = Plan(call).alone
+    alone = plan_in(call).alone
     for by_rank in alone.by_key.values():
         if other := [rank for rank, own in enumerate(by_rank) if own != by_rank[0]]:
             return words("another-order-alone", rank=other[0])
@@ -83,7 +89,7 @@ def whole_orders(call: Call) -> Wrong | None:
 
 def rest(call: Call) -> Wrong | None:
     """The shares of what is left, of the first pass in which they are wrong."""
-    plan, size = Plan(call), call.size
+    plan, size = plan_in(call), call.size
     if wrong := whole_orders(call):
         return wrong
     right = plan.right(lambda order, consumed: dealt(order, order[consumed:], size))
@@ -98,7 +104,7 @@ def rest(call: Call) -> Wrong | None:
 
 def given_by_mistake(call: Call) -> dict[str, tuple[list[Shares], ...]]:
     """The shares that known mistakes give, by pass."""
-    plan, size = Plan(call), call.size
+    plan, size = plan_in(call), call.size
     if whole_orders(call):
         return {}
 
@@ -124,7 +130,7 @@ def given_by_mistake(call: Call) -> dict[str, tuple[list[Shares], ...]]:
     return values | ({"rest-shuffled-anew": (plan.shares,)} if same else {})
 
 
-rest.gives = lambda call, value: Plan(call).shares == value
+rest.gives = lambda call, value: plan_in(call).shares == value
 MISTAKES = MistakesGiving(
     """
     consumed-ignored: From {place} of {n:sample}, the ranks draw the whole epoch. Its first {consumed} entries are done.
@@ -156,25 +162,25 @@ MISTAKES = MistakesGiving(
 )
 ROTATION = Mistakes(
     ROTATED,
-    only_rotated=lambda call: Plan(call).alone.rotated(2),
-    only_rotated_by_seed=lambda call: Plan(call).alone.rotated(1),
+    only_rotated=lambda call: plan_in(call).alone.rotated(2),
+    only_rotated_by_seed=lambda call: plan_in(call).alone.rotated(1),
 )
 
 
 def repeated(call: Call) -> Wrong | None:
     """Orders follow from seed, epoch and place alone."""
-    return Plan(call).all.repeats() or elsewhere(call)
+    return plan_in(call).all.repeats() or elsewhere(call)
 
 
 def drawn_anew(call: Call) -> Wrong | None:
     """Each epoch and each seed has an order of its own."""
-    orders = Plan(call).alone
+    orders = plan_in(call).alone
     return orders.shuffled() or orders.anew()
 
 
 def under_way(call: Call) -> Wrong | None:
     """Two passes at a time are as they are one after the other."""
-    passes = Plan(call)
+    passes = plan_in(call)
     for at, (_, _, *begun) in enumerate(call.arguments["passes"]):
         expected = passes.all.by_key[passes.all.keys[at]]
         for rank, actual in enumerate(passes.all.yielded[at] if begun else ()):

@@ -77,6 +77,8 @@ for number, handler in self.old.items(): >>> for number, handler in self.old.ite
 self.signals:\n >>> list(self.signals)[:1]:\n
 == sigterm_only: signal-not-taken, docs < plain
 for number in self.signals: >>> for number in [signal.SIGTERM]:
+== every_signal: other-signal-taken, docs < plain
+self.signals, self.signalled = signals, False >>> self.signals, self.signalled = [signal.SIGTERM, signal.SIGUSR2], False
 == no_self: gives-no-self, docs < plain
         return self\n >>>
 == remembers: remembers-another-block, docs < plain
@@ -90,6 +92,9 @@ return self.signalled >>> return int(self.signalled)
         flag = torch.tensor(int(self.signalled), device=where)\n        dist.all_reduce(flag)\n        if flag.item() > 0: >>>         flags = [None] * dist.get_world_size()\n        dist.all_gather_object(flags, self.signalled)\n        if any(flags):
 == twice: not-once, traps < plain
         dist.all_reduce(flag) >>>         dist.all_reduce(flag)\n        dist.all_reduce(flag)
+== with_its_number: more-than-one-number, traps < plain
+torch.tensor(int(self.signalled), device=where) >>> torch.tensor([int(self.signalled), 1, 0], device=where)
+flag.item() > 0 >>> flag[0].item() > 0
 == once_it_is_true_no_more: not-once, leaves alone < plain
         where = >>>         if self.signalled and getattr(self, "told", False):\n            return True\n        where =
             self.signalled = True\n        return >>>             self.signalled = self.told = True\n        return

@@ -26,6 +26,8 @@ def save_checkpoint(path, model, optimizer, epoch, consumed):
 , "random": random} >>> }
 == own_only: ranks-missing, rank 0's random < plain
 "random": random >>> "random": [own]
+== in_another_order: out-of-order, rank 0's random for all < plain
+"random": random >>> "random": random[1:] + random[:1]
 == rank_0s_for_all: rank-0-for-all, rank 0's random for all < plain
 "random": random >>> "random": [own] * dist.get_world_size()
 == seeds_saved: seed-not-state, rank 0's random for all < plain
