@@ -45,8 +45,7 @@ that are cut already?
 
 not-repeatable: With seed {seed} twice, the orders are different ones. They should follow from the seed alone.
 
-unknown-samples: A rank draws {bad}, which is no sample of the set: there are {n} of them on {size:rank}, numbered from
-0.
+unknown-samples: A rank draws {bad}, which is no sample of the set: it has {n:sample}, numbered from 0, for {size:rank}.
 
 whole-set-on-every-rank: Each of {size:rank} draws all {n:sample}, which takes as long as on one rank alone. Which
 samples are a rank's own?

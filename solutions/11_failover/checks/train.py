@@ -80,7 +80,7 @@ def trained_by_mistake(call: Call) -> dict[str, tuple]:
         "one-epoch-only": expected[:1],
         "epochs-counted-anew": due.walk(epoch, consumed, epoch + due.epochs),
     }
-    found = {key: (("places", value),) for key, value in places.items()}
+    found = {key: (("places", value),) for key, value in places.items() if value != expected}
     if passes == expected and not due.start and due.count:
         kept, own = Rules(zeroed=False), Rules(combine="own")
         rules = {"gradient-carried-over": (kept, kept), "grad-at-the-call": (kept,), "own-gradient-only": (own, own)}

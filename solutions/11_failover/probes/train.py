@@ -169,9 +169,9 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     device, data = group_device(), NumberedSet(case["samples"], case["data"])
     known = rank.notes["first"] and rank.number == 0
     net = DroppingNet(case["model"] if known else case["model"] + 1 + rank.number, case["dropout"]).to(device)
-    model = settled(
-        DistributedDataParallel(net, device_ids=[device] if device.type == "cuda" else None), data.inputs[:1]
-    )
+    model = DistributedDataParallel(net, device_ids=[device] if device.type == "cuda" else None)
+    if not rank.on_gpu:  # where nothing but devices is judged; and a simulated one has no random numbers
+        settled(model, data.inputs[:1])
     for each in net.parameters():
         each.grad = torch.full_like(each, LYING)
     optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)

@@ -75,6 +75,8 @@ consumed)\n                return losses >>> consumed)\n                break
     save_checkpoint(checkpoint, model, optimizer, epochs, 0)\n >>>
 == saved_by_rank_0: save-on-rank-0, barrier on rank 0 < plain
             if steps % every == 0: >>>             if steps % every == 0 and dist.get_rank() == 0:
+== not_moved: not-on-device, traps < plain
+            inputs, targets = inputs.to(device), targets.to(device)\n >>>
 == gradients_kept: gradient-carried-over, traps < plain
             optimizer.zero_grad()\n >>>
 == zeroed_after_the_step: grad-at-the-call, traps < plain
