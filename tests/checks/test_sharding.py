@@ -202,3 +202,8 @@ def test_splits_with_few_samples_a_rank_count_where_the_others_show_nothing():
     few, many = Finding("few", "", 1), Finding("many", "", 1)
     assert of_large_shards([(0, [few]), (2, [many]), (5, [])]) == [many]
     assert of_large_shards([(0, [few]), (2, [])]) == [few]
+
+
+def test_nothing_is_drawn_where_mistakes_cannot_be_told_apart():
+    with pytest.raises(ValueError, match="cannot be told apart"):
+        accuracy.drawn(random.Random(1), 11, [6, 6])
