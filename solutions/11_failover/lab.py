@@ -115,11 +115,11 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
     where its model is on a GPU, also the state of that GPU's generator.
 
     As in lab 10, rank 0 of the default process group writes, and no other rank; at any
-    moment there is at `path` the old file or the new one, whole. You may write to another name in
-    the same folder first; use the same name in every call (no process id, no random
-    part), so that the next call overwrites the half-written file of a call that was
-    killed. After the call no such file is left. Moreover, all ranks return after the
-    new file is there, and the generators stay as they are.
+    moment there is at `path` the old file or the new one, whole. You may write to
+    another name in the same folder first; use the same name in every call (no process
+    id, no random part), so that the next call overwrites the half-written file of a
+    call that was killed. After the call no such file is left. Moreover, all ranks
+    return after the new file is there, and the generators stay as they are.
     """
     ### BEGIN SOLUTION
     device = next(model.parameters()).device
@@ -323,7 +323,7 @@ class Preemption:
         ### END SOLUTION
 
     def __enter__(self) -> "Preemption":
-        """Start catching the signals, these and no others. Returns the object itself."""
+        """Start catching these signals, and no others. Returns the object itself."""
         ### BEGIN SOLUTION
 
         def note(number: int, frame: object) -> None:
@@ -744,9 +744,9 @@ def best_every(
 
     The share that is lost is
         save_seconds / (k * step_seconds) + k * step_seconds / (2 M),
-    where M = node_mtbf_seconds / nodes. A real number k makes it least, and you return a
-    whole one: of two neighbours it is the one that loses less (or no more than 1e-6 of
-    that share more).
+    where M = node_mtbf_seconds / nodes. A real number k makes it least, and you return
+    a whole one: of two neighbours it is the one that loses less (or no more than 1e-6
+    of that share more).
     """
     ### BEGIN SOLUTION
     mtbf = node_mtbf_seconds / nodes
