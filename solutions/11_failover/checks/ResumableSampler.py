@@ -180,12 +180,14 @@ def drawn_anew(call: Call) -> Wrong | None:
 
 def under_way(call: Call) -> Wrong | None:
     """Two passes at a time are as they are one after the other."""
-    passes = plan_in(call)
-    for at, (_, _, *begun) in enumerate(call.arguments["passes"]):
-        expected = passes.all.by_key[passes.all.keys[at]]
-        for rank, actual in enumerate(passes.all.yielded[at] if begun else ()):
-            if actual != expected[rank]:
-                about = {"actual": shown(actual), "expected": shown(expected[rank])}
+    orders = plan_in(call).all
+    for rank, passes in enumerate(call.of("passes") if call.arguments["overlaps"] else ()):
+        for each, key in zip(passes, orders.keys, strict=True):
+            first = passes[orders.first[key]]
+            if (each.ids, each.length) != (first.ids, first.length):
+                about = {"actual": shown(each.ids), "expected": shown(first.ids)}
+                if each.ids == first.ids:
+                    about = {"actual": f"{each.length} samples by `len`", "expected": str(first.length)}
                 return words("passes-share-a-place", rank=rank, **about)
     return None
 
