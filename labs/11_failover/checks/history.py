@@ -14,6 +14,7 @@ from autograde.verdicts.replicas import Replicas, Rules
 from ..shared.training import LYING, DroppingNet, momentum_before
 
 Place = tuple[int, int]  # epoch, consumed
+Save = tuple[int, int, int]  # epoch, consumed, how many steps of the call are made
 RIGHT = Rules()
 
 
@@ -113,11 +114,16 @@ class Due:
         return [(epoch, consumed) for epoch, consumed, at in passes if not self.leaves or at < self.count]
 
     @cached_property
-    def saves(self) -> list[tuple[int, int, int]]:
-        """Places and steps of checkpoints, each once, before the call is to leave, and after its first step."""
+    def saves(self) -> list[Save]:
+        """Checkpoints, each once, until the call is to leave, and after its first step."""
         saves = [(*self.plain(each[:2]), each[2]) for each in self.call.seen[0].saves]
         plain = [each for each in dict.fromkeys(saves) if each != (*self.place, 0)]
-        return [each for each in plain if not self.leaves or each[2] < self.count]
+        return [each for each in plain if not self.leaves or each[2] <= self.count]
+
+    @property
+    def saves_leaving(self) -> bool:
+        """Whether there is a checkpoint of just the step after which the call is to leave."""
+        return self.leaves and any(each[2] == self.count for each in self.saves)
 
     @cached_property
     def weights(self) -> list[list[list[float | None]]]:

@@ -126,17 +126,13 @@ TRAINED_WRONGLY = MistakesGiving(
 def leaves(call: Call) -> Wrong | None:
     """Asked after each step; when all are to leave, no step more, and a checkpoint of just this one."""
     due, first = due_in(call), call.seen[0]
-    before = call.case["calls"][call.number - 1]["stop"] if call.number else None
-    if not due.begins and before:
-        return words("not-when-leaving", stop=before)
     if first.asked != [*range(1, first.steps + 1)]:
         return words("asked-otherwise", compared=True, actual=", ".join(map(str, first.asked[:12])) or "no")
-    if not due.leaves or not due.begins:
+    if not due.leaves or not due.begins or first.steps < due.count:
         return None
     if first.steps > due.count:
         return words("goes-on-when-agreed", stop=due.count)
-    last = [(*due.plain(each[:2]), each[2]) for each in first.saves[-1:]]
-    return None if last == [(*due.after(due.count), due.count)] else words("not-when-leaving", stop=due.count)
+    return None if due.saves_leaving else words("not-when-leaving", stop=due.count)
 
 
 def asked_by_mistake(call: Call) -> dict[str, tuple[list[int], ...]]:

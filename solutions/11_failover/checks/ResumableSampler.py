@@ -262,7 +262,7 @@ class ResumableSampler(CallCheck):
             add(False, seed, *([two, count] for count in behind), [one, some[0]], [one, some[0]], None)
             add(False, seed, [0, some[-1]], [0, 0])
             about = {"samplers": samplers, "passes": passes, "salt": salt, "overlaps": False}
-            places = [one, some[0]], None, [two, some[0]], [one, some[0]], None
+            places = [one, some[0]], None, [two, some[-1]], [one, some[0]], None
             plan = [[0, place] for place in (places[0], places[2], *places)]
             plan[2] += [1]  # as a loader with workers draws ahead
             plan[4] += [1]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from autograde.rubric.criterion import Call, MistakesGiving
 from autograde.rubric.words import Words, Wrong
 
-from .history import Due, due_in
+from .history import Due, Save, due_in
 from .steps import places
 
 words = Words("""
@@ -20,41 +20,44 @@ is {expected}.
 
 
 def saves(call: Call) -> Wrong | None:
-    """When checkpoints come, and with which places; what a call saves when it leaves is judged elsewhere."""
+    """When checkpoints come, and with which places; that there is one when the call leaves is judged elsewhere."""
     due = due_in(call)
     if not due.begins and due.after_kill:
         actual, expected = call.seen[0].begins, (*due.place, due.start)
-        return words("other-checkpoint", actual=actual, expected=expected)
+        return words("other-checkpoint", actual=str(actual), expected=str(expected))
     if not due.begins or places(call) or (actual := due.saves) == (expected := regular(due)):
         return None
     place = next((each for each in actual if each not in expected), (actual or [(0, 0, 0)])[0])
-    about = {"place": place[:2], "n": place[2], "end": (due.epochs, 0), "whens": [save[2] for save in actual[:12]]}
+    about = {"place": str(place[:2]), "n": place[2], "end": str((due.epochs, 0))}
+    about |= {"whens": [save[2] for save in actual[:12]]}
     return words("other-saves", compared=True, actual=str(actual[:8]), expected=str(expected), **about)
 
 
-def regular(due: Due, steps: Sequence[int] = (), behind: int = 0, end: bool = True) -> list[tuple[int, int, int]]:
-    """Checkpoints of a call.
+def regular(due: Due, steps: Sequence[int] | None = None, behind: int = 0, end: bool = True) -> list[Save]:
+    """Checkpoints of a call: also one as it leaves, if it makes one.
 
-    steps: after which they come; if none is named, those of `every`. behind: how many steps their places are behind.
-    end: whether there is one at the end, which is not behind.
+    steps: after which they come; None: those of `every`. behind: how many steps their places are behind. end: whether
+    there is one at the end, which is not behind.
     """
-    steps = steps or range(due.every, due.count + 1, due.every)
-    found = [(*due.after(at - behind), at) for at in steps]
-    found += [(due.epochs, 0, due.count)] if end and due.count and due.count not in steps else []
-    return [each for each in found if not due.leaves or each[2] < due.count]
+    steps = [*(range(due.every, due.count + 1, due.every) if steps is None else steps)]
+    if due.leaves:
+        steps = [at for at in steps if at < due.count] + ([due.count] if due.saves_leaving else [])
+    last = [(due.epochs, 0, due.count)] if end and not due.leaves and due.count and due.count not in steps else []
+    return [(*due.after(at - behind), at) for at in steps] + last
 
 
-def saved_by_mistake(call: Call) -> dict[str, tuple[list[tuple], ...]]:
+def saved_by_mistake(call: Call) -> dict[str, tuple[list[Save], ...]]:
     """The checkpoints of known mistakes."""
     due = due_in(call)
     if not due.begins or places(call) or not due.count:
         return {}
     count, every = due.count, range(due.every, due.count + 1, due.every)
-    end = [] if due.leaves else [(due.epochs, 0, count)]
     ends = [at for at in range(1, count + 1) if due.after(at)[1] == 0]
     anew = [at for first, last in pairwise([0, *ends]) for at in range(first + due.every, last + 1, due.every)]
-    inner, behind = regular(due, every, end=False), regular(due, every, 1, end=False)
-    sooner = [(*due.after(at), at - 1) for at in every]
+    inner, behind = regular(due, end=False), regular(due, behind=1, end=False)
+    end = [] if due.leaves else [(due.epochs, 0, count)]
+    leaving = [each for each in regular(due) if due.leaves and each[2] == count]
+    sooner = [(*due.after(at), at - 1) for at in every] + leaving
     return {
         "nothing-at-the-end": (inner,),
         "own-samples-counted": ([(*due.by_one_rank(at), at) for _, _, at in inner] + end,),

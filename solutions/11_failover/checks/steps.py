@@ -29,7 +29,8 @@ def places(call: Call) -> Wrong | None:
         return words("forward-without-step", forwards=len(first.forwards), n=first.steps)
     actual, expected = due.passes, due.walk(*due.place, due.epochs)
     if actual != expected:
-        about = {"start": due.place, "until": due.epochs, "second": actual[1] if len(actual) > 1 else ()}
+        second = str(actual[1]) if len(actual) > 1 else "none"
+        about = {"start": str(due.place), "until": due.epochs, "second": second}
         return words("other-places", compared=True, actual=str(actual[:8]), expected=str(expected), **about)
     for at, (_, ids) in enumerate(due.steps[due.start :][: due.count]):
         drawn = [seen.forwards[at].ids if at < len(seen.forwards) else [] for seen in call.seen]

@@ -48,6 +48,8 @@ class ResumableSampler(Sampler):
         return len(self.own())
     def __iter__(self):
         return iter(self.own())
+== reads_the_place_again: passes-share-a-place, sampler counts < with_numpy
+        yield from rest[self.rank :: self.size] >>>         for at in range(len(self)):\n            yield order[(self.consumed + self.rank + at * self.size) % self.n]
 == rest_shuffled_anew: rest-shuffled-anew, mid-epoch < with_numpy
 rest = order[self.consumed:] >>> rest = order[self.consumed:]\n        if self.consumed:\n            rest = np.random.default_rng(self.consumed).permutation(rest).tolist()
 == counts_itself: another-pass-differs, sampler counts < with_numpy
