@@ -162,7 +162,7 @@ def load_checkpoint(path: str, model, optimizer) -> tuple[int, int]:
     the device where it is to stay. Afterwards the model inside it and the optimizer are
     as in the file, and this rank's random numbers (torch's on the CPU and, where the
     file has them and the model is on a GPU, that GPU's) are what they were for the rank
-    of this number. And the file may come from more ranks or from fewer, and from ranks
+    of this number. Note that the file may come from more ranks or fewer, and from ranks
     with other devices; a rank whose number it does not have keeps its random numbers.
     If there is no file `path`, change nothing and return (0, 0).
     A file that cannot be read, lacks one of the five entries, or whose weights do not

@@ -32,7 +32,7 @@ not-the-files-place: From a file with epoch {epoch} and consumed {consumed} the 
 newcomers-get-others: The file has no random numbers for {who}, and yet there are others now than before the call. A
 rank keeps its own then.
 
-wrong-random: After the call, the random numbers of {who} are not those that the file has under its number.
+wrong-random: After the call, the random numbers of {who} are not those that the file has under the rank's number.
 """)
 
 
@@ -181,7 +181,7 @@ class LoadCheckpoint(CallCheck):
         Criterion(
             "others",
             0.5,
-            "the file may come from more ranks or from fewer, and from ranks with other devices",
+            "the file may come from more ranks or fewer, and from ranks with other devices",
             first_of(accepted, state, RANDOM, newcomers),
             MISTAKES,
             on=lambda arguments: arguments["kind"] == "good" and not arguments["plain"],

@@ -262,8 +262,8 @@ class ResumableSampler(CallCheck):
             add(False, seed, *([two, count] for count in behind), [one, some[0]], [one, some[0]], None)
             add(False, seed, [0, some[-1]], [0, 0])
             about = {"samplers": samplers, "passes": passes, "salt": salt, "overlaps": False}
-            places = [one, some[0]], None, [two, some[-1]], [one, some[0]], None
-            plan = [[0, place] for place in (places[0], places[2], *places)]
+            here, there = [one, some[0]], [two, some[-1]]
+            plan = [[0, place] for place in (here, there, here, there, here, None, there)]
             plan[2] += [1]  # as a loader with workers draws ahead
             plan[4] += [1]
             overlapping = {"samplers": [[samples, False, seed]], "passes": plan, "salt": 0, "overlaps": True}

@@ -289,7 +289,7 @@ class Train(CallCheck):
         cases += [case([0, 1, 2, 3], 8, 2, 5, (2, None), kill=[rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]])]
         cases += [case(some, 12, 4, 2, (2, None), begin=[0, 12 * rng.choice([1, 2])])]
         cases += [case([1, 0], 8, 2, 3, (2, None), kill=[1, rng.choice([5, 6]), [0, 1]])]
-        return [*cases, case([2, 3, 0], 7, 3, 2, (3, 5), (3, None), pad=2)]
+        return [*cases, case([2, 3, 0], 7, 3, 2, (3, 4), (3, None), pad=2)]
 
     def gpu_case(self, rng: random.Random) -> dict:
         """One step on two ranks."""

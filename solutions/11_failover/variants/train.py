@@ -64,6 +64,8 @@ optimizer, epochs, 0) >>> optimizer, first + epochs, 0)
 consumed)\n                return losses >>> consumed)\n                break
 == last_step_lost: not-when-leaving, leaves alone < plain
                 save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return >>>                 return
+== left_to_every: not-when-leaving, leaves alone < plain
+                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return >>>                 if steps % every:\n                    save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return
 == saved_before_the_step: saved-before-the-step, mid-epoch < plain
             if steps % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n >>>
             optimizer.step() >>>             if (steps + 1) % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed + len(inputs) * size)\n            optimizer.step()
