@@ -13,7 +13,7 @@ from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, W
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.contract.labs import Lab, find_labs, load_checks
 from autograde.hints import load_hints
-from autograde.term.not_counted import NotCounted, has_gradebook, not_counted
+from autograde.term.not_counted import NotCounted, not_counted, registered
 from autograde.term.total import Reached, Rule, Sum, rule_of, total
 
 
@@ -124,7 +124,7 @@ def read_term(root: Path) -> Term:
     every = find_labs(root)
     rule = rule_of(course.config, [lab.name for lab in every])
     labs = [lab_of_term(course, lab) for lab in every if registered(course, lab)]
-    left_out = not_counted(course, every, labs)
+    left_out = not_counted(course, every)
     if not labs:
         more = "".join(f"; {each}" for each in left_out)
         raise StepFailed(f"no lab was graded in this class; run `lockstep grade LAB` first{more}")
@@ -134,11 +134,6 @@ def read_term(root: Path) -> Term:
         known = {one.id: f"{one.first_name or ''} {one.last_name or ''}".strip() for one in gradebook.students}
     students = [student_of_term(one, known.get(one, ""), begun, rule, now) for one in ids]
     return Term(course, labs, begun, students, rule, now, left_out)
-
-
-def registered(course: Course, lab: Lab) -> bool:
-    """Whether the lab is in the gradebook. Creates no gradebook."""
-    return has_gradebook(course) and course.knows(lab.name)
 
 
 def class_deadline(root: Path, lab: Lab) -> datetime | None:

@@ -25,18 +25,23 @@ class NotCounted:
         return f"{self.lab}: {self.why}"
 
 
-def not_counted(course: Course, labs: list[Lab], registered: list[Lab]) -> list[NotCounted]:
-    """What is not counted. labs: all of the course. registered: those in the gradebook."""
+def not_counted(course: Course, labs: list[Lab]) -> list[NotCounted]:
+    """What is not counted. labs: all of the course."""
     found = []
     if has_gradebook(course):
         found += without_lab(course, {lab.name for lab in labs})
     for lab in labs:
-        if lab not in registered:
+        if not registered(course, lab):
             before = grades.submissions(course, lab, course.directory.autograded_directory)
             if handed_in := {*grades.submissions(course, lab), *before, *course.in_exchange(lab.name)}:
                 why = f"{len(handed_in)} handed in, not counted: not in the gradebook; run `lockstep grade {lab.name}`"
                 found.append(NotCounted(lab.name, frozenset(handed_in), why))
     return found
+
+
+def registered(course: Course, lab: Lab) -> bool:
+    """Whether the lab is in the gradebook. Creates no gradebook."""
+    return has_gradebook(course) and course.knows(lab.name)
 
 
 def has_gradebook(course: Course) -> bool:

@@ -12,11 +12,11 @@ from nbgrader.api import Assignment, Grade, Student, SubmittedAssignment, Submit
 from nbgrader.exchange.default import Exchange
 from nbgrader.utils import notebook_hash, parse_utc
 
-from autograde.classroom.grades import submissions
+from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
 from autograde.contract.labs import Lab, find_labs
 from autograde.course_map import place
-from autograde.term.all_labs import registered
+from autograde.term.not_counted import registered
 from course.exchange.names import SECRET, TIMESTAMP, read_name
 
 
@@ -24,20 +24,27 @@ from course.exchange.names import SECRET, TIMESTAMP, read_name
 class Waiting:
     """What waits of one lab, each as students' ids.
 
-    to_grade: who handed in something newer than what was graded. to_read: who has an answer, or a whole notebook, that
-    a person must read. to_release: whose feedback is not in the exchange, or is older than what was written last; who
-    has to be read first is not among them.
+    to_grade: who handed in something newer than what was graded. again: who was graded by points, TODOs or checks that
+    have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
+    feedback is not in the exchange, or is older than what was written last; who waits for something else first is not
+    among them.
     """
 
     name: str
     title: str
     to_grade: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
     to_read: tuple[str, ...] = ()
     to_release: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """One line."""
-        counts = ((self.to_grade, "to grade"), (self.to_read, "to read"), (self.to_release, "with feedback to release"))
+        counts = (
+            (self.to_grade, "to grade"),
+            (self.again, "to grade again"),
+            (self.to_read, "to read"),
+            (self.to_release, "with feedback to release"),
+        )
         what = ", ".join(f"{len(who)} {kind}" for who, kind in counts if who)
         return f"{self.name}: {what or 'nothing waits'}"
 
@@ -62,10 +69,12 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
     for student, when in handed_in.items():
         if student not in collected or newer(when, time_of(collected[student])):
             to_grade.add(student)
-    to_read = read_by_hand(course, lab) & graded if registered(course, lab) else set()
-    settled = graded - to_read - to_grade
+    known = bool(graded) and registered(course, lab)
+    again = set(to_be_graded_again(course, lab)) - to_grade if known else set()
+    to_read = read_by_hand(course, lab) & graded if known else set()
+    settled = graded - to_read - to_grade - again
     to_release = [student for student in settled if not released(course, lab, student)]
-    return Waiting(lab.name, place(lab).title, *(tuple(sorted(each)) for each in (to_grade, to_read, to_release)))
+    return Waiting(lab.name, place(lab).title, *(tuple(sorted(each)) for each in (to_grade, again, to_read, to_release)))
 
 
 def inbound(course: Course, lab: Lab) -> dict[str, datetime]:
@@ -146,6 +155,7 @@ def plain(found: Iterable[Waiting]) -> list[dict[str, str | int]]:
             "name": each.name,
             "title": each.title,
             "to_grade": len(each.to_grade),
+            "again": len(each.again),
             "to_read": len(each.to_read),
             "to_release": len(each.to_release),
         }

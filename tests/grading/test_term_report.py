@@ -47,6 +47,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return term(room)
 
 
+def test_labs_that_are_in_the_gradebook_are_not_said_to_be_left_out(page):
+    assert "not counted" not in page.words
+
+
 def test_who_is_behind_comes_first_with_the_labs_that_are_missing_and_what_was_late(page):
     rows = {row[0].split()[0]: row[1:] for row in page.tables["behind"][1:]}
     spaced = {student: [cell.replace(" ", "") for cell in cells] for student, cells in rows.items()}

@@ -82,7 +82,7 @@ def test_the_command_prints_lines_or_json_with_numbers(room):
     collect(room, "ada")
     assert room.lockstep("waiting").output == "90_small: 1 to grade\n"
     (found,) = json.loads(room.lockstep("waiting", "--json").output)
-    assert found == {"name": LAB, "title": "A small lab", "to_grade": 1, "to_read": 0, "to_release": 0}
+    assert found == {"name": LAB, "title": "A small lab", "to_grade": 1, "again": 0, "to_read": 0, "to_release": 0}
 
 
 def test_a_lab_of_ones_own_waits_with_the_others_once_course_toml_names_it(room):

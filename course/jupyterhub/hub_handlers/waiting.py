@@ -43,8 +43,8 @@ class WaitingOfCourse(BaseHandler):
 
 
 async def ask(place: Place, course: Course) -> tuple[list[dict], str]:
-    """What waits, by lab: name, title, and numbers of students to_grade, to_read and to_release. Or why that is not
-    known."""
+    """What waits, by lab: name, title, and numbers of students to_grade, again (to be graded), to_read and
+    to_release. Or why that is not known."""
     command = [sys.executable, "-m", "autograde", "waiting", "--json"]
     settings = as_grader_runs(course, place.course(course))
     try:
