@@ -88,11 +88,11 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
         if name in chosen:
             worth = points.get(f"{name}-check", points[name])
             problems = put_in(cell, chosen[name], len(matches[name]), worth)
-        elif matches[name] and any(same_text(found.source, cell.source) for found in matches[name]):
+        elif not cell.metadata.nbgrader.grade or any(unchanged(found, cell) for found in matches[name]):
             problems = []
         else:
             change = "was changed" if matches[name] else "is missing"
-            problems = [f"cell `{name}` {change}; the lab's own is used"] if cell.metadata.nbgrader.grade else []
+            problems = [f"cell `{name}` {change}; the lab's own is used"]
         rebuilt.problems += [f"{lab}: {sentence}" for sentence in problems]
     for name in moved(cells, [*chosen]):
         rebuilt.problems.append(f"{lab}: cell `{name}` was moved; it is graded in its own place")
@@ -126,7 +126,7 @@ def put_in(cell: NotebookNode, chosen: Chosen | None, copies: int, points: float
         problems.append(f"cell `{name}` is missing or not done; another cell that defines it is graded in its place")
     elif not chosen.elsewhere and found.tag.get("grade_id") != name:
         problems.append(f"cell `{name}` has lost its nbgrader tag; it was found by its cell id, and is graded")
-    elif not chosen.elsewhere and (
+    elif not chosen.elsewhere and of_this_release(found, cell) and (
         any(found.tag.get(key) != tag[key] for key in ("grade", "locked", "solution"))
         or found.tag.get("points") != tag.get("points")
     ):
@@ -144,6 +144,17 @@ def put_in(cell: NotebookNode, chosen: Chosen | None, copies: int, points: float
         problems.append(f"cell `{name}` has characters that are no text; they are replaced by ?")
     cell.source = text
     return problems
+
+
+def of_this_release(found: Submitted, cell: NotebookNode) -> bool:
+    """Whether a student has `cell` as it is released now, by the checksum that nbgrader gave it. What differs in one of
+    an earlier release may be the lab's own change."""
+    return found.tag.get("checksum") == cell.metadata.nbgrader.get("checksum")
+
+
+def unchanged(found: Submitted, cell: NotebookNode) -> bool:
+    """Whether a student's cell has the text of the lab's, or is not of this release."""
+    return same_text(found.source, cell.source) or not of_this_release(found, cell)
 
 
 def moved(cells: list[Submitted], names: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ import random
 import nbformat
 import pytest
 from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
 from notebook_damage import damage
 from small_course import ANSWERS, LAB, make_course
 
@@ -290,6 +291,17 @@ def test_more_points_on_a_check_have_no_effect(released, submitted):
     cell(submitted, "double-check").metadata.nbgrader.points = 100
     rebuilt = remade(released, submitted)
     assert cell(rebuilt.notebook, "double-check").metadata.nbgrader.points == 2
+
+
+def test_what_the_lab_changed_since_it_was_fetched_is_no_problem_of_the_student(released, submitted):
+    now = copy.deepcopy(released)
+    cell(now, "double").source = cell(now, "double").source.replace("def", "# Mended.\ndef")
+    cell(now, "double").metadata.nbgrader.points = 2
+    cell(now, "double-check").source = "check('double')  # mended"
+    for name in ("double", "double-check"):
+        cell(now, name).metadata.nbgrader.checksum = compute_checksum(cell(now, name))
+    rebuilt = remade(now, submitted)
+    assert rebuilt.problems == [] and graded(rebuilt)["double"] == DOUBLE
 
 
 def test_a_cell_turned_into_markdown_is_graded_as_code(released, submitted):
