@@ -180,6 +180,7 @@ def render(course: Course, lab: Lab, checks: list[Check], students: list[Student
             counts={status: counts[status] for status in STATUSES if counts[status]},
             scores=scores,
             most=most,
+            texts=grades.texts_of([student.row for student in students]),
             mean=statistics.fmean(scores) if scores else None,
             median=statistics.median(scores) if scores else None,
             bars=histogram(scores, most),

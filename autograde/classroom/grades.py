@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,7 @@ MAX_TIMESTAMP = 1000  # bytes
 class Row:
     """One student. A score is None if there is none yet; the late penalty is taken off `score`.
 
+    by_hand: score and points of each text with points, by the name of its answer. penalty: points taken off.
     seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
     findings: ``TODO:key``. criteria: of rubrics, ``TODO:criterion points/points``.
     to_read: names of the answers that wait to be graded by hand. deadline: the student's own, naive UTC; None if the
@@ -42,6 +44,8 @@ class Row:
     score: float | None = None
     points: float = 0.0
     scores: dict[str, float | None] = field(default_factory=dict)
+    by_hand: dict[str, tuple[float | None, float]] = field(default_factory=dict)
+    penalty: float = 0.0
     findings: list[str] = field(default_factory=list)
     criteria: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -125,7 +129,13 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str, 
     waiting = {name for name, grade in grades.items() if grade.needs_manual_grade and grade.max_score}
     row.status, row.to_read = MANUAL if waiting else GRADED, sorted(waiting - {*todos})
     row.scores = {todo: known[todo].score if todo in known else None for todo in todos}
-    row.score = notebook.score - penalty_now(course, notebook)
+    texts = [name for name in sorted(grades) if name not in todos and grades[name].max_score]
+    row.by_hand = {
+        name: (None if grades[name].needs_manual_grade else grades[name].score, grades[name].max_score)
+        for name in texts
+    }
+    row.penalty = penalty_now(course, notebook)
+    row.score = notebook.score - row.penalty
     row.points = notebook.max_score
     row.comments = [comment.manual_comment for comment in notebook.comments if comment.manual_comment]
     if notebook.assignment.timestamp:
@@ -139,6 +149,7 @@ def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str, 
         reason = NEWER if timestamp(submitted) != timestamp(autograded) else None
     if reason:  # what it was measured by is not what others are measured by: no number is told
         row.status, row.score, row.scores, row.problems = AGAIN, None, dict.fromkeys(todos), [reason]
+        row.by_hand, row.penalty = {name: (None, points) for name, (_, points) in row.by_hand.items()}, 0.0
         return row
     if found is None:
         return row
@@ -186,12 +197,15 @@ def same_job(rows: list[Row]) -> list[Row]:
 
 def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
     """Write `grades.csv`. Raises OSError."""
+    texts = texts_of(rows)
     headings = [
         "student",
         "status",
         "score",
         "max",
         *todos,
+        *texts,
+        "late_penalty",
         "findings",
         "criteria",
         "problems",
@@ -200,10 +214,10 @@ def write_csv(rows: list[Row], todos: list[str], path: Path) -> None:
     ]
     lines = [[*headings, "deadline", "seed"]]
     for row in rows:
-        scores = [number(row.score), number(row.points), *(number(row.scores.get(todo)) for todo in todos)]
-        texts = ["; ".join(each) for each in (row.findings, row.criteria, row.problems)]
+        scores = [number(row.score), number(row.points), *parts_of(row, todos, texts), number(row.penalty)]
+        words = ["; ".join(each) for each in (row.findings, row.criteria, row.problems)]
         times = [row.submitted, number(row.seconds_late), utc(row.deadline)]
-        lines.append([row.student, row.status, *scores, *texts, *times, row.seed])
+        lines.append([row.student, row.status, *scores, *words, *times, row.seed])
     write_csv_file(path, lines)
 
 
@@ -213,10 +227,12 @@ def csv_path(course: Course, lab: Lab) -> Path:
 
 
 def table(rows: list[Row], todos: list[str]) -> str:
-    """The rows as aligned text."""
-    lines = [["student", *todos, "score", "status"]]
+    """The rows as aligned text: what adds up to a score, and the late penalty where somebody has one."""
+    texts, penalties = texts_of(rows), any(row.penalty for row in rows)
+    lines = [["student", *todos, *texts, *["late"] * penalties, "score", "status"]]
     for row in rows:
-        scores = [number(row.scores.get(todo)) or "-" for todo in todos]
+        scores = [part or "-" for part in parts_of(row, todos, texts)]
+        scores += [f"-{number(row.penalty)}" if row.penalty else ""] * penalties
         of = f"{number(row.score)}/{number(row.points)}" if row.score is not None else "-"
         lines.append([row.student[:32], *scores, of, row.status])
     widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -224,6 +240,17 @@ def table(rows: list[Row], todos: list[str]) -> str:
         "  ".join(text + " " * (width - cells(text)) for text, width in zip(line, widths, strict=True))
         for line in lines
     )
+
+
+def texts_of(rows: list[Row]) -> dict[str, float]:
+    """The points of each text that is graded by hand, by the name of its answer."""
+    return {name: points for row in rows for name, (_, points) in row.by_hand.items()}
+
+
+def parts_of(row: Row, todos: list[str], texts: Iterable[str]) -> list[str]:
+    """A row's scores, of the TODOs and then of the texts."""
+    scores = [row.scores.get(todo) for todo in todos] + [row.by_hand.get(name, (None, 0.0))[0] for name in texts]
+    return [number(score) for score in scores]
 
 
 def cells(text: str) -> int:

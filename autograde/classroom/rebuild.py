@@ -126,9 +126,13 @@ def put_in(cell: NotebookNode, chosen: Chosen | None, copies: int, points: float
         problems.append(f"cell `{name}` is missing or not done; another cell that defines it is graded in its place")
     elif not chosen.elsewhere and found.tag.get("grade_id") != name:
         problems.append(f"cell `{name}` has lost its nbgrader tag; it was found by its cell id, and is graded")
-    elif not chosen.elsewhere and of_this_release(found, cell) and (
-        any(found.tag.get(key) != tag[key] for key in ("grade", "locked", "solution"))
-        or found.tag.get("points") != tag.get("points")
+    elif (
+        not chosen.elsewhere
+        and of_this_release(found, cell)
+        and (
+            any(found.tag.get(key) != tag[key] for key in ("grade", "locked", "solution"))
+            or found.tag.get("points") != tag.get("points")
+        )
     ):
         problems.append(f"cell `{name}` was retagged; the tags have no effect")
     if found.cell_type != cell.cell_type:

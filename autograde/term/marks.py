@@ -228,7 +228,8 @@ def days_late(row: Row) -> int:
 
 
 def feedback(row: Row, checks: list[Check]) -> str:
-    """A graded row in words: points and findings of each TODO, how late, then the instructor's comments."""
+    """A graded row in words: points and findings of each TODO, points of each text, how late it was and what that cost,
+    then the instructor's comments."""
     if row.status != GRADED:
         return ""
     parts = []
@@ -236,7 +237,9 @@ def feedback(row: Row, checks: list[Check]) -> str:
         keys = [found.partition(":")[2] for found in row.findings if found.partition(":")[0] == check.todo]
         said = f"{check.todo}: {number(row.scores.get(check.todo)) or '-'} of {number(check.points)}"
         parts.append(said + (f" ({', '.join(keys)})" if keys else ""))
-    late = [f"Handed in {duration(timedelta(seconds=row.seconds_late))} late."] if row.seconds_late else []
+    parts += [f"{name}: {number(score) or '-'} of {number(points)}" for name, (score, points) in row.by_hand.items()]
+    cost = f"; the penalty is {number(row.penalty)}" if row.penalty else ""
+    late = [f"Handed in {duration(timedelta(seconds=row.seconds_late))} late{cost}."] if row.seconds_late else []
     return " ".join([f"{'; '.join(parts)}.", *late, *(" ".join(comment.split()) for comment in row.comments)])
 
 

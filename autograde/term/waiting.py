@@ -74,7 +74,8 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
     to_read = read_by_hand(course, lab) & graded if known else set()
     settled = graded - to_read - to_grade - again
     to_release = [student for student in settled if not released(course, lab, student)]
-    return Waiting(lab.name, place(lab).title, *(tuple(sorted(each)) for each in (to_grade, again, to_read, to_release)))
+    kinds = (to_grade, again, to_read, to_release)
+    return Waiting(lab.name, place(lab).title, *(tuple(sorted(each)) for each in kinds))
 
 
 def inbound(course: Course, lab: Lab) -> dict[str, datetime]:

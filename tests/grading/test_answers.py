@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -66,9 +67,12 @@ def test_a_number_is_judged_and_a_text_waits_for_the_instructor(room):
         gradebook.db.commit()
     assert room.nbgrader("generate_feedback", LAB, "--force").returncode == 0
     assert "Add what, and where to?" in room.feedback("ada")
-    room.grade()
+    table = room.grade().output
     row = room.rows()["ada"]
-    assert (row["status"], row["score"]) == ("graded", "6.5")
+    assert (row["status"], row["score"], row["why"]) == ("graded", "6.5", "1.5")
+    assert re.search(r"student +double +total +why +score", table)
+    report = Path(room.lockstep("report", LAB).output.strip()).read_text()
+    assert "<code>why</code><small>of 2</small>" in report and '<td class="number">1.5</td>' in report
 
 
 def test_what_happens_to_the_cells_of_answers_is_named(room):

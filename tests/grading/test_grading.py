@@ -29,8 +29,8 @@ def test_a_small_class(small):
     assert rows["partly"].pop("seed").isdigit()
     assert rows["partly"] | {"seconds_late": "0"} == {
         "student": "partly", "status": "graded", "score": "4.5", "max": "5", "double": "1.5", "total": "3",
-        "findings": "double:sign-lost", "criteria": "", "problems": "", "submitted_at": "2025-01-01 10:00:00 UTC",
-        "seconds_late": "0", "deadline": "",
+        "late_penalty": "0", "findings": "double:sign-lost", "criteria": "", "problems": "",
+        "submitted_at": "2025-01-01 10:00:00 UTC", "seconds_late": "0", "deadline": "",
     }  # fmt: skip
     assert "90_small.ipynb is not JSON: line 1" in rows["broken"]["problems"]
     assert "there is no 90_small.ipynb in the submission" in rows["without"]["problems"]

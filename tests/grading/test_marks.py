@@ -14,6 +14,7 @@ from small_course import LAB
 from autograde.classroom import grades
 from autograde.classroom.csv_file import defused
 from autograde.classroom.nbgrader_course import Course
+from autograde.term.marks import feedback
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,18 @@ def test_moodle_gets_one_column_of_ids_the_mark_and_the_feedback(room):
     assert by_id["4@example.org"] == ["Þóra", "Ægisdóttir", "4@example.org", "4.5", late, "2"]
     assert by_id["3@example.org"] == ["نور", "العلي", "3@example.org", "", "", "0"]
     assert said == ["handed in nothing, mark left empty: noor"]
+
+
+def test_points_by_hand_and_the_late_penalty_are_told_so_that_parts_add_up_to_the_score():
+    late = grades.Row("ada", "graded", 5.5, 7, {"double": 2, "total": 3}, {"why": (1.5, 2)}, 1, seconds_late=12)
+    rows = [late, grades.Row("bob", "graded", 5, 7, {"double": 2, "total": 3}, {"why": (0, 2)})]
+    shown = [line.split() for line in grades.table(rows, ["double", "total"]).splitlines()]
+    assert shown == [
+        ["student", "double", "total", "why", "late", "score", "status"],
+        ["ada", "2", "3", "1.5", "-1", "5.5/7", "graded"],
+        ["bob", "2", "3", "0", "5/7", "graded"],
+    ]
+    assert feedback(late, []).endswith("why: 1.5 of 2. Handed in 12 s late; the penalty is 1.")
 
 
 def test_canvas_gets_its_own_columns_and_no_other_which_would_become_an_assignment(room):
