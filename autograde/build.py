@@ -30,7 +30,7 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
-from autograde.cell_marks import answer_marks, grading_metadata, marks, untouched
+from autograde.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched
 from autograde.contract import questions
 from autograde.contract.labs import Lab, LabError, find_labs, load_checks, read_package, without_hidden_cases
 from autograde.contract.places import LABS, SOURCE
@@ -125,6 +125,7 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
         elif cell.cell_type == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
+    tell_points(notebook)
     validate(lab, notebook, list(points), points)
     return notebook
 

@@ -8,6 +8,8 @@ from nbgrader.utils import compute_checksum
 from autograde.contract import questions
 from autograde.contract.labs import LabError
 
+NO_POINTS = "They count no points."  # what labs say of their questions
+
 
 def answer_marks(cell: NotebookNode, where: str) -> tuple[str | None, float]:
     """Take `answer` and `points` out of the marker of a question's cell. Returns them. Raises LabError.
@@ -25,6 +27,15 @@ def answer_marks(cell: NotebookNode, where: str) -> tuple[str | None, float]:
     if not text and cell.source != questions.blank(answer):
         raise LabError(f"{where}: the cell of answer `{answer}` must be: {questions.blank(answer)}")
     return answer, points
+
+
+def tell_points(notebook: NotebookNode) -> None:
+    """Where a text counts points, say so in place of the labs' sentence that their questions count none."""
+    tags = [cell.metadata.get("nbgrader", {}) for cell in notebook.cells]
+    texts = [tag["points"] for tag in tags if tag.get("grade") and tag["solution"] and tag["points"]]
+    for cell in notebook.cells if texts else ():
+        told = f"The number counts no points; the text counts {' and '.join(f'{points:g}' for points in texts)}."
+        cell.source = cell.source.replace(NO_POINTS, told)
 
 
 def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:

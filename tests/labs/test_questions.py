@@ -10,6 +10,7 @@ from labs_under_test import OURS
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.build import build, instructor_notebook, worked_in, write
+from autograde.cell_marks import NO_POINTS, tell_points
 from autograde.contract.labs import Lab, LabError, find_lab
 from autograde.contract.questions import blank, is_number, is_text, read_questions
 from course.models.digits import digit_model
@@ -41,6 +42,20 @@ def test_each_lab_asks_for_a_number_and_for_a_text_and_knows_both(lab):
     for cell in texts:
         assert len(cell.source) > 200
         assert [line for line in cell.source.splitlines() if json.dumps(line)[1:-1] in released] == []
+
+
+@each_of_ours
+def test_each_lab_says_that_its_questions_count_no_points_until_a_text_counts_some(lab):
+    notebook = instructor_notebook(lab)
+    assert sum(NO_POINTS in cell.source for cell in notebook.cells) == 1
+    for cell in notebook.cells:
+        if is_text(tag := cell.metadata.get("nbgrader", {})):
+            tag["points"] = 1.5
+    tell_points(notebook)
+    told = "The number counts no points; the text counts 1.5."
+    assert [cell.source.count(told) for cell in notebook.cells if told in cell.source or NO_POINTS in cell.source] == [
+        1
+    ]
 
 
 def expected(lab: str, name: str) -> float:
