@@ -9,8 +9,8 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
       scope = given;
     },
     get: async () => {
-      const [{ILauncher}, {Widget}, {PageConfig}] = await Promise.all(
-        ['@jupyterlab/launcher', '@lumino/widgets', '@jupyterlab/coreutils'].map(shared)
+      const [{Dialog, showDialog}, {ILauncher}, {Widget}, {PageConfig}] = await Promise.all(
+        ['@jupyterlab/apputils', '@jupyterlab/launcher', '@lumino/widgets', '@jupyterlab/coreutils'].map(shared)
       );
       const labs = `${PageConfig.getBaseUrl()}labs`;
       return () => ({
@@ -21,10 +21,41 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
           autoStart: true,
           optional: [ILauncher],
           activate: (app, launcher) => {
+            // Saves what is open and changed. Returns the paths of what could not be saved; JupyterLab has said why.
+            const save = async () => {
+              const open = new Map([...app.shell.widgets('main')].map(({context}) => [context?.path, context]));
+              const changed = [...open.values()].filter(context => context?.model?.dirty);
+              await Promise.allSettled(changed.map(context => context.save()));
+              return changed.filter(context => context.model.dirty).map(context => context.path);
+            };
+            const leave = async () => {
+              const unsaved = await save();
+              if (unsaved.length) {
+                const {button} = await showDialog({
+                  title: 'Not saved',
+                  body: `${unsaved.join(', ')} could not be saved. If you leave now, what you wrote since it was last saved is lost.`,
+                  buttons: [Dialog.cancelButton({label: 'Stay'}), Dialog.warnButton({label: 'Leave without saving'})]
+                });
+                if (!button.accept) return;
+              }
+              window.location.assign(labs);
+            };
+            // The page of labs, in another tab, asks for the same before it hands something in.
+            const channel = new BroadcastChannel(`lockstep-labs ${new URL(PageConfig.getBaseUrl()).pathname}`);
+            channel.onmessage = async ({data}) => {
+              if (data.kind !== 'save') return;
+              channel.postMessage({kind: 'saving', request: data.request});
+              channel.postMessage({kind: 'saved', request: data.request, unsaved: await save()});
+            };
             const link = document.createElement('a');
             link.href = labs;
             link.textContent = 'Your labs';
             link.style.cssText = 'margin: auto 12px auto auto; color: var(--jp-content-link-color, #0969da); font: 600 13px system-ui';
+            link.addEventListener('click', event => {
+              if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+              event.preventDefault();
+              leave();
+            });
             const node = document.createElement('div');
             node.style.cssText = 'display: flex; flex: 1 0 auto';
             node.append(link);
@@ -34,7 +65,7 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
             app.commands.addCommand('lockstep-labs:open', {
               label: 'Your labs',
               caption: 'The labs of your courses: fetch, open, hand in, feedback',
-              execute: () => window.location.assign(labs)
+              execute: leave
             });
             launcher?.add({command: 'lockstep-labs:open', category: 'Notebook', rank: -1});
           }
