@@ -48,8 +48,15 @@ FULL = 100e6
 # What may be meant for other programs, of what the set-up takes (see passed_on.py).
 SUSPECTS = ("CC", "CXX", "LD_LIBRARY_PATH")
 LINKER = re.compile(r"undefined reference|\bld\b.*: ")
-# Errors that only say that there was one before.
-EMPTY = re.compile(r"Failed building wheel|Failed to build|subprocess-exited|exited with code")
+# Errors of Python, pip, npm and make.
+ERRORS = (
+    r"^\s*[\w.]+(?:Error|Exception): ",
+    r"^\s*ERROR: ",
+    r"^npm (?:ERR!|error) (?!code|errno|syscall|path)",
+    r"\*\*\* ",
+)
+# Those that only say that there was one before: pip's by a name with hyphens.
+EMPTY = re.compile(r"Failed building wheel|Failed to build|error: [\w-]+$|exited with code")
 
 
 class SetupFailed(Exception):
@@ -87,17 +94,12 @@ def first_error(output: str) -> str:
             return cmake_error(lines[number:])
         if "collect2: error" in line:  # what the linker missed is above it
             return next((each.strip() for each in lines[number - 1 :: -1] if LINKER.search(each)), line.strip())
-        if re.search(r"\berror: ", line) and "subprocess-exited" not in line:
+        if re.search(r"\berror: ", line) and not EMPTY.search(line):
             return line.strip()
-    # Of a program that pip ran, in a box; of pip itself, of npm and make; of Python.
+    # Of a program that pip ran, in a box.
     if box := re.search(r"lines of output\]\n(.*?)\n *\[end of output\]", output, re.DOTALL):
         return box[1].strip().splitlines()[-1].strip()
-    for pattern in (
-        r"\bERROR: ",
-        r"\bnpm (?:ERR!|error) (?!code|errno|syscall|path)",
-        r"\*\*\* ",
-        r"^\s*[\w.]+Error: ",
-    ):
+    for pattern in ERRORS:
         if found := [line.strip() for line in lines if re.search(pattern, line) and not EMPTY.search(line)]:
             return found[0]
     words = [line.strip() for line in lines if re.search("error|fatal|not found", line, re.IGNORECASE)]
