@@ -91,6 +91,12 @@ def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     assert path.startswith(f"{ready.folder}/.venv/bin:")
 
 
+def test_the_kernel_of_notebooks_is_that_of_the_clone_whatever_others_are_named_alike(ready):
+    status, output = ready.run("lab", JUPYTER_PATH="/other")
+    assert status == 0, output
+    assert f"\nDATA {ready.folder}/.venv/share/jupyter:/other\n" in output
+
+
 @pytest.mark.thorough
 def test_hub_has_its_proxy_and_passes_its_arguments(clone):
     status, output = clone.run("setup", "hub")

@@ -21,7 +21,7 @@ from course.overview.course_map import local_overview
 FOLDER = REPOSITORY / "course" / "pictures"
 FIRST_SCREEN = FOLDER / "first_screen.png"
 MAKE = "LOCKSTEP_PICTURES"  # environment variable: set, the test makes the picture anew
-HOW = f"{MAKE}=1 ./lockstep test tests/browser/test_students_lab.py -k picture"
+HOW = f"{MAKE}=1 ./lockstep test tests/browser/test_students_lab.py -k first_screen"
 SHOWS = "Shows"  # the text in the picture's file
 
 

@@ -90,6 +90,7 @@ def build_wheel(folder, settings=None, prepared=None):
 """
 
 SHOW_ARGUMENTS = "import os, sys\nprint('ran', *sys.argv[1:])\nprint('PATH', os.environ['PATH'])\n"
+SHOW_ARGUMENTS += "print('DATA', os.environ['JUPYTER_PATH'])\n"
 MPIEXEC = "#!/bin/sh\necho 'mpiexec (Small MPI) 5.0.11'\n"
 # What is asked of npm: NPM install --global --prefix FOLDER ... NAME@VERSION
 NODE = """#!/bin/sh
