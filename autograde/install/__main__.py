@@ -131,6 +131,7 @@ def main() -> int:
     arguments = parser.parse_args()
     for sent in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent, lambda number, _: sys.exit(128 + number))
+    os.umask(os.umask(0) & 0o022)  # what is made here is for all who can enter the clone: a hub's accounts, say
     root = Path(__file__).resolve().parents[2]
     if arguments.hub is not None:
         try:

@@ -28,16 +28,16 @@ def unpack_debian(kit: Kit, package: str) -> bool:
 
 def find_compiler(kit: Kit) -> None:
     """Check for what building Horovod needs, and add what can be added. Raises SetupFailed if that is not enough."""
-    cxx = os.environ.get("CXX", "c++")
-    source = kit.state / "compiles.cpp"
-    compiles = [*cxx.split(), "-fsyntax-only", f"-I{sysconfig.get_path('include')}", source]
-    source.write_text("#include <string>\n")
-    if not kit.works(*compiles):
+    choose_compilers(kit)
+    cxx = kit.environment.get("CXX", "c++")
+    if not makes_programs(kit, cxx, "cpp"):
         raise SetupFailed(
             "a C++ compiler is needed, to build Horovod",
-            f"{cxx} is missing, or does not compile",
-            f"{how_to_install('compiler')}, {AGAIN}",
+            f"{cxx} is missing, or does not compile C++17",
+            f"{how_to_install('compiler')}, {AGAIN}; or name another one: CXX=... ./lockstep setup",
         )
+    source = kit.state / "compiles.cpp"
+    compiles = [*cxx.split(), "-fsyntax-only", f"-I{sysconfig.get_path('include')}", source]
     source.write_text("#include <Python.h>\n")
     if not kit.works(*compiles) and not (unpack_debian(kit, f"lib{kit.python_name}-dev") and kit.works(*compiles)):
         raise SetupFailed(
@@ -48,6 +48,26 @@ def find_compiler(kit: Kit) -> None:
     if not kit.works("make", "--version") and not (unpack_debian(kit, "make") and kit.works("make", "--version")):
         mend = f"{how_to_install('make')}, {AGAIN}"
         raise SetupFailed("make is needed, to build Horovod", "it is not on PATH", mend)
+
+
+def choose_compilers(kit: Kit) -> None:
+    """Take the compilers that CC and CXX name, if they make programs for this machine, else those on PATH."""
+    for name, ending in (("CC", "c"), ("CXX", "cpp")):
+        named = kit.environment.get(name)
+        if named is not None and not makes_programs(kit, named, ending):
+            del kit.environment[name]
+            print(
+                f"lockstep: Horovod is built without {name}={named}, which makes no programs for this machine",
+                flush=True,
+            )
+
+
+def makes_programs(kit: Kit, compiler: str, ending: str) -> bool:
+    """Whether a compiler, perhaps with options, makes a program that runs here. ending: of its sources, c or cpp."""
+    source, program = kit.state / f"compiles.{ending}", kit.state / "compiles"
+    source.write_text("#include <string_view>\n" * (ending == "cpp") + "int main(void) { return 0; }\n")
+    standard = ["-std=c++17"] * (ending == "cpp")
+    return kit.works(*compiler.split(), *standard, source, "-o", program) and kit.works(program)
 
 
 def venv_is_sound(kit: Kit) -> bool:

@@ -25,7 +25,7 @@ BUILD = {
     # cmake 4 refuses its CMakeLists.txt else.
     "CMAKE_POLICY_VERSION_MINIMUM": "3.5",
     # Horovod uses these without including them, which GCC 13 and later no longer forgive.
-    "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} -include cstdint -include stdexcept -include string",
+    "CXXFLAGS": "-include cstdint -include stdexcept -include string",
 }
 
 # File, text, and its replacement. torch >= 2.1 needs C++17 (Horovod's pull request 3998, never released). Python 3.12

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograde.install.causes import explain
+from autograde.install.passed_on import passed_on, passed_on_to_pip
 
 
 class CommandFailed(Exception):
@@ -53,16 +54,14 @@ class Kit:
         self.cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lockstep" / "wheels"
         self.project = tomllib.loads((root / "pyproject.toml").read_text())
         self.log.write_text("")
-        foreign = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
-        self.environment = {name: value for name, value in os.environ.items() if name not in foreign} | {
+        self.environment = passed_on(os.environ, mpi) | {
             "PATH": f"{self.venv}/bin:{os.environ['PATH']}:{self.debian}/bin",
             "CPLUS_INCLUDE_PATH": f"{self.debian}/include/{self.python_name}:{self.debian}/include",
             "LC_ALL": "C.UTF-8",  # the patterns of causes are English
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INPUT": "1",
-            "PIP_USER": "0",
-            **({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)} if wheels else {}),
-            "MAKEFLAGS": os.environ.get("MAKEFLAGS", f"-j{len(os.sched_getaffinity(0))}"),
+            **({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)} if wheels else passed_on_to_pip(os.environ)),
+            "PIP_CONFIG_FILE": os.devnull,  # of its files, those settings are taken already
         }
 
     @property
@@ -134,7 +133,7 @@ class Kit:
             yield
         except (CommandFailed, OSError) as error:
             folders = [self.root, self.cache, Path(tempfile.gettempdir())]
-            raise explain(f"this step failed: {title}", str(error), folders) from error
+            raise explain(f"this step failed: {title}", str(error), folders, self.environment) from error
         finally:
             ended.set()
             if counter.is_alive():

@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from conftest import TOKEN, jupyterlab
 from notebook_page import LONG, START
+from pictures import make_first_screen
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
@@ -53,6 +54,17 @@ def test_the_first_screen_is_the_map_of_the_course(page, screenshot):
     page.set_viewport_size({"width": 1000, "height": 900})
     assert course.evaluate("one => one.scrollWidth <= one.clientWidth")
     screenshot(page, "students-first-narrow")
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_the_picture_of_the_first_screen_has_all_labs_in_it(page):
+    page.set_viewport_size({"width": 1680, "height": 1300})
+    labs, _ = page.get_by_role("tabpanel", name="Course map").get_by_role("list").all()
+    box = labs.bounding_box()
+    page.set_viewport_size({"width": 1680, "height": round(box["y"] + box["height"]) + 60})
+    for lab in labs.get_by_role("listitem").all():
+        expect(lab).to_be_in_viewport(ratio=1)
+    make_first_screen(page)
     page.set_viewport_size({"width": 1280, "height": 900})
 
 

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 
 import pytest
+from foreign_environment import foreign_environment
 from small_clone import ROOT, Clone, wait_for
 from small_package_index import PYPROJECT
 
@@ -29,10 +30,10 @@ def clone(tmp_path) -> Clone:
 
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory) -> Clone:
-    """A clone that has been set up, for all that its test needs."""
+    """A clone that has been set up, for all that its test needs, by somebody who has set much for other programs."""
     folder = tmp_path_factory.mktemp("ready")
     clone = Clone(folder / "kit", folder)
-    status, output = clone.run("test")
+    status, output = clone.run("test", umask=0o077, **foreign_environment(folder))
     assert status == 0, output
     return clone
 
@@ -46,6 +47,24 @@ def test_usage_names_the_commands_and_sets_nothing_up(clone, arguments):
     for who in ("everybody", "instructors", "who writes labs", "who runs a machine"):
         assert f"\nFor {who}:\n" in output
     assert not (clone.folder / ".venv").exists()
+
+
+def test_a_set_up_takes_nothing_that_is_meant_for_other_programs(ready):
+    seen = json.loads(ready.log.with_name("environment.json").read_text())
+    foreign = foreign_environment(ready.tmp_path)
+    assert {name: seen[name] for name in foreign if seen.get(name) == foreign[name]} == {}
+    assert seen["HOROVOD_WITHOUT_TENSORFLOW"] == "1"
+    assert [name for name in seen if name.startswith("HOROVOD_GPU")] == []
+    assert re.fullmatch(r"-j\d+", seen["MAKEFLAGS"])
+    # What a hub's accounts, or other accounts of a cluster, are to use.
+    (packages,) = ready.folder.glob(".venv/lib/python3.*/site-packages")
+    assert all(
+        path.stat().st_mode & 0o005 == 0o005 for path in (packages, packages / "torch", *ready.wheels[0].parents[:1])
+    )
+
+
+def test_a_command_takes_nothing_that_is_meant_for_another_python(ready):
+    assert ready.run("grade", **foreign_environment(ready.tmp_path)) == (3, "kit grade\n")
 
 
 def test_the_second_start_has_nothing_to_set_up(ready):
@@ -70,6 +89,12 @@ def test_lab_opens_jupyterlab_on_the_labs_and_passes_its_arguments(ready):
     assert ("--allow-root" in arguments) == (os.geteuid() == 0)
     assert arguments.endswith("--port 8890 --ServerApp.password=a b")
     assert path.startswith(f"{ready.folder}/.venv/bin:")
+
+
+def test_the_kernel_of_notebooks_is_that_of_the_clone_whatever_others_are_named_alike(ready):
+    status, output = ready.run("lab", JUPYTER_PATH="/other")
+    assert status == 0, output
+    assert f"\nDATA {ready.folder}/.venv/share/jupyter:/other\n" in output
 
 
 @pytest.mark.thorough

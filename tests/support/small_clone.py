@@ -31,6 +31,8 @@ PROGRAMS = [
     "ln",
     "make",
     "c++",
+    "as",
+    "ld",
 ]
 
 
@@ -70,13 +72,12 @@ class Clone:
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o755)
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+    def start(self, *arguments: str, umask: int = -1, **environment: str) -> subprocess.Popen:
         """Start `./lockstep` on a machine that has PROGRAMS, the small index, and no network."""
         plain = {
             "PATH": str(self.programs),
             "HOME": str(self.tmp_path / "home"),
             "XDG_CACHE_HOME": str(self.tmp_path / "cache"),
-            "SMALL_LOG": str(self.log),
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_NO_INDEX": "1",
             "PIP_FIND_LINKS": str(self.tmp_path / "index"),
@@ -89,11 +90,12 @@ class Clone:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            umask=umask,
         )
 
-    def run(self, *arguments: str, **environment: str) -> tuple[int, str]:
+    def run(self, *arguments: str, umask: int = -1, **environment: str) -> tuple[int, str]:
         """Run `./lockstep`: its exit status, and what it said."""
-        process = self.start(*arguments, **environment)
+        process = self.start(*arguments, umask=umask, **environment)
         output, _ = process.communicate(timeout=PATIENCE)
         return process.returncode, output
 

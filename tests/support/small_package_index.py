@@ -36,7 +36,7 @@ configurable-http-proxy = "5.3.0"
 
 # Builds the kit (editable) and the stand-in for Horovod: setuptools would have to come from an index.
 BACKEND = """
-import os, pathlib, time, tomllib, zipfile
+import json, os, pathlib, time, tomllib, zipfile
 
 PROJECT = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
 NAME = f"{PROJECT['name'].replace('-', '_')}-{PROJECT['version']}"
@@ -73,9 +73,10 @@ def prepare_metadata_for_build_wheel(folder, settings=None):
 
 
 def build_wheel(folder, settings=None, prepared=None):
-    log = pathlib.Path(os.environ["SMALL_LOG"])
+    log = pathlib.Path(os.environ["XDG_CACHE_HOME"]).with_name("log")
     with log.open("a") as lines:
         lines.write("compiled\\n")
+    log.with_name("environment.json").write_text(json.dumps(dict(os.environ)))
     while log.with_name("hold").exists():
         time.sleep(0.05)
     for lists in ["CMakeLists.txt", "horovod/torch/CMakeLists.txt"]:
@@ -89,6 +90,7 @@ def build_wheel(folder, settings=None, prepared=None):
 """
 
 SHOW_ARGUMENTS = "import os, sys\nprint('ran', *sys.argv[1:])\nprint('PATH', os.environ['PATH'])\n"
+SHOW_ARGUMENTS += "print('DATA', os.environ['JUPYTER_PATH'])\n"
 MPIEXEC = "#!/bin/sh\necho 'mpiexec (Small MPI) 5.0.11'\n"
 # What is asked of npm: NPM install --global --prefix FOLDER ... NAME@VERSION
 NODE = """#!/bin/sh

@@ -57,6 +57,10 @@ FOREIGN = {
     "HOROVOD_CONTROLLER": "gloo",
     "HOROVOD_GLOO_RENDEZVOUS_ADDR": "node17.uni.example",
     "HOROVOD_GLOO_RENDEZVOUS_PORT": "1",
+    "HOROVOD_TIMELINE": "/proc/none/trace.json",
+    "HOROVOD_LOG_LEVEL": "trace",
+    "HOROVOD_MPI_THREADS_DISABLE": "1",
+    "HOROVOD_FUSION_THRESHOLD": "none",
     "GLOO_SOCKET_IFNAME": "ib0",
     "HOROVOD_GLOO_IFACE": "ib0",
     "OMPI_MCA_btl_tcp_if_include": "ib0",
@@ -70,6 +74,7 @@ FOREIGN = {
     "SLURM_NTASKS": "64",
     "SLURM_TASKS_PER_NODE": "32(x2)",
     "PYTHONINSPECT": "",
+    "PYTHONWARNINGS": "error::DeprecationWarning",
     "http_proxy": "http://proxy.uni.example:3128",
 }
 USE = f"""{AS_A_NOTEBOOK}
@@ -233,8 +238,9 @@ def test_a_folder_that_was_deleted_is_named(tmp_path, monkeypatch):
 
 def test_a_variable_is_left_out_with_its_reason_where_that_holds():
     environment = {"PATH": "/bin", "SLURM_CONF": "/c", "SLURM_MEM_PER_NODE": "9", "OMP_PROC_BIND": "true", "RANK": "1"}
+    environment |= {"HOROVOD_TIMELINE": "/trace.json"}
     assert taken(environment, MACHINE).keys() == {"PATH", "SLURM_CONF"}
-    assert taken(environment, JOB).keys() == {"PATH", "SLURM_CONF", "OMP_PROC_BIND"}
+    assert taken(environment, JOB).keys() == {"PATH", "SLURM_CONF", "OMP_PROC_BIND", "HOROVOD_TIMELINE"}
     assert "srun would take it for an option" in left_out(environment, JOB)["SLURM_MEM_PER_NODE"]
     assert left_out({"TMPDIR": "/no/such"}, JOB) == {"TMPDIR": "there is no folder /no/such here"}
     assert all(rule.reason and rule.names for rule in RULES)

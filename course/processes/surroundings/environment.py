@@ -53,6 +53,7 @@ RULES = (
         "HOROVOD_CONTROLLER HOROVOD_CPU_OPERATIONS",
     ),
     Rule("a rank would stop at a prompt instead of ending", "PYTHONINSPECT"),
+    Rule("a library's warning would end the programs that start ranks", "PYTHONWARNINGS"),
     Rule(
         "by it mpiexec would start the ranks by the means, and on the nodes, of a batch job",
         "SLURM_* SLURMD_* SRUN_* PBS_* LSB_* PE_HOSTFILE FLUX_* COBALT_* HYDRA_* I_MPI_HYDRA_* I_MPI_PMI_LIBRARY",
@@ -67,6 +68,11 @@ RULES = (
     Rule(
         "it chooses a cluster's network for gloo or NCCL; on one machine ranks meet on the loopback",
         "GLOO_SOCKET_IFNAME TP_SOCKET_IFNAME HOROVOD_GLOO_IFACE NCCL_SOCKET_IFNAME NCCL_NET NCCL_IB_*",
+        where=(MACHINE,),
+    ),
+    Rule(
+        "it changes what Horovod sends, traces or prints, for trainings of one's own; labs look at that",
+        "HOROVOD_*",
         where=(MACHINE,),
     ),
     Rule(
