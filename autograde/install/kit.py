@@ -18,6 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograde.install.causes import explain
+from course.processes.surroundings import machine
+
+COMPILER = 2**30  # bytes that one takes at a file of Horovod's that includes torch
 
 
 class CommandFailed(Exception):
@@ -31,6 +34,11 @@ def wait_for_lock(descriptor: int, meanwhile: str) -> None:
     except BlockingIOError:
         print(f"lockstep: {meanwhile}", flush=True)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def compilers() -> int:
+    """How many compilers to run at once: as many as there are cores and memory for."""
+    return max(1, min(machine.cores(), machine.memory().available // COMPILER))
 
 
 class Kit:
@@ -62,7 +70,7 @@ class Kit:
             "PIP_NO_INPUT": "1",
             "PIP_USER": "0",
             **({"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)} if wheels else {}),
-            "MAKEFLAGS": os.environ.get("MAKEFLAGS", f"-j{len(os.sched_getaffinity(0))}"),
+            "MAKEFLAGS": os.environ.get("MAKEFLAGS", f"-j{compilers()}"),
         }
 
     @property
