@@ -31,8 +31,10 @@ def limited(**limits: int) -> Iterator[list[str]]:
 
     Yields the beginning of a command that runs in it. Skips the test where no group can be made.
     """
-    folders = [folder_of(controller, limit) for controller, limit in limits.items()]
+    folders: list[Path] = []
     try:
+        for controller, limit in limits.items():
+            folders.append(folder_of(controller, limit))
         enter = " && ".join(f"echo $$ >{folder}/cgroup.procs" for folder in folders)
         yield ["sh", "-c", f'{enter} && exec "$@"', "sh"]
     finally:

@@ -79,7 +79,7 @@ def test_where_no_group_limits_anything_it_is_what_the_machine_has(tmp_path, on_
 
 def test_here_it_is_what_psutil_sees_unless_a_group_has_less():
     have, seen = memory(), psutil.virtual_memory()
-    assert have.total == seen.total or have.group and have.total < seen.total
+    assert have.total == seen.total or (have.group and have.total < seen.total)
     assert 0 < have.available <= have.total
 
 
