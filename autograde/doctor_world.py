@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from course.processes.mpi import devices
 from course.processes.slurm_command import SlurmError
-from course.processes.surroundings import folder, job, limits, proxies, room
+from course.processes.surroundings import folder, job, limits, machine, proxies, room
 from course.processes.surroundings.environment import MACHINE, left_out
 
 RANKS = 4  # as many as most labs start
@@ -50,6 +50,7 @@ def surroundings() -> Iterator[Probe]:
     yield from probe_folder()
     yield probe_memory()
     yield probe_limits()
+    yield probe_machine()
     yield probe_proxies()
     yield probe_environment()
     yield from probe_job()
@@ -89,6 +90,21 @@ def probe_limits() -> Probe:
     seen = "; ".join(f"ulimit -{option} allows {allowed}" for option, allowed in low.items())
     mend = f"ulimit -{next(iter(low))} unlimited    # in the shell that starts JupyterLab, or ask who runs this machine"
     return Probe("limits", "no", seen, mend, needed=True)
+
+
+def probe_machine() -> Probe:
+    """How much of this machine there is to use: all of it, or what a container, a job or a session may have."""
+    have, may, cores = machine.memory(), machine.processes(), machine.cores()
+    host = os.cpu_count() or cores
+    seen = f"{cores} core{'s' * (cores != 1)}{f' of {host}' if cores < host else ''}, "
+    seen += f"{machine.in_words(have.available)} left of {machine.in_words(have.total)} of memory"
+    seen += f" ({have.group})" if have.group else ""
+    seen += f", {may.left} left of {may.total} processes and threads ({may.group})" if may else ""
+    if few := limits.few_processes(RANKS):
+        return Probe("machine", "no", f"{seen}. {few}", limits.MORE_PROCESSES, needed=True)
+    if low := limits.low_memory(RANKS):
+        return Probe("machine", "partly", f"{seen}. {low}", limits.MORE_MEMORY, needed=True)
+    return Probe("machine", "yes", seen, needed=True)
 
 
 def probe_proxies() -> Probe:

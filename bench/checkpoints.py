@@ -32,7 +32,7 @@ from solved import solved_notebook
 
 from course.figures.failures import young
 from course.figures.style import COLOURS, look, new_figure, quiet_grid
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 from course.world import RANK, World
 
 PICTURES = Path(__file__).parent / "pictures"

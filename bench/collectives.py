@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from course.figures.style import COLOURS, Picture, look, new_figure, quiet_grid
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 from course.watch.events import Event
 from course.world import COMM, World
 

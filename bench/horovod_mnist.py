@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 from course.world import COMM, World
 
 METHODS = {"plain loop": None, "Horovod": "horovod", "DistributedDataParallel": "torch"}

@@ -31,7 +31,7 @@ from solved import ROOT, solved_notebook
 
 from course.batch.launched import by_torchrun
 from course.batch.torchrun_rank import definitions
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 
 LAB = "11_failover"
 RANKS = 2

@@ -24,7 +24,7 @@ from autograde.contract.labs import find_lab
 from course.batch.record import Record
 from course.batch.torchrun_rank import definitions
 from course.figures.ranks.speedup import speedup_picture
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB, FIT = "03_pi_allreduce", "08_ddp_cnn"

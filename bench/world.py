@@ -24,7 +24,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from course.processes.mpi import cores, mpi_environment, mpiexec
+from course.processes.mpi import mpi_environment, mpiexec
+from course.processes.surroundings.machine import cores
 from course.processes.surroundings.room import MEMORY
 from course.watch.patches import recording
 from course.world import COMM, World

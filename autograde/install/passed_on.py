@@ -15,6 +15,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from course.processes.surroundings import machine
+
+COMPILER = 2**30  # bytes that one takes at a file of Horovod's that includes torch
 # In small letters: proxies and npm's variables are written either way. `*` stands for anything.
 PASSED_ON = (
     # Whose account this is, where its files are, and how it writes.
@@ -52,10 +55,15 @@ def listed(name: str, names: list[str]) -> bool:
 
 
 def make_flags(given: str) -> str:
-    """How many compilers run at once: as many as MAKEFLAGS says in `given`, else one for each core. The rest of it, as
-    below another make, is for another make."""
+    """How many compilers run at once: as many as MAKEFLAGS says in `given`, else as there are cores and memory for. The
+    rest of it, as below another make, is for another make."""
     asked = re.search(r"(?:^|\s)(?:-\w*j|--jobs[= ])\s*(\d+)", given)
-    return f"-j{asked[1] if asked else len(os.sched_getaffinity(0))}"
+    return f"-j{asked[1] if asked else compilers()}"
+
+
+def compilers() -> int:
+    """As many as there are cores and memory for."""
+    return max(1, min(machine.cores(), machine.memory().available // COMPILER))
 
 
 def passed_on_to_pip(environment: Mapping[str, str]) -> dict[str, str]:

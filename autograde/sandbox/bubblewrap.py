@@ -20,6 +20,7 @@ from autograde.contract.places import REPOSITORY
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.probe_only import modules_needed
 from course.processes import mpi
+from course.processes.surroundings import machine
 
 MEND = "Install it: `sudo apt install bubblewrap`. Or grade without it, as yourself: `--no-sandbox`."
 NOT_ALLOWED = (
@@ -79,7 +80,8 @@ class SandboxRefused(Exception):
 def environment() -> dict[str, str]:
     """Environment variables for student code, without those of its folders."""
     kept = {name: value for name, value in os.environ.items() if name in PASSED_ON or name.startswith(PREFIXES)}
-    return {**kept, "PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**kept, **own, machine.CORES: str(machine.cores())}
 
 
 def outer(visible: list[Path], etc: Iterable[str] = ()) -> list[str]:

@@ -21,8 +21,10 @@ from autograde.contract.check import Check, Result, draw_cases, judge
 from autograde.contract.labs import Lab, load_checks
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
 from autograde.sandbox.limits import EXCEEDED, Limits
+from autograde.sandbox.out_of_memory import was_killed, why_ungraded
 from autograde.sandbox.pool import Cancelled, Ended, NoSandbox, Sandbox, Sandboxes, TooLate
 from autograde.sandbox.untrusted import problem
+from course.processes.surroundings import machine
 
 ATTEMPTS = 2  # at each TODO, if a sandbox fails
 
@@ -224,6 +226,7 @@ class Examination:
     def _attempt(self, check: Check, source: str, cases: list[dict], notebook: dict[str, str] | None = None) -> list:
         """Ask for each case in turn. Stops where `stops` says that the next would only repeat it."""
         sandbox = self._ready_sandbox()
+        memory = machine.out_of_memory()
         now = time.monotonic()
         self._end = self._end or now + self.limits.submission
         if now > self._end:
@@ -235,9 +238,15 @@ class Examination:
             try:
                 question = {"todo": check.todo, "source": source, "case": case, "notebook": notebook or {}}
                 reply = sandbox.ask(question, deadline)
+                gathered.append(self._read(check, case, reply))
+            except (Ended, TooLate) as error:
+                if not getattr(error, "finding", None) and (why := why_ungraded(memory, self.limits)):
+                    raise Unjudged(why) from error
+                raise
             finally:
                 self.probing += time.monotonic() - began
-            gathered.append(self._read(check, case, reply))
+            if was_killed(gathered[-1]) and (why := why_ungraded(memory, self.limits)):
+                raise Unjudged(why)
             if stops(gathered[-1]):
                 if gathered[-1].get("state") not in PLAIN:  # a deadlock, a dead rank: start the next TODO afresh
                     self._drop()

@@ -20,7 +20,7 @@ from autograde.sandbox.examine import gather
 from autograde.sandbox.limits import MIB, Limits, default_jobs
 from autograde.sandbox.pool import Sandboxes
 from autograde.slurm.array_folder import ArrayFolder, Tasks, code_of
-from course.processes.mpi import cores
+from course.processes.surroundings import machine
 
 
 def main() -> int:
@@ -71,8 +71,9 @@ def examine_one(folder: ArrayFolder, lab: Lab, name: str, sandboxes: Sandboxes) 
 
 def jobs_here(limits: Limits) -> int:
     """How many submissions to examine at once on the job's processors and in its memory."""
-    cpus = min(cores(), int(os.environ.get("SLURM_CPUS_ON_NODE", cores())))
-    return default_jobs(limits, memory_here(cpus) * MIB or None, cpus)
+    cpus = min(machine.cores(), int(os.environ.get("SLURM_CPUS_ON_NODE", machine.cores())))
+    left = machine.memory().available
+    return default_jobs(limits, min(memory_here(cpus) * MIB or left, left), cpus)
 
 
 def memory_here(cpus: int) -> int:

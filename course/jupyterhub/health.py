@@ -25,10 +25,12 @@ from course.jupyterhub.health_line import OK, START, SUDO, UNSEEN, WRONG, Line
 from course.jupyterhub.place import FOLDER, Place
 from course.jupyterhub.readable import readable
 from course.processes.reaper import MARK
+from course.processes.surroundings import machine
 from course.processes.surroundings.room import MEMORY
 
 GIB = 2**30
 PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see docs/admins.md, "What a class costs"
+STUDENTS_PROCESSES = 120  # and threads: of a world of four ranks 72, the others are the server's and the kernel's
 LEAST_SPACE = GIB  # bytes free on each disk
 LEAST_FILES = 10_000  # that can still be made on it
 # By what their commands contain.
@@ -50,6 +52,7 @@ class Process:
     command: str
     environment: dict[str, str]
     private: int  # bytes of memory that it shares with nobody
+    threads: int = 1
 
 
 def examine(folder: Path) -> Iterator[Line]:
@@ -66,7 +69,8 @@ def examine(folder: Path) -> Iterator[Line]:
         yield Line("courses", UNSEEN, f"only {name_of(place.root.stat().st_uid)} can read courses.toml", SUDO)
     processes = running()
     if courses is not None:
-        yield memory(courses, processes)
+        yield memory(place, courses, processes)
+        yield from number_of_processes(place, courses, processes)
         yield from accounts(courses) if place.root.stat().st_uid == 0 else ()
     yield from disks(place, courses or [])
     yield from services(place, courses or [], processes)
@@ -77,28 +81,54 @@ def examine(folder: Path) -> Iterator[Line]:
 def running() -> list[Process]:
     """All processes that can be seen, without zombies."""
     found = []
-    for process in psutil.process_iter(["pid", "ppid", "cmdline", "memory_info"]):
+    for process in psutil.process_iter(["pid", "ppid", "cmdline", "memory_info", "num_threads"]):
         info, environment = process.info, {}
         if not info["cmdline"] or not info["memory_info"]:
             continue
         with suppress(psutil.Error, OSError):
             environment = process.environ()
         private = max(0, info["memory_info"].rss - info["memory_info"].shared)
-        found.append(Process(info["pid"], info["ppid"], " ".join(info["cmdline"]), environment, private))
+        command, threads = " ".join(info["cmdline"]), info["num_threads"] or 1
+        found.append(Process(info["pid"], info["ppid"], command, environment, private, threads))
     return found
 
 
-def memory(courses: list[Course], processes: list[Process]) -> Line:
-    """Whether all students could work at the same time. What their servers hold now counts as theirs."""
+def hubs_of(place: Place, processes: list[Process]) -> list[Process]:
+    """The hubs that run with this folder, as far as that can be seen: there is one, or none."""
+    hubs = [process for process in processes if "-m jupyterhub -f " in process.command]
+    return [process for process in hubs if process.environment.get(FOLDER) == str(place.root)]
+
+
+def memory(place: Place, courses: list[Course], processes: list[Process]) -> Line:
+    """Whether all students could work at the same time, with what the hub may have. What their servers hold now counts
+    as theirs."""
     students = {student for course in courses for student in course.students}
     held = sum(process.private for process in processes if process.environment.get("JUPYTERHUB_USER") in students)
-    free, needed = psutil.virtual_memory().available / GIB, PER_STUDENT * len(students)
-    seen = f"{free:.1f} GiB free and {held / GIB:.1f} held by students' servers; {len(students)} students take "
+    have = machine.memory(process=next((hub.pid for hub in hubs_of(place, processes)), "self"))
+    free, needed = have.available / GIB, PER_STUDENT * len(students)
+    limit = f" of the {have.total / GIB:.1f} that {have.group} may have" if have.group else ""
+    seen = f"{free:.1f} GiB free{limit} and {held / GIB:.1f} held by students' servers; {len(students)} students take "
     seen += f"{needed:.1f}, {PER_STUDENT} each"
     if free + held / GIB >= needed:
         return Line("memory", OK, seen)
     mend = "ps -eo rss,user,args --sort=-rss | head    # who holds it; Settings in docs/admins.md: end worlds sooner"
     return Line("memory", WRONG, seen, mend)
+
+
+def number_of_processes(place: Place, courses: list[Course], processes: list[Process]) -> Iterator[Line]:
+    """Whether all students could have their processes at the same time, where the hub may not have any number."""
+    may = machine.processes(process=next((hub.pid for hub in hubs_of(place, processes)), "self"))
+    if may is None:
+        return
+    students = {student for course in courses for student in course.students}
+    held = sum(process.threads for process in processes if process.environment.get("JUPYTERHUB_USER") in students)
+    needed = STUDENTS_PROCESSES * len(students)
+    seen = f"{may.left} processes and threads left of {may.total} and {held} held by students' servers; "
+    seen += f"{len(students)} students take {needed}, {STUDENTS_PROCESSES} each"
+    if may.left + held >= needed:
+        yield Line("processes", OK, seen)
+    else:
+        yield Line("processes", WRONG, seen, f"cat {may.group}/pids.max    # raise it: TasksMax= of the hub's service")
 
 
 def disks(place: Place, courses: list[Course]) -> Iterator[Line]:
@@ -139,7 +169,7 @@ def disk(names: list[str], folder: Path) -> Line:
 def services(place: Place, courses: list[Course], processes: list[Process]) -> Iterator[Line]:
     """Whether the hub runs, and with it its proxy, what ends unused servers, what follows courses.toml, formgraders."""
     hubs = [process for process in processes if "-m jupyterhub -f " in process.command]
-    mine = [process for process in hubs if process.environment.get(FOLDER) == str(place.root)]
+    mine = hubs_of(place, processes)
     if not mine and any(not process.environment for process in hubs):
         yield Line("hub", UNSEEN, "a hub runs, but only its owner can see of which folder", SUDO)
         return

@@ -10,7 +10,8 @@ from course.processes import mpi, rank, rank_server, reaper
 from course.processes.mpi import WorldError
 from course.processes.surroundings import room
 from course.processes.surroundings.environment import MACHINE, left_out, taken
-from course.processes.surroundings.limits import share_of_memory
+from course.processes.surroundings.limits import MORE_PROCESSES, few_processes, share_of_memory
+from course.processes.surroundings.machine import cores
 
 
 class Local:
@@ -28,16 +29,23 @@ class Local:
         self.size = size
         self.warm = warm
         self._server: rank_server.RankServer | None = None
+        self._share: int | None = None
 
     @property
     def description(self) -> str:
         """What the ranks run on, in a few words."""
-        threads = max(1, mpi.cores() // self.size)
+        threads = max(1, cores() // self.size)
         return f"{mpi.devices(self.size)}, {threads} thread{'s' if threads > 1 else ''} each"
 
     def make_folder(self) -> str:
-        """Make a folder through which ranks and their world communicate, in memory if possible. Raises WorldError."""
+        """Make a folder through which ranks and their world communicate, in memory if possible. Raises WorldError.
+
+        Before any process is started it is known how much memory each rank gets, and that there may be that many.
+        """
         mpi.mpiexec()
+        if few := few_processes(self.size):
+            raise WorldError(f"The MPI ranks did not start. {few} {MORE_PROCESSES}")
+        self._share = share_of_memory(self.size)  # not once more for ranks that take the place of some that used theirs
         try:
             return room.make_folder(self.size)
         except room.NoRoom as error:
@@ -59,10 +67,9 @@ class Local:
     def environment(self, folder: str, generation: str) -> dict[str, str]:
         """What a world adds to the environment of ranks, without their mark. generation: the folder of those that are
         started next."""
-        share = share_of_memory(self.size)
         return {
             **mpi.mpi_environment(self.size, folder),
-            **({} if share is None else {rank.MEMORY: str(share)}),
+            **({} if self._share is None else {rank.MEMORY: str(self._share)}),
             rank.FORK_SERVER: f"{folder}/fork-server",
             "TMPDIR": generation,
         }

@@ -16,6 +16,8 @@ import mpi4py
 from ipyparallel import Cluster
 from ipyparallel.cluster.launcher import MPIEngineSetLauncher
 
+from course.processes.surroundings.machine import cores
+
 STRATEGY = "OMPI_MCA_threads_pthreads_yield_strategy"
 PYTHON = "LOCKSTEP_PYTHON"  # how ranks are to call Python, where it is not as we do: in a container, say
 
@@ -26,11 +28,6 @@ class WorldError(RuntimeError):
 
 class MissingMPI(RuntimeError):
     """No mpiexec on this machine."""
-
-
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def mpiexec() -> str:

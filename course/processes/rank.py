@@ -55,13 +55,17 @@ IMPORTED = (
 class Status(TypedDict):
     """What is recorded of a rank's process.
 
-    pid: its id. step: its Slurm job step. state: "started" or "ended". code: exit status, or minus the signal's number.
+    pid: its id. step: its Slurm job step. state: "started" or "ended". memory: how often memory had run out when it
+    started, see `machine.out_of_memory`. code: exit status, or minus the signal's number. ran_out: what to say if it
+    was killed as no memory was left.
     """
 
     pid: int
     state: str
     step: NotRequired[str | None]
+    memory: NotRequired[dict[str, int]]
     code: NotRequired[int]
+    ran_out: NotRequired[str]
 
 
 class ForkRequest(TypedDict):
@@ -125,8 +129,10 @@ def become_engine(folder: str, rank: int) -> None:
     from ipyparallel.engine.app import IPEngine, main
 
     from course.processes.surroundings.folder import folder_last
-    from course.processes.surroundings.limits import limit_memory
+    from course.processes.surroundings.limits import be_killed_first, limit_memory
+    from course.processes.surroundings.machine import out_of_memory
 
+    be_killed_first()
     if share := os.environ.get(MEMORY):
         limit_memory(int(share))
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
@@ -137,7 +143,7 @@ def become_engine(folder: str, rank: int) -> None:
         folder_last()
 
     IPEngine.init_engine = init_engine
-    place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
+    place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID"), "memory": out_of_memory()}
     write_status(folder, rank, {**place, "state": "started"})
     main()
 
@@ -179,10 +185,15 @@ def write_status(folder: str, rank: int, status: Status) -> None:
 
 
 def write_end(folder: str, rank: int, pid: int, status: int) -> None:
-    """Note how a rank's process ended. status: as os.waitpid gives it."""
-    code = os.waitstatus_to_exitcode(status)
-    with suppress(FileNotFoundError):  # the world replaced it, and does not ask any more
-        write_status(folder, rank, {"pid": pid, "state": "ended", "code": code})
+    """Note how a rank's process ended, whose group this one is in, too. status: as os.waitpid gives it."""
+    end: Status = {"pid": pid, "state": "ended", "code": os.waitstatus_to_exitcode(status)}
+    with suppress(FileNotFoundError):  # it had not started, or the world replaced it, and does not ask any more
+        if end["code"] == -signal.SIGKILL:
+            from course.processes.surroundings.machine import ran_out  # only now: others need not wait for it
+
+            end["ran_out"] = ran_out(read_status(folder, rank).get("memory", {}))
+    with suppress(FileNotFoundError):
+        write_status(folder, rank, end)
 
 
 def request_fork(path: str, place: ForkRequest) -> None:

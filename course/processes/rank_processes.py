@@ -23,6 +23,7 @@ from course.processes.progress import counted, ranks_bar
 from course.processes.px import before_cell, tell_outputs_apart
 from course.processes.slurm import Slurm
 from course.processes.surroundings import folder as current
+from course.processes.surroundings import machine
 from course.processes.surroundings.environment import without
 from course.processes.surroundings.hindrances import not_started, reason, several_worlds
 from course.processes.surroundings.limits import raise_open_files
@@ -109,6 +110,10 @@ class RankProcesses:
         """Exit status of a rank's process, or minus the signal's number; None while it lives."""
         return self._status(member).get("code")
 
+    def ran_out(self, member: int) -> str:
+        """What to say of a rank that was killed as no memory was left; empty if it was not."""
+        return self._status(member).get("ran_out", "")
+
     def stacks(self, members: list[int]) -> dict[int, str]:
         """Where ranks stand now: faulthandler's text, empty for one that gives none in time. Ranks that are gone are
         left out."""
@@ -158,6 +163,7 @@ class RankProcesses:
     def _start(self) -> None:
         """Start reaper, controller and ranks."""
         raise_open_files()
+        self._memory = machine.out_of_memory()
         self.mark = uuid.uuid4().hex
         self.folder = self.host.make_folder()
         told = [self.mark, *self.host.reaper_arguments(self.mark), self.folder]
@@ -276,7 +282,7 @@ class RankProcesses:
         """End everything; the error that says what was said."""
         output = self.cluster.engines[self._engine_set].get_output() + self.host.diagnosis
         self.stop()
-        return WorldError(not_started(self.size, f"by {self.host.launcher()}", output[-2000:]))
+        return WorldError(not_started(self.size, f"by {self.host.launcher()}", self._memory, output[-2000:]))
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -287,7 +293,7 @@ class RankProcesses:
         except (WorldError, mpi.MissingMPI):
             raise
         except (OSError, RuntimeError, TimeoutError, ImportError) as error:
-            said = not_started(self.size, reason(error), self._controller_output())
+            said = not_started(self.size, reason(error), self._memory, self._controller_output())
             self.stop()
             raise WorldError(said) from error
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 
 BOUND = 4.0  # at most so many times a deadline is given back
 

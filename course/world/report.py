@@ -69,9 +69,10 @@ class RankReport:
 
     rank: its number among the ranks of the run; world_rank: in the world. state: "returned", "raised", "waiting" (in a
     communication call), "running" (in anything else) or "died". call: the communication call it waits in. line, source:
-    where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what ended
-    all ranks, e.g. their job's time limit. full: whether it made more calls than `events` has: there is an end to what
-    is recorded. unseen: whether it communicated by a way that is not recorded, see `course.watch.unseen`.
+    where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what
+    ended it from outside, e.g. that no memory was left; without a code, what ended all, e.g. their job's limit. full:
+    whether it made more calls than `events` has: there is an end to what is recorded. unseen: whether it communicated
+    by a way that is not recorded, see `course.watch.unseen`.
     """
 
     rank: int
@@ -113,12 +114,23 @@ class RankReport:
     @property
     def killed(self) -> bool:
         """Whether this rank died by a signal that also comes when its host ends."""
-        return self.state == "died" and self.code in (-signal.SIGKILL, -signal.SIGTERM)
+        return self.state == "died" and self.code in (-signal.SIGKILL, -signal.SIGTERM) and not self.loss
+
+    def die(self, code: int | None, ran_out: str) -> None:
+        """Take how this rank's process ended. ran_out: what to say if it was killed as no memory was left."""
+        self.state, self.error, self.code = "died", None, code
+        if ran_out:
+            self.loss = f"{ending(code)}, as {ran_out} (smaller arrays or fewer ranks take less)"
+
+    @property
+    def with_host(self) -> bool:
+        """Whether this rank ended as all did."""
+        return bool(self.loss) and self.code is None
 
     def end_with_host(self, end: str) -> None:
         """Take the end of its host as the cause, unless this rank has returned, or ended in a way of its own."""
         if self.killed or self.state in ("waiting", "running") or (self.state == "died" and self.code is None):
-            self.state, self.loss, self.call, self.line, self.source = "died", end, None, None, None
+            self.state, self.loss, self.code, self.call, self.line, self.source = "died", end, None, None, None, None
 
     def refuse(self, reason: str) -> None:
         """Discard what this rank returned, which cannot be read."""
@@ -189,7 +201,7 @@ class Outcome:
             return first_line(first.error["message"])
         # Causes come before consequences.
         first = sorted(self._alike(source=False), key=lambda group: group[0].rank)
-        ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), bool(group[0].loss)))
+        ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), group[0].with_host))
         parts = [
             f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(source=False, plural=len(group) > 1)}"
             for group in ordered

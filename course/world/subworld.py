@@ -21,7 +21,8 @@ from typing import Any, TypedDict
 import cloudpickle
 
 from course.ports import free_port
-from course.processes.mpi import cores, wait_awake
+from course.processes.mpi import wait_awake
+from course.processes.surroundings.machine import cores
 from course.watch.events import in_cell
 from course.watch.patches import recording
 from course.world.output import limited_output

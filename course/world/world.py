@@ -254,8 +254,7 @@ class World:
         try:
             answer = result.get(0)
         except Exception as error:  # the engine itself died
-            report.state, report.error = "died", None
-            report.code = self._processes.exit_code(report.world_rank)
+            self._die(report)
             report.stdout = str(error) if report.code is None else ""
             return
         result.wait_for_output(1.0)  # output comes over another channel, perhaps later
@@ -278,10 +277,14 @@ class World:
             report.stdout = metadata.get("stdout", "") if isinstance(metadata, dict) else ""
             stack = stacks.get(report.world_rank)
             if stack is None:
-                report.state, report.code = "died", self._processes.exit_code(report.world_rank)
-                report.loss = loss if report.code is None else None
+                self._die(report)
+                report.loss = loss if report.code is None else report.loss
             else:
                 report.stand_at(stack)
+
+    def _die(self, report: RankReport) -> None:
+        """Fill in the report of a rank whose process has ended."""
+        report.die(self._processes.exit_code(report.world_rank), self._processes.ran_out(report.world_rank))
 
     def _explain(self, reports: list[RankReport]) -> None:
         """Where ranks were killed as their host ended, tell that of all whom it took along, or is about to."""

@@ -115,7 +115,7 @@ from autograde.notebook import Checker, needs
 from course.batch.record import record
 from course.figures.ranks.speedup import speedup_picture
 from course.figures.ranks.timeline import timeline
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 from course.world import COMM, World
 
 # %% [markdown]

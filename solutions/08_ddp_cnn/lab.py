@@ -62,6 +62,7 @@ from course.batch.record import record
 from course.figures.scaling.step_movie import step_movie
 from course.models.digits import some_digits
 from course.models.group_norm_cnn import digit_cnn
+from course.processes.surroundings.machine import cores
 from course.simulated.all_reduce import slow_all_reduce
 from course.simulated.device import SimulatedDevice
 from course.world import COMM, World
@@ -541,7 +542,7 @@ check("fit_scaling")
 # Draws times, speed-up and efficiency, and the parts that the fit finds.
 from course.figures.scaling.scaling import scaling_picture
 
-fits, cores = {}, len(os.sched_getaffinity(0))
+fits = {}
 with needs("images_per_second", "fit_scaling"):
     for where in ("real", "simulated"):
         fits[where] = fit_scaling([*sizes], taken(f"{where}, strong"))
@@ -550,7 +551,7 @@ with needs("images_per_second", "fit_scaling"):
         print(f"{where}: {parts}")
     for where in fits:
         times = {kind: taken(f"{where}, {kind}") for kind in ("strong", "weak")}
-        display(scaling_picture(where, [*sizes], times, fits[where], cores))
+        display(scaling_picture(where, [*sizes], times, fits[where], cores()))
 
 # %% [markdown]
 # On the simulated network we know what is true: a step takes 8 ms to get going, an image 2 ms, and the ring $2 (N - 1)$

@@ -20,6 +20,7 @@ from course.jupyterhub import health
 from course.jupyterhub.courses import read_courses
 from course.jupyterhub.place import FOLDER, REPOSITORY, Place
 from course.processes.reaper import MARK
+from course.processes.surroundings import machine
 
 COURSES = '[hpc]\ninstructors = ["iris"]\nstudents = ["ada", "bob"]\n'
 
@@ -64,6 +65,29 @@ def test_a_class_that_is_too_large_for_the_memory_is_told_how_much_it_takes(plac
     place.courses_file.write_text(f"[hpc]\nstudents = [{many}]\n[ml]\nstudents = [{many}]\n")
     (line,) = found(place, "memory")
     assert line.state == health.WRONG and "10000 students take 18000.0" in line.seen and line.mend.startswith("ps ")
+
+
+def test_limits_of_the_hubs_groups_count_for_the_class(place, monkeypatch):
+    assert found(place, "processes") == [] or "2 students take 240, 120 each" in found(place, "processes")[0].seen
+    asked = []
+
+    def memory(process: int | str) -> machine.Memory:
+        asked.append(process)
+        return machine.Memory(4 * 2**30, 2**30, Path("/g/hub.service"))
+
+    monkeypatch.setattr(machine, "memory", memory)
+    monkeypatch.setattr(machine, "processes", lambda process: machine.Processes(500, 230, Path("/g/hub.service")))
+    hub = health.Process(7, 1, "python -m jupyterhub -f x", {FOLDER: str(place.root)}, 0)
+    ada = health.Process(8, 7, "server", {"JUPYTERHUB_USER": "ada"}, 0, threads=9)
+    courses = read_courses(place.courses_file)
+    line = health.memory(place, courses, [hub])
+    assert asked == [7], "the hub's group, not that of who asks"
+    assert line.state == health.WRONG and "1.0 GiB free of the 4.0 that /g/hub.service may have and" in line.seen
+    (line,) = health.number_of_processes(place, courses, [hub])
+    assert line.state == health.WRONG and "230 processes and threads left of 500" in line.seen
+    assert "/g/hub.service/pids.max" in line.mend
+    (line,) = health.number_of_processes(place, courses, [hub, ada, ada])
+    assert line.state == health.OK
 
 
 def test_it_counts_with_the_size_that_the_guide_names():

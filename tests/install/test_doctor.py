@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -11,14 +12,16 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from control_groups import limited
 from nbclient import NotebookClient
 from small_clone import ended, wait_for
 
 from autograde import doctor, doctor_world
+from autograde.contract.places import REPOSITORY
 from autograde.doctor import Probe
 from course.processes.kernels import over_files
 from course.processes.mpi import PYTHON, MissingMPI
-from course.processes.surroundings import room
+from course.processes.surroundings import machine, room
 
 
 @pytest.fixture
@@ -218,6 +221,22 @@ def test_proxies_limits_and_variables_that_ranks_do_not_get_are_found(monkeypatc
     assert doctor_world.probe_proxies().works == "yes"
     monkeypatch.setenv("OMP_PROC_BIND", "close")
     assert "OMP_PROC_BIND" in doctor_world.probe_environment().seen
+
+
+MACHINE = "from autograde.doctor_world import probe_machine\nprint(probe_machine())"
+
+
+def test_what_there_is_to_use_of_this_machine_is_told_and_too_little_is_named(monkeypatch):
+    with limited(memory=1536 * 2**20, pids=60, cpu=100_000) as prefix:
+        command = [*prefix, sys.executable, "-c", MACHINE]
+        told = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY).stdout
+    assert "seen='1 core" in told and "left of 1.5 GiB of memory (/" in told
+    assert "works='no'" in told and "left of 60 processes and threads (/" in told and "4 ranks take 72." in told
+    monkeypatch.setattr(machine, "processes", lambda: None)
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(2**34, 2**33))
+    assert doctor_world.probe_machine().seen.endswith("8.0 GiB left of 16.0 GiB of memory")
+    monkeypatch.setattr(machine, "memory", lambda: machine.Memory(2**34, 2**28))
+    assert doctor_world.probe_machine().works == "partly"
 
 
 def test_another_mpiexec_first_on_path_is_named(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 
 
 @contextmanager

@@ -52,6 +52,9 @@ class Clone:
         (folder / "autograde" / "__main__.py").write_text("import sys\nprint('kit', *sys.argv[1:])\nsys.exit(3)\n")
         (folder / "course" / "jupyterlab").mkdir(parents=True)
         shutil.copy(ROOT / "course" / "jupyterlab" / "ipython_kernel_config.py", folder / "course" / "jupyterlab")
+        machine = folder / "course" / "processes" / "surroundings" / "machine.py"
+        machine.parent.mkdir(parents=True)
+        shutil.copy(ROOT / machine.relative_to(folder), machine)
         (folder / "tests").mkdir()
         shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)

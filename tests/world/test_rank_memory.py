@@ -10,6 +10,7 @@ from student_cells import call, cell
 
 from course.processes import local
 from course.processes.surroundings import limits
+from course.processes.surroundings.machine import Memory
 from course.world import COMM, World
 
 FILLS = cell(
@@ -66,6 +67,14 @@ def test_ranks_together_leave_memory_to_others():
     ranks = 3
     if share := limits.share_of_memory(ranks):
         assert limits.LEAST_SHARE <= share <= max(limits.LEAST_SHARE, psutil.virtual_memory().total // ranks)
+
+
+@pytest.mark.parametrize(("ranks", "mib"), [(1, 897), (2, 432), (4, 256)])
+def test_in_a_container_ranks_share_what_its_group_leaves_once_they_have_started(monkeypatch, ranks, mib):
+    monkeypatch.setattr(limits.machine, "memory", lambda: Memory(3 * 2**29, 1522 * 2**20))
+    monkeypatch.setattr(limits.shutil, "which", lambda program: None)
+    assert limits.share_of_memory(ranks) // 2**20 == mib
+    assert ranks * mib + limits.memory_for(ranks) // 2**20 <= 1536
 
 
 def test_where_a_limit_holds_already_it_stays_as_it_is(monkeypatch):

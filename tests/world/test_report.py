@@ -50,6 +50,18 @@ def test_several_ranks_are_named_in_the_plural():
     ]
 
 
+def test_a_rank_that_no_memory_was_left_for_says_so_and_stays_the_cause_where_its_host_ends_the_others():
+    ranks = [RankReport(rank, rank, "waiting", call="comm.allreduce") for rank in (0, 1)]
+    ranks[1].die(-9, "no memory was left of the 1.5 GiB that all in its container, job or session may have")
+    for rank in ranks:
+        rank.end_with_host("Slurm job 7 took more memory than it may")
+    words = "no memory was left of the 1.5 GiB that all in its container, job or session may have (smaller arrays or"
+    assert Outcome("rank-died", ranks, 0.1).detail == (
+        f"rank 1 died: killed by SIGKILL, as {words} fewer ranks take less), in comm.allreduce; "
+        "rank 0 died: Slurm job 7 took more memory than it may."
+    )
+
+
 @pytest.mark.parametrize(
     ("ranks", "label"),
     [([5], "rank 5"), ([0, 1], "ranks 0, 1"), ([0, 1, 2, 5, 7, 8, 9], "ranks 0-2, 5, 7-9"), ([0, 2], "ranks 0, 2")],

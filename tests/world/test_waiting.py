@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from student_cells import call, cell
 
-from course.processes.mpi import cores
+from course.processes.surroundings.machine import cores
 from course.world import COMM, World
 
 # Each returns how much of a core a rank's process took while rank 0 was late by a second.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from course.processes.slurm_command import SlurmError
-from course.processes.surroundings import folder, job, limits, room
+from course.processes.surroundings import folder, job, limits, machine, room
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ def hindrances(ranks: int) -> Iterator[Hindrance]:
         yield Hindrance("memory", f"Shared memory is short: {short}.", f"`ls -lS {room.MEMORY}` lists what is there.")
     for option, allowed in limits.low_limits().items():
         yield Hindrance("limits", f"`ulimit -{option}` allows {allowed}.", "Start from a shell with a higher one.")
+    if few := limits.few_processes(ranks):
+        yield Hindrance("processes", few, limits.MORE_PROCESSES)
+    if low := limits.low_memory(ranks):
+        yield Hindrance("memory", low, limits.MORE_MEMORY)
     try:
         ended = job.standing().ended
     except SlurmError as error:
@@ -53,9 +57,12 @@ def how_to_look() -> str:
     return f"To look for the cause, run from this shell:  cd {shlex.quote(folder.here() or '/')} && {command}"
 
 
-def not_started(ranks: int, why: str, output: str = "") -> str:
-    """What to say of ranks that did not start. why: in some words. output: what was printed meanwhile."""
+def not_started(ranks: int, why: str, memory: Mapping[str, int], output: str = "") -> str:
+    """What to say of ranks that did not start. why: in some words. memory: what `machine.out_of_memory` counted before.
+    output: what was printed meanwhile."""
     causes = [str(each) for each in hindrances(ranks)]
+    if told := machine.ran_out(memory):
+        causes = [f"A process was killed, as {told}. {limits.MORE_MEMORY}", *causes]
     return "\n".join([f"The MPI ranks did not start, {why}.", *causes, how_to_look(), output]).rstrip()
 
 
