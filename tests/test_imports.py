@@ -42,7 +42,7 @@ CHAINS = {
         "processes jupyterlab",
         "lab_choice jupyterhub",
         "lectures",
-        "overview jupyterhub",
+        "homes overview jupyterhub",
     ),
 }
 

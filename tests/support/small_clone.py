@@ -50,6 +50,7 @@ class Clone:
         (folder / "autograde" / "__main__.py").write_text("import sys\nprint('kit', *sys.argv[1:])\nsys.exit(3)\n")
         (folder / "course" / "jupyterlab").mkdir(parents=True)
         shutil.copy(ROOT / "course" / "jupyterlab" / "ipython_kernel_config.py", folder / "course" / "jupyterlab")
+        shutil.copytree(ROOT / "course" / "homes", folder / "course" / "homes")
         (folder / "tests").mkdir()
         shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)

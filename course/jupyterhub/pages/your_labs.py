@@ -19,6 +19,7 @@ from nbgrader.apps import NbGrader
 from tornado import web
 from tornado.escape import url_escape
 
+from course.homes.look import notices
 from course.jupyterhub.pages.lab_states import LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.rendering import hub_pages
@@ -104,6 +105,7 @@ class YourLabs(JupyterHandler):
             lectures=lectures,
             site=os.environ.get("LOCKSTEP_LECTURES"),
             failed=failed,
+            notices=await asyncio.to_thread(notices, self.exchange.root),
             done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
             student=self.exchange.student,
             now=datetime.now(UTC).replace(tzinfo=None),
