@@ -42,7 +42,8 @@ def pairs(kit: Path, home: Path) -> Iterator[tuple[Path, Path]]:
     for folder in FOLDERS:
         for above in reversed(Path(folder).parents[:-1]):
             yield kit / above, home / above
-        yield from below(kit / folder, home / folder)
+        if os.path.isdir((home / folder).parent):
+            yield from below(kit / folder, home / folder)
 
 
 def below(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:

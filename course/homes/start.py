@@ -61,7 +61,7 @@ def in_home(home: Path) -> Iterator[tuple[str, list[Path]]]:
     yield "JUPYTER_CONFIG_DIR", [config]
     yield "JUPYTER_DATA_DIR", [named("JUPYTER_DATA_DIR", data)]
     yield "IPYTHONDIR", [(ipython := named("IPYTHONDIR", home / ".ipython")), ipython / "profile_default"]
-    yield "MPLCONFIGDIR", [path / "matplotlib" for path in cache] if "MPLCONFIGDIR" not in os.environ else []
+    yield "MPLCONFIGDIR", [named("MPLCONFIGDIR", path / "matplotlib") for path in cache]
     for kind, name in (("SETTINGS", "user-settings"), ("WORKSPACES", "workspaces")):
         yield f"JUPYTERLAB_{kind}_DIR", [named(f"JUPYTERLAB_{kind}_DIR", config / "lab" / name)]
 
@@ -102,9 +102,10 @@ def environment(home: Path, apart: bool) -> dict[str, str]:
 def copied(home: Path) -> dict[str, str]:
     """Put labs and lectures into the home. Returns what is added to the environment of the command."""
     sentences = put(KIT, home)
-    if found := trouble(home):
-        print(f"lockstep: {found.sentence}", file=sys.stderr)
-    for sentence in sentences:
+    found = trouble(home)
+    if found is not None and found.lasting:  # which says it all
+        sentences = []
+    for sentence in [*([found.sentence] if found else []), *sentences]:
         print(f"lockstep: {sentence}", file=sys.stderr)
     added = {NOT_COPIED: "\n".join(sentences)}
     if not (KIT / "solutions").exists() and "JUPYTER_CONFIG_PATH" not in os.environ:
