@@ -1,4 +1,4 @@
-"""JupyterLab's settings and workspaces in a home: a file that was cut off, on a full disk say, keeps it from opening."""
+"""JupyterLab's settings and workspaces in a home: where one file was cut off, on a full disk say, it does not open."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     python -P -m course.homes.start [--apart] [--copy] COMMAND [ARGUMENTS]
 
-What a start has to write lies outside of the home, or where the home takes it. --apart: the settings of Jupyter and
-IPython that somebody has in the home, for other servers, do not count here; JupyterLab's own do. --copy: puts labs and
-lectures into the home first, as in a container. Standard library only.
+What a start has to write lies outside of the home, or where the home takes it. --apart: the settings of Jupyter,
+IPython and matplotlib that somebody has in the home, for other servers, do not count here; JupyterLab's own do. --copy:
+puts labs and lectures into the home first, as in a container. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from course.homes.look import NOT_COPIED, cannot_write, trouble
 KIT = Path(__file__).resolve().parents[2]
 STUDENTS = KIT / "course" / "jupyterlab" / "students"  # the map of the course
 PLACES = ("/tmp", "/var/tmp", "/dev/shm")
-SETTINGS = ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")  # which code in the home decides about
+SETTINGS = ("JUPYTER_CONFIG_DIR", "IPYTHONDIR", "MPLCONFIGDIR")  # which code in the home decides about
 OF_SHELLS = ("PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT")  # for somebody's other Python
 
 
