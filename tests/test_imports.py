@@ -43,6 +43,7 @@ CHAINS = {
         "lab_choice jupyterhub",
         "lectures",
         "homes overview jupyterhub",
+        "homes jupyterlab",
     ),
 }
 
