@@ -16,7 +16,7 @@ UNFINISHED = ".lockstep-copy-"  # begins the name of a copy that is not whole ye
 TEXTS = {".md", ".py", ".sh", ".toml", ".txt", ".css", ".js"}  # what people may shorten
 BLOCK = 512  # bytes: where a copy breaks off, a whole number of these is there
 SHOWN = 3  # of what is in the way
-AGAIN = "Then stop this server and start it again: what is missing is put there, and what is there stays as it is."
+AGAIN = "What is missing is put there when your server or container is started again; what is there stays as it is."
 
 
 def put(kit: Path, home: Path) -> list[str]:
@@ -139,4 +139,4 @@ def sentences(blocked: list[str], failed: dict[str, str]) -> list[str]:
         first = next(name for name, why in failed.items() if why == reason)
         more = f" and {number - 1} more files or folders" if number > 1 else ""
         said.append(f"Of the labs and lectures, {first}{more} could not be put into your home: {reason}.")
-    return [*said, AGAIN] if said else []
+    return [*said[:-1], f"{said[-1]} {AGAIN}"] if said else []

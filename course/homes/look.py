@@ -19,8 +19,8 @@ MIB = 2**20
 TRIAL = MIB // 4  # bytes that are written to see whether something can be: more than what a start writes
 LITTLE = 8 * MIB  # bytes; a notebook with pictures has one or two, and is written twice when it is saved
 MEND = (
-    "Delete what you no longer need, in JupyterLab's file browser, or in its terminal, where "
-    "`du -ah {folder} | sort -h | tail -20` lists what is largest."
+    "Delete what you no longer need, in JupyterLab's file browser or in its terminal, where this lists the largest: "
+    "du -ah {folder} | sort -h | tail -20"
 )
 
 

@@ -27,13 +27,14 @@ def notices(student: Session) -> list[str]:
 def test_who_has_a_full_home_gets_in_is_told_and_makes_room(hub: Hub):
     bob, account = Session(hub, hub.name("bob")), Account(hub.name("bob"))
     bob.log_in(hub.password("bob")).raise_for_status()
-    with volume(account.home, "2m", account.uid, account.gid) as home:
+    process = next(hub.running("jupyterhub", "-f"))
+    with volume(account.home, "2m", account.uid, account.gid, process) as home:
         damaged_settings(home)
         fill(home)
         try:
             bob.start_server()
             (said,) = notices(bob)
-            assert f"{home} is full: 0.0 of 2 MiB are free" in said and f"/user/{bob.name}/lab/tree/" in said
+            assert f"{account.home} is full: 0.0 of 2 MiB are free" in said and f"/user/{bob.name}/lab/tree/" in said
             assert bob.ask("GET", f"user/{bob.name}/lab").status_code == 200
             assert bob.start_kernel().run(WORLD) == "['rank', 'rank']\n"
             bob.own("DELETE", f"api/contents/{BIG}")
@@ -51,11 +52,12 @@ def test_who_has_a_full_home_gets_in_is_told_and_makes_room(hub: Hub):
 def test_who_has_a_home_that_cannot_be_used_reads_why_on_the_hubs_page(hub: Hub):
     account, browser = Account(hub.name("bob")), requests.Session()
     login = f"{hub.url}/hub/login"
-    with volume(account.home, "2m", account.uid, account.gid) as home:
+    process = next(hub.running("jupyterhub", "-f"))
+    with volume(account.home, "2m", account.uid, account.gid, process) as home:
         remount(home, "ro")
         browser.get(login, timeout=60)
         form = {"username": account.name, "password": hub.password("bob")}
         form["_xsrf"] = browser.cookies.get("_xsrf", path="/hub/")
         page = browser.post(login, data=form, timeout=110)  # a server that hangs takes 120 s
-        assert f"{home} is read-only" in unescape(page.text), page.text
+        assert f"{account.home} is read-only" in unescape(page.text), page.text
         assert "Your server could not be started" in page.text

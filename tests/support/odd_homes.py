@@ -26,20 +26,28 @@ def enterable() -> Iterator[Path]:
 
 
 @contextmanager
-def volume(folder: Path, size: str, uid: int = SOMEBODY, gid: int = 0) -> Iterator[Path]:
-    """A home of so many bytes, which belongs to an account."""
-    folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", folder], check=True)
+def volume(folder: Path, size: str, uid: int = SOMEBODY, gid: int = 0, process: str | None = None) -> Iterator[Path]:
+    """A home of so many bytes, which belongs to an account. Its path here.
+
+    process: of those that see it, if they have mounts of their own.
+    """
+    home = Path(f"/proc/{process}/root{folder}") if process else folder
+    home.mkdir(exist_ok=True)
+    inside = ["nsenter", f"--target={process}", "--mount"] if process else []
+    subprocess.run([*inside, "mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", folder], check=True)
     try:
-        os.chown(folder, uid, gid)
-        yield folder
+        os.chown(home, uid, gid)
+        yield home
     finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
+        subprocess.run([*inside, "umount", "--lazy", folder], check=True)
 
 
 def remount(home: Path, options: str) -> None:
     """Change the volume: its size say."""
-    subprocess.run(["mount", "-o", f"remount,{options}", home], check=True)
+    inside = []
+    if home.is_relative_to("/proc"):
+        inside, home = ["nsenter", f"--target={home.parts[2]}", "--mount"], Path("/", *home.parts[4:])
+    subprocess.run([*inside, "mount", "-o", f"remount,{options}", home], check=True)
 
 
 def fill(home: Path) -> None:
