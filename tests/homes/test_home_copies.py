@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from odd_homes import BIG, ODD, SOMEBODY, enterable, fill, own, remount, volume, write
+from running_hub import state_folder
 from small_clone import ROOT, wait_for
 from unix_accounts import with_python
 
@@ -23,6 +24,7 @@ SCRIPT = "labs/10_ddp_transformer/run.sh"
 def home() -> Iterator[Path]:
     with enterable() as folder, volume(folder / "home", "40m") as home:
         yield home
+    shutil.rmtree(state_folder(SOMEBODY), ignore_errors=True)
 
 
 def command(home: Path) -> list[str]:
