@@ -42,7 +42,8 @@ CHAINS = {
         "processes jupyterlab",
         "lab_choice jupyterhub",
         "lectures",
-        "overview jupyterhub",
+        "homes overview jupyterhub",
+        "homes jupyterlab",
     ),
 }
 

@@ -30,6 +30,7 @@ port = int(os.environ[PORT])
 root = os.geteuid() == 0
 own_programs = Path(sys.executable).parent
 server = str(own_programs / "jupyterhub-singleuser")
+start = [sys.executable, "-P", "-m", "course.homes.start"]  # a server, whatever its home is like
 programs = os.pathsep.join([str(own_programs), "/usr/local/bin", "/usr/bin", "/bin"])  # PATH of all servers
 
 
@@ -94,7 +95,7 @@ c.SimpleLocalProcessSpawner.home_dir_template = str(place.homes / "{username}")
 c.Spawner.default_url = "/labs"  # what to do next, see pages/your_labs.py
 c.JupyterHub.default_url = landing_page  # after logging in
 # Others cannot read the files that a user makes, wherever they are.
-c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', server]
+c.Spawner.cmd = ["sh", "-c", 'umask 077; exec "$0" "$@"', *start, "--apart", server]
 c.Spawner.environment = {
     # The configuration of servers that fetch and hand in, unlike that of the formgraders below.
     "JUPYTER_CONFIG_PATH": str(REPOSITORY / "course" / "jupyterhub" / "people"),
@@ -135,7 +136,7 @@ c.JupyterHub.services = [
         {
             "name": course.name,
             "url": f"http://127.0.0.1:{port + 1000 + number}",
-            "command": [*ending_with_hub, server],
+            "command": [*ending_with_hub, *start, server],
             "cwd": str(place.course(course)),
             # The grader's account owns the course's folder and gradebook; nobody can log in as it.
             **({"user": course.grader} if root else {}),

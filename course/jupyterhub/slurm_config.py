@@ -33,7 +33,7 @@ c.SlurmSpawner.req_srun = ""  # the server is not a step of the job; the ranks a
 c.Spawner.cmd = [str(Path(sys.executable).parent / "jupyterhub-singleuser")]
 c.SlurmSpawner.batch_script = """#!/bin/bash
 #SBATCH --job-name=jupyterhub
-#SBATCH --output=.jupyterhub-%j.log
+#SBATCH --output=/dev/null
 #SBATCH --chdir={{homedir}}
 #SBATCH --export={{keepvars}}
 {% if partition %}#SBATCH --partition={{partition}}
@@ -42,5 +42,7 @@ c.SlurmSpawner.batch_script = """#!/bin/bash
 {% endif %}{% if nprocs %}#SBATCH --cpus-per-task={{nprocs}}
 {% endif %}
 umask 077
-exec {{cmd}}
-"""
+log=.jupyterhub-$SLURM_JOB_ID.log
+{ : >> "$log"; } 2> /dev/null && exec >> "$log" 2>&1  # unless the home is full
+exec START {{cmd}}
+""".replace("START", f"{sys.executable} -P -m course.homes.start --apart")

@@ -6,7 +6,7 @@ JupyterLab's side is `course/jupyterlab/students/labextensions/lockstep-map`, wh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
 from tornado import web
 
+from course.homes.look import notices
 from course.overview.entries import Entry, lab_entries, lecture_entries
 from course.overview.pages import pages
 
@@ -27,12 +28,13 @@ LABS, LECTURES = "labs", "course/lectures"  # below the server's root, in `./loc
 @dataclass(frozen=True)
 class Overview:
     """What the map shows. trouble: why there is less, in a sentence. glossary: the path of the list of terms; empty if
-    there is none."""
+    there is none. notices: what is wrong with the folder that work is saved in, in sentences."""
 
     labs: list[Entry]
     lectures: list[Entry]
     trouble: str = ""
     glossary: str = ""
+    notices: Sequence[str] = ()
 
 
 class CourseMap(JupyterHandler):
@@ -57,9 +59,13 @@ def local_overview(root: Path) -> Overview:
     """The map of the labs and lectures below the server's root."""
     lectures = lecture_entries(root / LECTURES, root, LECTURES)
     labs = lab_entries(root, LABS, lectures)
-    trouble = "" if labs else f"There is no lab in the folder {root / LABS}. Instructors make them: ./lockstep build"
+    saved = (root / LABS).resolve()  # by a link, in `./lockstep lab`
+    told = notices(root if saved.is_relative_to(root.resolve()) else saved)
+    trouble = f"There is no lab in the folder {root / LABS}. Instructors make them: ./lockstep build"
     glossary = f"{LABS}/GLOSSARY.md"
-    return Overview(labs, lectures, trouble, glossary if (root / glossary).is_file() else "")
+    return Overview(
+        labs, lectures, "" if labs or told else trouble, glossary if (root / glossary).is_file() else "", told
+    )
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:

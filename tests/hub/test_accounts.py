@@ -11,9 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from odd_homes import fill, remount, volume
 from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
-from unix_accounts import User, users, with_accounts
+from unix_accounts import User, users, with_accounts, with_python
 
 from autograde.install import others
 from autograde.install.causes import SetupFailed
@@ -99,6 +100,18 @@ def lines(name: str, *people: str) -> list[health.Line]:
     return [line for line in health.accounts([Course("none-such", (), people)]) if line.name == name]
 
 
+def start_as(user: User, patience: float = 60) -> str:
+    """What the hub does before it starts somebody's server. Returns what the page then says, if it is not to start."""
+    script = (
+        "import asyncio, sys; from types import SimpleNamespace as Some; from course.jupyterhub.accounts import homes; "
+        "homes.PATIENCE = float(sys.argv[2]); spawner = Some(user=Some(name=sys.argv[1]))\n"
+        "try: asyncio.run(homes.make_home_first(spawner))\n"
+        "except homes.HomeError as error: print(error.jupyterhub_message)"
+    )
+    command = [*with_python(), sys.executable, "-c", script, user.name, str(patience)]
+    return subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 class TestAsRoot:
     """What takes accounts."""
 
@@ -133,6 +146,36 @@ class TestAsRoot:
             assert line.state == WRONG and f"cannot be written by {ada.name}" in line.seen
             subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True)
             assert [line.state for line in lines("homes", ada.name)] == [OK]
+
+    def test_a_server_is_not_kept_from_a_home_that_its_user_can_mend(self):
+        with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):
+            fill(ada.home)
+            assert start_as(ada) == ""
+
+    def test_a_home_that_cannot_be_used_is_told_at_once_with_what_to_do(self):
+        with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):
+            remount(ada.home, "ro")
+            said = start_as(ada)
+            assert f"{ada.home} is read-only" in said and "mounts it for writing" in said
+            remount(ada.home, "rw")
+            os.chown(ada.home, 0, 0)
+            said = start_as(ada)
+            assert f"{ada.home} cannot be written by {ada.name}: it belongs to root, mode 700" in said
+            mend = said.rpartition("gives it to them: ")[2]
+            subprocess.run(mend.replace("sudo ", ""), shell=True, check=True)
+            assert start_as(ada) == ""
+            assert f"{ada.home}, does not answer: its file server may be down" in start_as(ada, patience=0)
+
+    def test_a_home_is_made_before_the_server_starts_or_it_is_said_why_not(self, ada: User):
+        assert start_as(ada) == ""
+        assert ada.home.owner() == ada.name
+        shutil.rmtree(ada.home)
+        ada.home.touch()
+        assert f"{ada.home} is no folder" in start_as(ada)
+        ada.home.unlink()
+        subprocess.run(["usermod", "--home", "/nonexistent", ada.name], check=True, capture_output=True)
+        said = start_as(ada)
+        assert "no home is to be there" in said and f"usermod --home /home/{ada.name}" in said
 
     def test_a_graders_group_with_others_in_it_is_found_and_mended_by_the_command(self):
         with users("grader", "ada") as (grader, ada):

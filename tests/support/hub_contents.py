@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from hub_client import Session
-from running_hub import Hub
+from running_hub import Hub, state_folder
 from unix_accounts import REPOSITORY
 
 LAB = "06_distributed_sampler"  # another than in the story of the same hub
@@ -64,7 +64,7 @@ class Day:
         """What is hers: work, own copy, submission, feedback, what her server and her ranks are reached by."""
         home, inbound = self.hub.home("ada"), self.hub.exchange("hpc") / "inbound"
         handed_in = sorted(inbound.glob(f"{self.hub.name('ada')}+{LAB}+*"))[-1]
-        work, data = home / self.course / LAB, home / ".local/share/jupyter"
+        work, runtime = home / self.course / LAB, state_folder(home.stat().st_uid) / "runtime"
         return [
             home,
             work / f"{LAB}.ipynb",
@@ -73,8 +73,8 @@ class Day:
             handed_in / "submission_secret.txt",
             self.copies()[-1] / "submission_secret.txt",
             *work.glob("feedback/*/*.html"),
-            *data.glob("runtime/kernel-*.json"),
-            *data.glob("runtime/jpserver-*.json"),
+            *runtime.glob("kernel-*.json"),
+            *runtime.glob("jpserver-*.json"),
             *Path(self.world).glob("profile/security/*.json"),
             Path(self.world, "fork-server"),
             *(Path(f"/proc/{pid}/{what}") for pid in self.pids for what in ("environ", "maps", "fd")),

@@ -140,7 +140,13 @@ class Hub:
             time.sleep(0.05)
         kill_all_of(uids)
         for entry in accounts:
+            shutil.rmtree(state_folder(entry.pw_uid), ignore_errors=True)
             subprocess.run(["userdel", "--remove", "--force", entry.pw_name], capture_output=True)
+
+
+def state_folder(uid: int) -> Path:
+    """Where an account's servers write what is not for the home."""
+    return Path("/tmp", f"lockstep-{uid}")
 
 
 def processes_of(uids: set[int]) -> Iterator[Path]:

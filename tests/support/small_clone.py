@@ -55,6 +55,7 @@ class Clone:
         machine = folder / "course" / "processes" / "surroundings" / "machine.py"
         machine.parent.mkdir(parents=True)
         shutil.copy(ROOT / machine.relative_to(folder), machine)
+        shutil.copytree(ROOT / "course" / "homes", folder / "course" / "homes")
         (folder / "tests").mkdir()
         shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)

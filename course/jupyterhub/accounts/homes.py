@@ -12,13 +12,18 @@ import pwd
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from course.jupyterhub.place import REPOSITORY
 
 NOWHERE = {"", "/", "/nonexistent", "/dev/null", "/var/empty"}  # what accounts have that are to have no home
 HELPER = "mkhomedir_helper"  # of Linux-PAM
 UMASK = "0077"
+PATIENCE = 30  # seconds for a home to answer
 
 
 class HomeError(Exception):
@@ -69,8 +74,8 @@ def how_to_make(name: str, home: Path) -> str:
 
 def make_home(name: str) -> None:
     """Make an account's home if it is not there yet. Raises HomeError."""
-    home = without_home([name]).get(name)
-    if home is None:
+    home = home_of(name)
+    if str(home) not in NOWHERE and name not in without_home([name]):
         return
     why = "no home is to be there" if str(home) in NOWHERE else f"there is no {HELPER} here"
     if can_make(home):
@@ -82,8 +87,38 @@ def make_home(name: str) -> None:
 
 
 async def make_home_first(spawner: Any) -> None:
-    """JupyterHub's hook before a server starts: make its user's home. Raises HomeError, which the page then shows."""
-    await asyncio.to_thread(make_home, spawner.user.name)
+    """JupyterHub's hook before a server starts: make its user's home, and see that it can be used. Raises HomeError,
+    which the page then shows. A home that is full can be: its user deletes something there."""
+    entry = pwd.getpwnam(spawner.user.name)
+    if entry.pw_dir in NOWHERE or await wrong_with(entry):
+        await asyncio.to_thread(make_home, entry.pw_name)
+        if found := await wrong_with(entry):
+            raise HomeError(f"The server of {entry.pw_name} is not started. {found}")
+
+
+async def wrong_with(entry: pwd.struct_passwd) -> str:
+    """What is wrong with an account's home that it cannot mend itself, in sentences; empty if nothing. In a process of
+    its own, as whoever asks a file server that is down waits for ever. Raises HomeError."""
+    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
+    look = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "course.homes.look", entry.pw_dir),
+        stdout=subprocess.PIPE,
+        cwd="/",
+        env={"PYTHONPATH": str(REPOSITORY), "LANG": "C.UTF-8"},
+        user=entry.pw_uid,
+        group=entry.pw_gid,
+        extra_groups=groups,
+    )
+    try:
+        said, _ = await asyncio.wait_for(look.communicate(), PATIENCE)
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            look.kill()
+        raise HomeError(
+            f"The home of {entry.pw_name}, {entry.pw_dir}, does not answer: its file server may be down. Whoever runs "
+            f"this hub looks at it: findmnt --target {entry.pw_dir}"
+        ) from None
+    return said.decode().strip()
 
 
 def foreign_homes(names: Iterable[str]) -> dict[str, tuple[Path, str]]:

@@ -19,6 +19,8 @@ from nbgrader.apps import NbGrader
 from tornado import web
 from tornado.escape import url_escape
 
+from course.homes.look import notices
+from course.homes.settings import put_damaged_aside
 from course.jupyterhub.pages.lab_states import LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.rendering import hub_pages
@@ -42,6 +44,7 @@ class YourLabs(JupyterHandler):
     @authorized
     async def get(self) -> None:
         """The page. The argument `handed_in`, as COURSE/LAB, confirms that this lab was just handed in."""
+        await asyncio.to_thread(put_damaged_aside)  # the page leads to JupyterLab
         self.finish(await self.page(handed_in=self.get_argument("handed_in", "")))
 
     @web.authenticated
@@ -104,6 +107,7 @@ class YourLabs(JupyterHandler):
             lectures=lectures,
             site=os.environ.get("LOCKSTEP_LECTURES"),
             failed=failed,
+            notices=await asyncio.to_thread(notices, self.exchange.root),
             done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
             student=self.exchange.student,
             now=datetime.now(UTC).replace(tzinfo=None),

@@ -1,8 +1,11 @@
 """Configuration of everybody's JupyterLab on the hub: it has what students need, and nothing for grading."""
 
 import os
+import sys
 from pathlib import Path
 
+from course.homes.settings import put_damaged_aside
+from course.homes.signatures import keep_signatures
 from course.processes.surroundings.proxies import spare_hub
 
 # Students may have a proxy, to install packages through it. It does not know the hub, which the pages below ask.
@@ -21,3 +24,10 @@ c.ServerApp.jpserver_extensions = {
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
 c.LabApp.extra_labextensions_path = [str(lab / "labextensions"), str(Path(__file__).with_name("labextensions"))]
+# What somebody has in the home for other servers may not fit this one, and then JupyterLab would not open.
+c.LabApp.labextensions_path = [str(Path(sys.prefix, "share", "jupyter", "labextensions"))]
+# What is deleted makes room in the home; nobody sees a trash here.
+c.FileContentsManager.delete_to_trash = False
+c.FileContentsManager.always_delete_dir = True
+keep_signatures(c)
+put_damaged_aside()
