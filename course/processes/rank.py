@@ -129,6 +129,8 @@ def become_engine(folder: str, rank: int) -> None:
 
     if share := os.environ.get(MEMORY):
         limit_memory(int(share))
+    # Else a pool of multiprocessing waits for its workers for ever: the engine's handler asks a loop that is not theirs.
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     begin = IPEngine.init_engine
 
@@ -137,8 +139,7 @@ def become_engine(folder: str, rank: int) -> None:
         folder_last()
 
     IPEngine.init_engine = init_engine
-    place = {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID")}
-    write_status(folder, rank, {**place, "state": "started"})
+    write_status(folder, rank, {"pid": os.getpid(), "step": os.environ.get("SLURM_STEP_ID"), "state": "started"})
     main()
 
 
@@ -285,8 +286,8 @@ def main() -> None:
     die_with_parent()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     folder, rank = os.environ[FOLDER], world_rank()
-    place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
-    place["environment"] = dict(os.environ)
+    own = {"argv": sys.argv, "directory": os.getcwd(), "environment": dict(os.environ)}
+    place = {"folder": folder, "rank": rank, **own}
     if server := os.environ.get(FORK_SERVER):
         request_fork(server, place)
         stay(folder, rank, None)
