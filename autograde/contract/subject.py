@@ -87,7 +87,7 @@ class Subject:
         for name, value in given.items():
             if isinstance(value, (FunctionType, type)) and "<locals>" in value.__qualname__:
                 value.__module__, value.__qualname__ = MAIN, name  # where pickle finds it, as what it stands for
-        return become_main({"__file__": self.filename, **self.names(), **given})
+        return become_main({**self.names(), **given}, self.filename)
 
     def _define(self, names: Sequence[str], namespace: dict[str, Any]) -> tuple[Any, ...]:
         """Run the cell in this namespace, and return what it defines under these names."""

@@ -24,24 +24,30 @@ NAMES = (MAIN, "__mp_main__")  # the second is the name in processes that multip
 
 
 class MainModule(ModuleType):
-    """A module `__main__` with these names, and with what that before it has: there may be code of both under way."""
+    """A module `__main__` with these names, and with what that before it has: there may be code of both under way.
 
-    __slots__ = ("before",)
+    file: what `inspect` takes for its file; the code does not see it, as it sees none in a notebook.
+    """
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
+    __slots__ = ("__before", "__file")  # Python puts the class's name before them, so they hide no name of the code
+
+    def __init__(self, names: Mapping[str, Any], file: str) -> None:
         super().__init__(MAIN)
-        self.before = sys.modules.get(MAIN)
+        self.__before, self.__file = sys.modules.get(MAIN), file
         vars(self).update(names)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what one of them is, as `__file__`, the other is not
+        if name == "__file__" and self.__file:
+            return self.__file
+        if name.startswith("__"):  # what one of them is, the other is not
             raise AttributeError(f"module '__main__' has no attribute {name!r}")
-        return getattr(self.before, name)
+        return getattr(self.__before, name)
 
-    def as_program(self) -> str:
-        """A program that defines what can be sent of the names of this module."""
-        names = {name: value for name, value in vars(self).items() if not name.startswith("__") and can_be_sent(value)}
-        return f"import pickle\nglobals().update(pickle.loads({cloudpickle.dumps(names)!r}))\n"
+
+def as_program(main: MainModule) -> str:
+    """A program that defines what can be sent of the names of a module."""
+    names = {name: value for name, value in vars(main).items() if not name.startswith("__") and can_be_sent(value)}
+    return f"import pickle\nglobals().update(pickle.loads({cloudpickle.dumps(names)!r}))\n"
 
 
 def can_be_sent(value: Any) -> bool:
@@ -52,9 +58,12 @@ def can_be_sent(value: Any) -> bool:
         return False
 
 
-def become_main(names: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a module `__main__` with these names, and return its namespace. It stays; see `main_put_back`."""
-    module = MainModule(names)
+def become_main(names: Mapping[str, Any], file: str = "") -> dict[str, Any]:
+    """Make a module `__main__` with these names, and return its namespace. It stays; see `main_put_back`.
+
+    file: of which `linecache` has the lines, for `inspect`.
+    """
+    module = MainModule(names, file)
     sys.modules.update(dict.fromkeys(NAMES, module))
     return vars(module)
 
@@ -79,7 +88,7 @@ def main_put_back() -> Iterator[None]:
                 # In the ranks' folder, if there is one: it goes even if this process is killed.
                 folder = os.environ.get(FOLDER)
                 file = files.enter_context(NamedTemporaryFile("w", suffix=".py", dir=folder))
-                file.write(main.as_program())
+                file.write(as_program(main))
                 file.flush()
                 data.pop("init_main_from_name", None)
                 data["init_main_from_path"] = file.name

@@ -18,7 +18,7 @@ from typing import Any
 
 import cloudpickle
 
-from course.calls.main_module import MAIN, become_main, main_put_back
+from course.calls.main_module import MAIN, become_main, can_be_sent, main_put_back
 
 
 class Sender(cloudpickle.CloudPickler):
@@ -33,11 +33,12 @@ class Sender(cloudpickle.CloudPickler):
         """What pickle asks for each object."""
         reduced = super().reducer_override(obj)
         if reduced is not NotImplemented and isinstance(obj, (type, FunctionType)):
-            module = getattr(obj, "__module__", None)
-            name = obj.__qualname__.partition(".")[0]
-            outermost = getattr(sys.modules.get(module), name, None)
-            if outermost is not None and (outermost is obj or "." in obj.__qualname__):
-                self.names.setdefault(module, {})[name] = outermost
+            module, name = getattr(obj, "__module__", None), obj.__qualname__.partition(".")[0]
+            there = getattr(sys.modules.get(module), name, None)
+            # Of a method there is no need to send the whole class, which may be a check with all that it knows.
+            nested = isinstance(obj, type) and isinstance(there, type) and "<locals>" not in obj.__qualname__
+            if there is obj or (nested and can_be_sent(there)):
+                self.names.setdefault(module, {})[name] = there
             file = obj.__code__.co_filename if isinstance(obj, FunctionType) else ""
             if file in linecache.cache and not os.path.exists(file):
                 self.lines[file] = linecache.getlines(file)
@@ -49,7 +50,8 @@ def packed(function: Any, args: tuple) -> bytes:
     file = io.BytesIO()
     sender = Sender(file)
     sender.dump((function, args))
-    sender.dump((dict(sender.names), sender.lines))  # by the same pickler, so these are the same objects there
+    names = {module: dict(content) for module, content in sender.names.items()}
+    sender.dump((names, dict(sender.lines)))  # by the same pickler, so these are the same objects there
     return file.getvalue()
 
 

@@ -75,8 +75,7 @@ class ForkRequest(TypedDict):
 
 
 class Place(TypedDict):
-    """Where MPI says that a rank is. size: of COMM_WORLD. library: MPI's name for itself. files: that it was loaded
-    from."""
+    """Where MPI says that a rank is. size: of COMM_WORLD. library: MPI's name for itself. files: of the library."""
 
     rank: int
     size: int
@@ -129,7 +128,7 @@ def become_engine(folder: str, rank: int) -> None:
 
     if share := os.environ.get(MEMORY):
         limit_memory(int(share))
-    # Else a pool of multiprocessing waits for its workers for ever: the engine's handler asks a loop that is not theirs.
+    # Else a pool of multiprocessing could not end its workers: the engine's handler asks its loop, which they have not.
     os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     begin = IPEngine.init_engine
@@ -286,8 +285,8 @@ def main() -> None:
     die_with_parent()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     folder, rank = os.environ[FOLDER], world_rank()
-    own = {"argv": sys.argv, "directory": os.getcwd(), "environment": dict(os.environ)}
-    place = {"folder": folder, "rank": rank, **own}
+    place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
+    place["environment"] = dict(os.environ)
     if server := os.environ.get(FORK_SERVER):
         request_fork(server, place)
         stay(folder, rank, None)

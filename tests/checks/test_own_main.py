@@ -100,7 +100,7 @@ SLOW = {  # a second and more each, for a Python that is started
 }
 
 
-def uses(world: World, bodies: dict[str, str], head: str = "") -> dict[str, object]:
+def uses(world: World, bodies: dict[str, str], head: str = "", deadline: float = 20) -> dict[str, object]:
     """By name, what a cell with this body for `f(comm)` returns on two ranks, or what is told of it. Twice, as in two
     cases, on the same ranks."""
 
@@ -113,7 +113,7 @@ def uses(world: World, bodies: dict[str, str], head: str = "") -> dict[str, obje
     seen = {}
     for name, body in bodies.items():
         text = cell(f"{head}{OWN}def f(comm):\n    {body.strip()}\n")
-        outcomes = [world.attempt(on_rank, text, COMM, size=2, init="torch", deadline=120) for _ in range(2)]
+        outcomes = [world.attempt(on_rank, text, COMM, size=2, init="torch", deadline=deadline) for _ in range(2)]
         results = [outcome.results if outcome.ok else outcome.report for outcome in outcomes]
         seen[name] = results[0] if results[0] == results[1] else results
     return seen
@@ -135,4 +135,4 @@ def test_it_is_found_with_annotations_that_are_texts(world: World):
 
 @pytest.mark.thorough
 def test_it_is_found_in_processes_that_are_started_by_themselves(world: World):
-    assert uses(world, SLOW) == right(SLOW)
+    assert uses(world, SLOW, deadline=120) == right(SLOW)
