@@ -48,7 +48,17 @@ def found(value):
     return pickle.loads(pickle.dumps(value))
 
 """
-# Bodies of `f(comm)`, each of which returns True.
+ALL = """
+def f(comm):
+    seen = []
+    for name in [name for name in globals() if name.startswith("use_")]:
+        try:
+            seen.append(globals()[name](comm))
+        except Exception as error:
+            seen.append(f"{type(error).__name__}: {error}")
+    return seen
+"""
+# Bodies of functions of a communicator, each of which returns True.
 USES = {
     "named tuple in a collective": "return comm.allgather(Place('a', comm.rank))[1] == Place('a', 1)",
     "dataclass from rank 0": "return isinstance(comm.bcast(Part(3, Part(4)) if comm.rank == 0 else None).after, Part)",
@@ -100,28 +110,26 @@ SLOW = {  # a second and more each, for a Python that is started
 }
 
 
-def uses(world: World, bodies: dict[str, str], head: str = "", deadline: float = 20) -> dict[str, object]:
-    """By name, what a cell with this body for `f(comm)` returns on two ranks, or what is told of it. Twice, as in two
-    cases, on the same ranks."""
+def uses(world: World, bodies: dict[str, str], head: str = "", deadline: float = 20) -> dict[str, list]:
+    """By name, what these bodies of functions of a cell return on two ranks, or raise. Twice, as in two cases."""
 
-    def on_rank(subject: Subject, comm: object) -> bool:
+    def on_rank(subject: Subject, comm: object) -> list:
         def given(x: int) -> int:
             return x + 1
 
         return subject.load(given=given)(comm)
 
-    seen = {}
-    for name, body in bodies.items():
-        text = cell(f"{head}{OWN}def f(comm):\n    {body.strip()}\n")
-        outcomes = [world.attempt(on_rank, text, COMM, size=2, init="torch", deadline=deadline) for _ in range(2)]
-        results = [outcome.results if outcome.ok else outcome.report for outcome in outcomes]
-        seen[name] = results[0] if results[0] == results[1] else results
-    return seen
+    functions = [f"def use_{number}(comm):\n    {body.strip()}\n" for number, body in enumerate(bodies.values())]
+    text = cell(head + OWN + "\n".join(functions) + ALL)
+    results = []
+    for _ in range(2):
+        results += world.run(on_rank, text, COMM, size=2, init="torch", deadline=deadline)
+    return dict(zip(bodies, map(list, zip(*results, strict=True)), strict=True))
 
 
-def right(bodies: dict[str, str]) -> dict[str, object]:
+def right(bodies: dict[str, str]) -> dict[str, list]:
     """What `uses` gives where all is well."""
-    return {name: [True, True] for name in bodies}
+    return {name: [True] * 4 for name in bodies}
 
 
 def test_what_a_cell_defines_is_found_in_its_module(world: World):
