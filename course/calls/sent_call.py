@@ -22,7 +22,7 @@ from course.calls.main_module import MAIN, become_main, can_be_sent, main_put_ba
 
 
 class Sender(cloudpickle.CloudPickler):
-    """Notes what it sends by value. names: by module, and by name in it. lines: of notebook cells, by file name."""
+    """Notes what it sends by value. names: by module, and by qualified name in it. lines: of cells, by file name."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -33,16 +33,22 @@ class Sender(cloudpickle.CloudPickler):
         """What pickle asks for each object."""
         reduced = super().reducer_override(obj)
         if reduced is not NotImplemented and isinstance(obj, (type, FunctionType)):
-            module, name = getattr(obj, "__module__", None), obj.__qualname__.partition(".")[0]
-            there = getattr(sys.modules.get(module), name, None)
-            # Of a method there is no need to send the whole class, which may be a check with all that it knows.
-            nested = isinstance(obj, type) and isinstance(there, type) and "<locals>" not in obj.__qualname__
-            if there is obj or (nested and can_be_sent(there)):
-                self.names.setdefault(module, {})[name] = there
+            self.names.setdefault(obj.__module__, {}).update(found_by(obj))
             file = obj.__code__.co_filename if isinstance(obj, FunctionType) else ""
             if file in linecache.cache and not os.path.exists(file):
                 self.lines[file] = linecache.getlines(file)
         return reduced
+
+
+def found_by(obj: type | FunctionType) -> dict[str, Any]:
+    """What has to be in its module so that it is found there, by qualified name; nothing if it is not."""
+    outer, dot, _ = obj.__qualname__.partition(".")
+    there = getattr(sys.modules.get(obj.__module__), outer, None)
+    if there is obj:
+        return {outer: obj}
+    # Of a method there is no need to send the whole class, which may be a check with all that it knows.
+    nested = dot and isinstance(obj, type) and isinstance(there, type) and can_be_sent(there)
+    return {outer: there, obj.__qualname__: obj} if nested else {}
 
 
 def packed(function: Any, args: tuple) -> bytes:
@@ -50,7 +56,7 @@ def packed(function: Any, args: tuple) -> bytes:
     file = io.BytesIO()
     sender = Sender(file)
     sender.dump((function, args))
-    names = {module: dict(content) for module, content in sender.names.items()}
+    names = {module: dict(content) for module, content in sender.names.items() if content}
     sender.dump((names, dict(sender.lines)))  # by the same pickler, so these are the same objects there
     return file.getvalue()
 
@@ -63,15 +69,18 @@ def unpacked(payload: bytes) -> Iterator[tuple[Callable, tuple]]:
         call, (names, lines) = reader.load(), reader.load()
         for file, text in lines.items():
             linecache.cache[file] = (sum(map(len, text)), None, text, file)
-        if MAIN in names:
-            become_main(names.pop(MAIN))
+        for content in names.values():
+            for name in [name for name in content if "." in name]:
+                content.pop(name).__qualname__ = name  # cloudpickle does not keep it
+        if main := names.pop(MAIN, None):
+            become_main(main)
         made = [add_module(name, content) for name, content in names.items() if name not in sys.modules]
         try:
             yield call
         finally:
             for module in made:
                 cloudpickle.unregister_pickle_by_value(module)
-                del sys.modules[module.__name__]
+                sys.modules.pop(module.__name__, None)
 
 
 def add_module(name: str, content: dict[str, Any]) -> ModuleType:
