@@ -18,6 +18,7 @@ from typing import Any
 import cloudpickle
 import ipyparallel
 
+from course.calls.sent_call import packed
 from course.processes.rank import import_libraries, world_rank
 from course.watch.events import PREFIX, Event, read_log
 from course.world import RanksFailed, subworld
@@ -68,7 +69,7 @@ class PlainWorld:
     ) -> Outcome:
         """Run ``function(*args)`` on some ranks, and return how it ended; see `course.world.World.attempt`."""
         members = list(range(self.size if size is None else size)) if ranks is None else list(ranks)
-        payload = cloudpickle.dumps((function, args))
+        payload = packed(function, args)
         try:
             if not self._engines:
                 self._restart()

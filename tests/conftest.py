@@ -20,6 +20,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from autograde.contract.labs import Lab, LabError, find_lab
+from course.calls.main_module import main_put_back
 from course.processes.slurm import SHARED
 from course.world import World
 
@@ -120,6 +121,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True
     unwanted = "mark.alone" not in source if marks == "alone" else marks == "not alone" and "mark.alone" in whole
     return True if unwanted else None
+
+
+@pytest.fixture(autouse=True)
+def main_as_before() -> Iterator[None]:
+    """A cell that a test loads in this process is `__main__` as long as the test runs."""
+    with main_put_back():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ CHAINS = {
     ),
     "course": (
         "files data models figures",
-        "files ports processes world batch figures",
+        "files ports processes calls world batch figures",
         "watch world",
         "watch simulated",
         "files exchange jupyterhub figures",

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any
 
 from autograde.contract.cell_code import ALONE, NOTEBOOK_NAMES, by_stub, run_cell
 from autograde.contract.salted_hash import salted_hash
+from course.calls.main_module import MAIN, become_main
 from course.world.output import TooMuchOutput
 
 NOTE = "\x1e"  # what a line that a rank prints begins with if it is a note
@@ -60,29 +63,49 @@ class Subject:
     def load(self, **given: Any) -> Any:
         """Run the cell in a namespace that holds `given`, and return what it defines under the TODO's name.
 
-        An error below it, as of a call that tries it, does not take it away, but is noted, see `noted`. Raises
-        NoSuchName, or CellFails for any other error in the cell, SyntaxError included.
+        The namespace is this process's module `__main__` from now on, as a program's is: see
+        `course.calls.main_module`. An error below the definition, as of a call that tries it, does not take it away,
+        but is noted, see `noted`. Raises NoSuchName, or CellFails for any other error in the cell, SyntaxError
+        included.
         """
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__, **self.names(), **given}
-        before = namespace.get(self.todo)
-        try:
-            self._run(namespace)
-        except (CellFails, NotImplementedError) as error:
-            if namespace.get(self.todo) is before:
-                raise
-            told = str(error) if isinstance(error, CellFails) else describe(error, self.filename)
-            note(f"`{self.todo}` is defined, and counts. Below it, the cell stops: {told}. {ALONE}")
-        if namespace.get(self.todo) is before:
-            raise NoSuchName(f"The cell defines no `{self.todo}`. Keep the name that the lab asks for.")
-        return namespace[self.todo]
+        return self._define((self.todo,), self.own_main(given))[0]
+
+    def load_several(self, *names: str, **given: Any) -> tuple[Any, ...]:
+        """Like `load`, of a cell that has to define all of these names."""
+        return self._define(names, self.own_main(given))
 
     def load_all(self, **given: Any) -> Any:
         """Like `load`, after running the notebook's other TODO cells in the same namespace, from top to bottom."""
-        given = {**self.names(), **given}
+        namespace = self.own_main(given)
         for todo, source in self.notebook.items():
             if todo != self.todo:
-                Subject(todo, source)._run(given)
-        return self.load(**given)
+                Subject(todo, source)._run(namespace)
+        return self._define((self.todo,), namespace)[0]
+
+    def own_main(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The namespace of a new module `__main__`, with what the cell finds."""
+        for name, value in given.items():
+            if isinstance(value, (FunctionType, type)) and "<locals>" in value.__qualname__:
+                value.__module__, value.__qualname__ = MAIN, name  # where pickle finds it, as what it stands for
+        return become_main({**self.names(), **given}, self.filename)
+
+    def _define(self, names: Sequence[str], namespace: dict[str, Any]) -> tuple[Any, ...]:
+        """Run the cell in this namespace, and return what it defines under these names."""
+        before = {name: namespace.get(name) for name in names}
+
+        def missing() -> list[str]:
+            return [name for name in names if namespace.get(name) is before[name]]
+
+        try:
+            self._run(namespace)
+        except (CellFails, NotImplementedError) as error:
+            if missing():
+                raise
+            told = str(error) if isinstance(error, CellFails) else describe(error, self.filename)
+            note(f"`{self.todo}` is defined, and counts. Below it, the cell stops: {told}. {ALONE}")
+        if lacking := missing():
+            raise NoSuchName(f"The cell defines no `{lacking[0]}`. Keep the name that the lab asks for.")
+        return tuple(namespace[name] for name in names)
 
     def _run(self, namespace: dict[str, Any]) -> None:
         """Run the cell in this namespace."""

@@ -48,7 +48,7 @@ RESOURCES = (
     ),
 )
 
-# Errors of libraries that say little of what caused them, and what does.
+# Ends of runs that say little of what caused them, and what does.
 CAUSES = (
     (
         r"NotImplementedError(?!:)",
@@ -60,6 +60,11 @@ CAUSES = (
         "What came is no pickle. Either `Send` sent an array as it is in memory, and `recv` expects a pickle: capital "
         "letters belong together, and small ones. Or ranks are in different collective calls, and one of them got what "
         "another call sent: each rank has to make them all, in the same order.",
+    ),
+    (
+        r"still compiles? in torch\.",
+        "Compiling takes this long, tens of seconds on each rank at the first call, and not your computation, which is "
+        "small here. A check looks at what comes out, not at how fast: leave out what compiles.",
     ),
     (
         r"MPI_ERR_TRUNCATE",

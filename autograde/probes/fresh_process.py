@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
+from course.calls.sent_call import packed, unpacked
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MPI = ("OMPI_", "OPAL_", "PMI", "PRTE_", "SLURM_")  # by these a library would take this process for the rank itself
@@ -40,7 +40,7 @@ class FreshProcess:
     """
 
     def __init__(self, function: Callable, *args: Any, salt: int) -> None:
-        call = cloudpickle.dumps((function, args))
+        call = packed(function, args)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "autograde.probes.fresh_process", str(os.getpid())],
             env=environment(salt),
@@ -101,8 +101,8 @@ def environment(salt: int) -> dict[str, str]:
 def call(payload: bytes) -> dict:
     """What `FreshProcess.answer` gives for a pickled function with its arguments."""
     try:
-        function, args = cloudpickle.loads(payload)
-        return {"result": function(*args), "error": None}
+        with unpacked(payload) as (function, args):
+            return {"result": function(*args), "error": None}
     except (Exception, SystemExit) as error:
         return {"result": None, "error": f"{type(error).__name__}: {error}"}
 

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
 from course.batch.srun_tasks import tasks_of
+from course.calls.sent_call import packed, unpacked
 from course.ports import free_port
 from course.processes.slurm_command import SlurmError, address_of
 from course.processes.surroundings.environment import JOB, MACHINE, taken
@@ -97,7 +96,7 @@ def on_this_machine(variables: dict[str, str]) -> dict[str, str]:
 def handed_over(folder: str, process_group: Callable | None, function: Callable, args: Sequence[Any]) -> list[str]:
     """Writes the call into `folder`; gives the script's arguments."""
     path = Path(folder).resolve()
-    (path / "call").write_bytes(cloudpickle.dumps((process_group, function, args)))
+    (path / "call").write_bytes(packed(function, (process_group, *args)))
     return [str(path)]
 
 
@@ -148,11 +147,11 @@ def main(folder: Path) -> None:
     rank = os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))
     answer: dict[str, Any] = {"result": None, "error": "", "when": 0.0}
     try:
-        process_group, function, args = cloudpickle.loads((folder / "call").read_bytes())
-        if process_group is not None:
-            os.environ.update(process_group(dict(os.environ)))
-            os.environ["MASTER_ADDR"] = reachable(os.environ.get("MASTER_ADDR", ""))
-        answer["result"] = in_group(function, args)
+        with unpacked((folder / "call").read_bytes()) as (function, (process_group, *args)):
+            if process_group is not None:
+                os.environ.update(process_group(dict(os.environ)))
+                os.environ["MASTER_ADDR"] = reachable(os.environ.get("MASTER_ADDR", ""))
+            answer["result"] = in_group(function, args)
     except Exception as error:
         answer |= {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300], "when": time.time()}
     written = folder / f"part-{rank}"

@@ -24,6 +24,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from course.batch.record import place, report_of
 from course.batch.run import read_notebook
+from course.calls.main_module import become_main, main_put_back
 from course.processes.surroundings.folder import folder_last
 
 ENTRY = "batch_training"
@@ -53,9 +54,10 @@ def defines(node: ast.stmt) -> bool:
 
 
 def definitions(path: Path, entry: str = ENTRY) -> dict[str, Any]:
-    """The names that the notebook's imports, functions, classes and constants define. Raises SystemExit if `entry` is
-    not one."""
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    """The names that the notebook's imports, functions, classes and constants define, as the module `__main__`.
+
+    Raises SystemExit if `entry` is not one of them."""
+    namespace = become_main({})
     for cell in read_notebook(path).cells:
         if cell.cell_type == "code":
             tree = ast.parse(TransformerManager().transform_cell(cell.source))
@@ -99,9 +101,9 @@ def start_horovod(stack: ExitStack) -> None:
 def main(notebook: Path, folder: Path, epochs: int) -> None:
     """Train; rank 0 writes the report into `folder`."""
     folder_last()
-    namespace = definitions(notebook)
     ranks = Ranks()
-    with ExitStack() as stack:
+    with main_put_back(), ExitStack() as stack:
+        namespace = definitions(notebook)
         if "horovod" in sys.modules:
             start_horovod(stack)
         done = namespace[ENTRY](ranks, epochs, str(folder / "checkpoint.pt"))

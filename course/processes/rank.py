@@ -79,8 +79,7 @@ class ForkRequest(TypedDict):
 
 
 class Place(TypedDict):
-    """Where MPI says that a rank is. size: of COMM_WORLD. library: MPI's name for itself. files: that it was loaded
-    from."""
+    """Where MPI says that a rank is. size: of COMM_WORLD. library: MPI's name for itself. files: of the library."""
 
     rank: int
     size: int
@@ -135,6 +134,8 @@ def become_engine(folder: str, rank: int) -> None:
     be_killed_first()
     if share := os.environ.get(MEMORY):
         limit_memory(int(share))
+    # Else a pool of multiprocessing could not end its workers: the engine's handler asks its loop, which they have not.
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     begin = IPEngine.init_engine
 

@@ -13,10 +13,10 @@ from typing import Any, TypedDict
 
 from course.watch.events import PREFIX, Event, in_cell
 from course.watch.notes import without_notes
-from course.world.meeting import MEETING, in_meeting, is_meeting
+from course.world.meeting import MEETING, is_meeting
+from course.world.standing import place_of
 
 TRACED = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+)', re.MULTILINE)  # in a traceback
-FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
 
 STUB = "raise NotImplementedError()"  # the line that a TODO is released with, as nbgrader writes it
 
@@ -68,9 +68,9 @@ class RankReport:
     """What one rank did in a run.
 
     rank: its number among the ranks of the run; world_rank: in the world. state: "returned", "raised", "waiting" (in a
-    communication call), "running" (in anything else) or "died". call: the communication call it waits in. line, source:
-    where in the student's cell it stands or raised. code: exit status, or minus the signal's number. loss: what
-    ended it from outside, e.g. that no memory was left; without a code, what ended all, e.g. their job's limit. full:
+    communication call), "running" (in anything else) or "died". call: the communication call it waits in, or what it
+    still compiles by. line, source: where in the student's cell it stands or raised. code: exit status, or minus the
+    signal's number. loss: what ended it from outside, e.g. that no memory was left; without a code, what ended all, e.g. their job's limit. full:
     whether it made more calls than `events` has: there is an end to what is recorded. unseen: whether it communicated
     by a way that is not recorded, see `course.watch.unseen`.
     """
@@ -100,16 +100,8 @@ class RankReport:
 
     def stand_at(self, stack: str) -> None:
         """Take from a faulthandler dump where this rank stands, and whether it waits for others."""
-        for match in FRAME.finditer(stack):  # innermost first
-            name, file, line = match["name"], match["file"], int(match["line"])
-            if "." in name and name.split(".")[0] in PREFIX.values():
-                self.call, self.state = name, "waiting"
-            if in_meeting(file, name):
-                self.call, self.state = MEETING, "waiting"
-                break
-            if in_cell(file):
-                self.line, self.source = line, linecache.getline(file, line).strip() or None
-                break
+        place = place_of(stack)
+        self.state, self.call, self.line, self.source = place.state, place.call, place.line, place.source
 
     @property
     def killed(self) -> bool:
@@ -150,6 +142,8 @@ class RankReport:
             words = f"wait{'' if plural else 's'} in {self.call}"
         elif self.state == "died":
             words = f"died: {self.loss or ending(self.code)}" + (f", in {self.call}" if self.call else "")
+        elif self.call:
+            words = f"still compile{'' if plural else 's'} in {self.call}"
         else:
             words = "still run" if plural else "still runs"
         if self.line is not None:

@@ -20,6 +20,7 @@ from typing import Any, TypedDict
 
 import cloudpickle
 
+from course.calls.sent_call import unpacked
 from course.ports import free_port
 from course.processes.mpi import wait_awake
 from course.processes.surroundings.machine import cores
@@ -182,12 +183,12 @@ def open_subworld(plan: Plan) -> None:
 
 
 def call(payload: bytes, zero: float) -> CallResult:
-    """Second message: run a pickled ``(function, args)``. zero: when the run began, by time.time()."""
+    """Second message: run a `packed` function. zero: when the run began, by time.time()."""
     began = time.perf_counter()
     result = error = None
     try:
-        function, args = cloudpickle.loads(payload)
-        result = cloudpickle.dumps(shell().lockstep_subworld.call(function, args, zero))
+        with unpacked(payload) as (function, args):
+            result = cloudpickle.dumps(shell().lockstep_subworld.call(function, args, zero))
     except (Exception, SystemExit, KeyboardInterrupt) as raised:
         error = describe_error(raised)
     return {"result": result, "error": error, "seconds": time.perf_counter() - began}

@@ -18,6 +18,7 @@ from typing import Any
 
 import cloudpickle
 
+from course.calls.sent_call import packed
 from course.processes.horovod_setup import wait_for_horovod
 from course.processes.local import Local
 from course.processes.mpi import WorldError
@@ -157,7 +158,7 @@ class World:
         if init not in (None, "torch", "horovod"):
             raise ValueError(f'init is None, "torch" or "horovod", not {init!r}')
         try:
-            payload = cloudpickle.dumps((function, args))
+            payload = packed(function, args)
         except Exception as error:
             raise TypeError(f"Cannot send {getattr(function, '__name__', function)!r} to the ranks: {error}") from error
         if init == "horovod":

@@ -105,6 +105,13 @@ def test_errors_of_libraries_that_say_little_get_their_cause(text, said):
     assert message.endswith(text) == (not said)
 
 
+def test_a_run_whose_time_went_into_compiling_says_what_to_leave_out():
+    outcome = {"state": "too-slow", "detail": "rank 0 still compiles in torch.compile, cell line 5.", "report": ""}
+    message = trouble({**outcome, "ranks": []}, 3)[0].message
+    assert message.startswith("Not finished in time: rank 0 still compiles in torch.compile, cell line 5. Compiling")
+    assert message.endswith("leave out what compiles.")
+
+
 def test_a_labs_own_finding_says_it_too():
     fails = Findings("fails 1\nIt fails: {error}")
     assert fails("fails", error="NameError: name 'os' is not defined").message.endswith(ALONE)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import linecache
+import time
+from typing import Any
 
 import pytest
 
+from course.world import World
 from course.world.report import Outcome, RankReport, judge_state, label_ranks
 
 
@@ -62,9 +65,56 @@ def test_a_rank_that_no_memory_was_left_for_says_so_and_stays_the_cause_where_it
     )
 
 
+COMPILING = """
+  File "/lib/torch/_inductor/async_compile.py", line 9 in wait
+  File "/lib/torch/_inductor/compile_fx.py", line 9 in compile_fx_inner
+  File "/lib/torch/_dynamo/convert_frame.py", line 9 in __call__
+  File "/lib/torch/_dynamo/eval_frame.py", line 9 in compile_wrapper
+  File "<cell f>", line 5 in f
+  File "/lib/torch/_dynamo/convert_frame.py", line 9 in __call__
+"""
+COMPILED = """
+  File "/lib/torch/_inductor/compile_fx.py", line 9 in run
+  File "/lib/torch/_dynamo/eval_frame.py", line 9 in compile_wrapper
+  File "<cell f>", line 5 in f
+"""
+
+
+@pytest.mark.parametrize(
+    ("stack", "state", "words"),
+    [
+        (COMPILING, "running", "still compiles in torch.compile, cell line 5"),
+        (COMPILED, "running", "still runs, cell line 5"),
+        (f'  File "/a.py", line 1 in comm.allreduce{COMPILING}', "waiting", "waits in comm.allreduce, cell line 5"),
+        ('  File "/lib/torch/utils/cpp_extension.py", line 1 in load', "running", "compiles in torch.utils.cpp_ext"),
+        ('  File "/lib/torch/_inductor/ir.py", line 1 in <module>', "running", "still compiles in torch.compile"),
+    ],
+)
+def test_a_rank_that_compiles_says_so(stack, state, words):
+    rank = RankReport(0, 0, "running")
+    rank.stand_at(stack)
+    assert rank.state == state
+    assert words in rank.sentence()
+
+
 @pytest.mark.parametrize(
     ("ranks", "label"),
     [([5], "rank 5"), ([0, 1], "ranks 0, 1"), ([0, 1, 2, 5, 7, 8, 9], "ranks 0-2, 5, 7-9"), ([0, 2], "ranks 0, 2")],
 )
 def test_the_ranks_of_a_line_are_named_in_short(ranks, label):
     assert label_ranks(ranks) == label
+
+
+@pytest.mark.thorough
+def test_a_run_whose_time_passes_while_torch_compiles_says_so(world: World):
+    def compiling() -> Any:
+        import torch
+
+        def slowly(graph: Any, inputs: Any) -> None:
+            time.sleep(600)
+
+        return torch.compile(lambda x: x + 1, backend=slowly)(torch.ones(1))
+
+    outcome = world.attempt(compiling, size=1, deadline=15)
+    assert outcome.state == "too-slow"
+    assert outcome.detail.startswith("rank 0 still compiles in torch.compile")

@@ -31,6 +31,9 @@ def local_place(comm, host):
     before = comm.exscan(Counter([host]), op=lambda x, y: x + y)
     there = comm.allreduce(Counter([host]), op=lambda x, y: x + y)
     return before[host] if rank else 0, there[host]
+== class_of_its_own < counted
+def local_place( >>> from typing import NamedTuple\nclass Place(NamedTuple):\n    host: str\ndef local_place(
+comm.allgather(host) >>> [place.host for place in comm.allgather(Place(host))]
 == modulo: rank-modulo, modulo < counted
 hosts[:rank].count(host) >>> rank % hosts.count(host)
 == begins_alike: name-begins-alike, prefix < counted

@@ -18,6 +18,10 @@ def distributed_accuracy(correct, indices, dataset_size):
     parts = [None] * dist.get_world_size()
     dist.all_gather_object(parts, dict(zip(indices.tolist(), correct.tolist())))
     return sum({index: hit for part in parts for index, hit in part.items()}.values()) / dataset_size
+== class_of_its_own < objects
+def distributed_accuracy( >>> from dataclasses import dataclass\n@dataclass\nclass Part:\n    hits: dict\ndef distributed_accuracy(
+dict(zip(indices.tolist(), correct.tolist())) >>> Part(dict(zip(indices.tolist(), correct.tolist())))
+part.items() >>> part.hits.items()
 == padded_to_the_longest
     sizes = [torch.zeros(1, dtype=torch.int64, device=correct.device) for _ in range(dist.get_world_size())]
     dist.all_gather(sizes, torch.tensor([len(indices)], device=correct.device))

@@ -20,6 +20,9 @@ def save_checkpoint(path, model, optimizer, epoch, consumed):
     dist.barrier()
 == gathered_as_tensors < plain
     dist.all_gather_object(random, own) >>>     dist.gather_object(own, random if dist.get_rank() == 0 else None)
+== class_of_its_own < plain
+def save_checkpoint( >>> class Own:\n    def __init__(self, states):\n        self.states = states\ndef save_checkpoint(
+    dist.all_gather_object(random, own) >>>     dist.all_gather_object(random, Own(own))\n    random = [each.states for each in random]
 == by_handle < plain
         torch.save(state, f"{path}.part") >>>         with open(f"{path}.part", "wb") as file:\n            torch.save(state, file)
 == random_not_saved: random-missing, random not saved < plain

@@ -1,0 +1,1 @@
+"""What is called in another process, and what it finds there."""
