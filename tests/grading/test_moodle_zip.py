@@ -12,7 +12,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.term import moodle_zip
-from autograde.term.moodle_zip import take_in
+from autograde.term.moodle_zip import LEFT_OUT, take_in
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_newer_submission_replaces_all_of_an_earlier_one_and_nothing_leaves_it
         (unpacked / f"{LAB}.ipynb").write_bytes(b"newest")
         (unpacked / "link.ipynb").symlink_to("/etc/hostname")
         _, failed = take_in(course, LAB, unpacked.parent)
-        assert failed == ["Ada Lovelace_1: link.ipynb is left out: it is too large or damaged"]
+        assert failed == [f"Ada Lovelace_1: link.ipynb is left out: {LEFT_OUT}"]
         assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"newest"}
 
 
@@ -82,7 +82,7 @@ def test_a_submission_that_cannot_be_read_leaves_the_earlier_one_in_place(room, 
     assert take_in(Course(room.root), LAB, path) == (
         [f"0 in {path}"],
         [
-            f"Ada Lovelace_1: {LAB}.ipynb is left out: it is too large or damaged",
+            f"Ada Lovelace_1: {LAB}.ipynb is left out: {LEFT_OUT}",
             "Ada Lovelace_1 is not taken: no file can be read; what was there before stays",
         ],
     )
@@ -90,10 +90,10 @@ def test_a_submission_that_cannot_be_read_leaves_the_earlier_one_in_place(room, 
 
 
 def test_what_a_student_hands_in_is_bounded_in_all(room, tmp_path, monkeypatch):
-    monkeypatch.setattr(moodle_zip, "MAX_SUBMISSION", 10)
+    monkeypatch.setattr(moodle_zip, "MAX_FOLDER", 10)
     files = {f"Ada Lovelace_1_assignsubmission_file/{name}": b"six by" for name in ("a.ipynb", "b.ipynb")}
     _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
-    assert failed == ["Ada Lovelace_1: b.ipynb is left out: it is too large or damaged"]
+    assert failed == [f"Ada Lovelace_1: b.ipynb is left out: {LEFT_OUT}"]
     assert submitted(room) == {f"s1/{LAB}/a.ipynb": b"six by"}
 
 
