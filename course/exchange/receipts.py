@@ -100,14 +100,14 @@ class Receipts:
             if os.path.lexists(place / receipt.name):
                 remove(note)
                 return None
-            opened = os.open(note, os.O_RDONLY | os.O_DIRECTORY)
-            with suppress(OSError):  # some file servers have no locks: see `is_abandoned`
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             receipt.write(note, self.inbound)
+            alive = os.open(note, os.O_RDONLY | os.O_DIRECTORY)
         except BaseException:
             remove(note)
             raise
-        return note, opened
+        with suppress(OSError):  # some file servers have no locks: see `is_abandoned`
+            fcntl.flock(alive, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return note, alive
 
     def issue(self, note: Path, receipt: Receipt) -> None:
         """Make a receipt of a note, as its submission has arrived. What fails is made up for by the next look."""

@@ -13,6 +13,7 @@ from small_course import ANSWERS, LAB, make_course
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.term import moodle_zip
 from autograde.term.moodle_zip import LEFT_OUT, take_in
+from course.exchange.limits import MAX_NOTEBOOK
 
 
 @pytest.fixture
@@ -95,6 +96,17 @@ def test_what_a_student_hands_in_is_bounded_in_all(room, tmp_path, monkeypatch):
     _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
     assert failed == [f"Ada Lovelace_1: b.ipynb is left out: {LEFT_OUT}"]
     assert submitted(room) == {f"s1/{LAB}/a.ipynb": b"six by"}
+
+
+def test_a_notebook_that_is_too_large_to_be_graded_is_kept_and_named(room, tmp_path):
+    place = Course(room.root).folder("submitted", "s1", LAB)
+    for size, named in ((MAX_NOTEBOOK, False), (MAX_NOTEBOOK + 1, True)):
+        path = archive(tmp_path / "all.zip", {f"Ada Lovelace_1_assignsubmission_file/{LAB}.ipynb": bytes(size)})
+        _, failed = take_in(Course(room.root), LAB, path)
+        assert (place / f"{LAB}.ipynb").stat().st_size == size
+        assert (failed != []) == named
+    assert failed[0].startswith(f"Ada Lovelace_1: {LAB}.ipynb has 32.1 MB, and a notebook that is handed in has 32 MB")
+    assert failed[0].endswith(f"It is in {place}; then grade it by --no-collect.")
 
 
 def test_whoever_cannot_be_told_apart_is_named_and_the_others_are_taken(room, tmp_path):
