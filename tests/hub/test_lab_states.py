@@ -52,6 +52,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
 @pytest.fixture
 def ada(room: Classroom, tmp_path: Path) -> StudentExchange:
     """A student who has nothing yet, in the course with the lab and in an empty one."""
+    shutil.rmtree(room.exchange / COURSE / "inbound" / ".receipts.ada", ignore_errors=True)  # of the test before
     return student(room, tmp_path, "ada")
 
 
