@@ -11,16 +11,25 @@ from pathlib import Path
 
 from autograde.contract.cell_code import has_stub
 from autograde.contract.handed_in import Submitted, choose, match, read_cells, unix_lines
+from course.exchange.limits import MAX_NOTEBOOK, notebook_too_large
 from course.files import Unreadable, read_plain
 
-LIMIT = 32 * 2**20  # bytes of a notebook; includes pictures in the outputs
+
+class TooLarge(Exception):
+    """The notebook is too large to be handed in. The message says what to do."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
 
 
 def handed_in(folder: Path, todo: str, todos: Collection[str], ran: list[str]) -> str | None:
     """The text that counts as `todo` in the notebook that is run; None if there is no such cell, or no such notebook.
 
     folder: of the lab. todos: of the lab. ran: the sources that were run until now, oldest first.
+    Raises TooLarge if the lab's notebook could not be handed in.
     """
+    if reason := notebook_too_large(folder / f"{folder.name}.ipynb"):
+        raise TooLarge(reason)
     cells = notebook_that_runs(folder, ran)
     if cells is None:
         return None
@@ -33,7 +42,7 @@ def notebook_that_runs(folder: Path, ran: list[str]) -> list[Submitted] | None:
     begun = [text for each in ran if (text := unix_lines(each).strip())]
     for path in sorted(folder.glob("*.ipynb"), key=lambda path: (path.stem != folder.name, path.name)):
         try:
-            cells = read_cells(read_plain(path, LIMIT))
+            cells = read_cells(read_plain(path, MAX_NOTEBOOK))
         except (OSError, Unreadable):
             continue
         code = [text for cell in cells if cell.cell_type == "code" and (text := (cell.source or "").strip())]

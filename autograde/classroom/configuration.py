@@ -20,6 +20,7 @@ from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.releasing import ReleaseFromSource
 from autograde.contract.places import CLASS, LABS, SOURCE
+from course.exchange.submit import use_receipts
 from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
 
@@ -44,6 +45,7 @@ def configure(c: Config, root: Path | str) -> None:
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
     c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
+    use_receipts(c)
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = ReleaseFromSource
     c.ExchangeFactory.release_feedback = ReleaseFeedback

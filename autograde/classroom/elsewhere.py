@@ -17,10 +17,10 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
+from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS
 from course.exchange.names import SECRET, TIMESTAMP
 from course.files import Unreadable, read_plain
 
-ENDINGS = (".ipynb", ".ipynb.json", ".ipynb.txt")
 ARCHIVES = (".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 PAGES = (".py", ".html", ".htm", ".pdf", ".docx", ".odt", ".md", ".json", ".txt")  # what may be work for people to read
 OURS = frozenset((TIMESTAMP, SECRET, "hints_taken.json", "run.json", "GLOSSARY.md"))
@@ -28,8 +28,6 @@ MOST = 5  # notebooks that are read
 MOST_NAMES = 2_000  # names of files and folders that are looked at
 MOST_COPIED = 500  # of which there may be so many that the files are copied, for which nbgrader takes their square
 DEPTH = 3  # folders in folders
-LIMIT = 32 * 2**20  # bytes of a notebook
-ARCHIVE_LIMIT = 100 * 2**20  # bytes of an archive
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def elsewhere(folder: Path, usual: str) -> list[Elsewhere]:
         if where.lower().endswith(".zip") and len(found) < MOST:
             found += islice(in_archive(path, where), MOST)
         elif where != usual and (
-            where.lower().endswith(ENDINGS) or re.fullmatch(rf"{re.escape(stem)}.*\.json", path.name.lower())
+            where.lower().endswith(NOTEBOOKS) or re.fullmatch(rf"{re.escape(stem)}.*\.json", path.name.lower())
         ):
             found.append(Elsewhere(where, read(path) if len(found) < MOST else None))
     return found
@@ -114,7 +112,7 @@ def files(folder: Path) -> Iterator[Path]:
 def read(path: Path) -> bytes | None:
     """The bytes of a notebook; None if they must not, or cannot, be read."""
     try:
-        return read_plain(path, LIMIT)
+        return read_plain(path, MAX_NOTEBOOK)
     except (OSError, Unreadable):
         return None
 
@@ -122,14 +120,14 @@ def read(path: Path) -> bytes | None:
 def in_archive(path: Path, where: str) -> Iterator[Elsewhere]:
     """The notebooks in an archive; none if it is damaged or encrypted."""
     try:
-        content = BytesIO(read_plain(path, ARCHIVE_LIMIT))
+        content = BytesIO(read_plain(path, MAX_FOLDER))
         with zipfile.ZipFile(content) as archive:
             for member in archive.infolist()[:MOST_NAMES]:
                 name = member.filename
                 hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
-                if name.lower().endswith(ENDINGS) and not hidden:
+                if name.lower().endswith(NOTEBOOKS) and not hidden:
                     with archive.open(member) as file:
-                        raw = file.read(LIMIT + 1)
-                    yield Elsewhere(f"{where}/{name}", raw if len(raw) <= LIMIT else None)
+                        raw = file.read(MAX_NOTEBOOK + 1)
+                    yield Elsewhere(f"{where}/{name}", raw if len(raw) <= MAX_NOTEBOOK else None)
     except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
         return

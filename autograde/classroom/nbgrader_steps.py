@@ -31,7 +31,7 @@ from autograde.classroom.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.graded import KEY, Graded
 from autograde.classroom.measure import measure, same
 from autograde.classroom.rebuild import Rebuilt
-from autograde.classroom.submission import MAX_FILE, Submission, read_submission, to_grade
+from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract import show
 from autograde.contract.labs import Lab, LabError, find_lab, load_checks
 from autograde.contract.places import SOURCE
@@ -40,6 +40,7 @@ from autograde.sandbox.examine import Examined, Marked, examine
 from autograde.sandbox.limits import Limits, Settings
 from autograde.sandbox.pool import Sandboxes
 from autograde.slurm.record_policy import Policy, RecordResult, with_record
+from course.exchange.limits import MAX_FOLDER
 from course.exchange.names import TIMESTAMP
 from course.files import refusal
 
@@ -128,7 +129,7 @@ class SubmissionExporter(NotebookExporter):
 def left_out(path: Path) -> str | None:
     """Why a file beside the notebook is not copied; None if it is."""
     try:
-        return refusal(path, MAX_FILE)
+        return refusal(path, MAX_FOLDER)
     except OSError as error:
         return error.strerror
 

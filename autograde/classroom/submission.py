@@ -17,10 +17,8 @@ from autograde.contract.show import quoted
 from autograde.sandbox.examine import Answers
 from autograde.slurm.record_policy import runs_to_repeat
 from autograde.slurm.record_verdict import RecordFile, read_record
+from course.exchange.limits import MAX_NOTEBOOK
 from course.files import Unreadable, read_plain
-
-MAX_NOTEBOOK = 32 * 2**20  # bytes; includes pictures in the outputs
-MAX_FILE = 100 * 2**20  # bytes of any other file, as in nbgrader's own CourseDirectory.max_file_size
 
 
 @dataclass(frozen=True)
@@ -118,6 +116,9 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
                 rebuilt.problems.append(f"{lab}: {rebuilt.manual}; which of the two counts?")
         return rebuilt
     if not works:
+        if large := [other.where for other in handed_in.others[:MOST] if other.raw is None]:
+            rebuilt.manual = f"there may be work in {', '.join(map(path_quoted, large))}, which cannot be read"
+            rebuilt.problems.append(f"{lab}: nothing is written in a notebook that can be read; {rebuilt.manual}")
         return rebuilt
     usual = "there is no" if handed_in.raw is None else "nothing was written in"
     listed = ", ".join(map(path_quoted, works))

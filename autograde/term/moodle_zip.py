@@ -22,13 +22,13 @@ from unicodedata import normalize
 from nbgrader.api import Student
 
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
-from autograde.classroom.submission import MAX_FILE
+from course.exchange.limits import MAX_FOLDER, NOTEBOOKS, megabytes, notebook_too_large
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain
 
 HANDED_IN = re.compile(r"(?P<who>(?P<name>[^/]+)_\d+)_assignsubmission_file_?/?(?P<file>.+)", re.DOTALL)
 
-MAX_SUBMISSION = 4 * MAX_FILE  # bytes of all files of one student
+LEFT_OUT = f"it is damaged, or too large: {megabytes(MAX_FOLDER)} are taken of each student"
 
 Read = Callable[[], bytes | None]  # a file's content; None if it must not, or cannot, be read
 
@@ -59,12 +59,21 @@ def take_in(course: Course, lab: str, path: Path) -> tuple[list[str], list[str]]
                 why = f"the gradebook has {len(students)} of this name, and {path.name} {there[spelled(name)]}"
                 failed.append(f"{printable(who)} is not taken: {why}; put the files into {place} yourself")
                 continue
-            replaced, left_out = put(submission, course.folder("submitted", students[0], lab))
+            folder = course.folder("submitted", students[0], lab)
+            replaced, left_out = put(submission, folder)
             taken += replaced
-            failed += [f"{printable(f'{who}: {file}')} is left out: it is too large or damaged" for file in left_out]
+            failed += [f"{printable(f'{who}: {file}')} is left out: {LEFT_OUT}" for file in left_out]
+            failed += [f"{printable(who)}: {printable(each)}" for each in too_large(folder)] if replaced else []
             if not replaced:
                 failed.append(f"{printable(who)} is not taken: no file can be read; what was there before stays")
     return [f"{taken} in {path}"], failed
+
+
+def too_large(folder: Path) -> list[str]:
+    """Which notebooks of a submission are too large to be graded, and what to do."""
+    notebooks = (path for path in sorted(folder.rglob("*")) if path.name.lower().endswith(NOTEBOOKS))
+    reasons = filter(None, map(notebook_too_large, notebooks))
+    return [f"{reason} It is in {folder}; then grade it by --no-collect." for reason in reasons]
 
 
 def by_name(students: Iterable[Student]) -> dict[str, list[str]]:
@@ -103,7 +112,7 @@ def opened(path: Path) -> Iterator[dict[str, Read]]:
 def plain(file: Path) -> bytes | None:
     """See `Read`."""
     try:
-        return read_plain(file, MAX_FILE)
+        return read_plain(file, MAX_FOLDER)
     except (OSError, Unreadable):
         return None
 
@@ -112,18 +121,18 @@ def unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
     """See `Read`."""
     try:
         with archive.open(member) as file:
-            content = file.read(MAX_FILE + 1)
+            content = file.read(MAX_FOLDER + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
         return None
-    return content if len(content) <= MAX_FILE else None
+    return content if len(content) <= MAX_FOLDER else None
 
 
 def put(submission: dict[PurePosixPath, Read], folder: Path) -> tuple[bool, list[PurePosixPath]]:
     """Write a submission's files to `folder`, instead of what is there, which stays if none of them can be read.
 
-    Returns whether they were written, and the files that are left out: damaged, or more than `MAX_SUBMISSION` in all.
+    Returns whether they were written, and the files that are left out: damaged, or more than `MAX_FOLDER` in all.
     """
-    part, left_out, room = folder.with_name(f".{folder.name}.part"), [], MAX_SUBMISSION
+    part, left_out, room = folder.with_name(f".{folder.name}.part"), [], MAX_FOLDER
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     for file, read in submission.items():

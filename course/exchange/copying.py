@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+
+Ignored = Callable[[str, list[str]], Iterable[str]]  # as in `shutil.copytree`
 
 
 def make_private(folder: Path) -> None:
@@ -14,27 +17,35 @@ def make_private(folder: Path) -> None:
     os.mkdir(folder, 0o700)  # whatever the umask; only `open_to_group` gives the group rights
 
 
-def copy_private(
-    source: Path, dest: Path, ignored: Callable[[str, list[str]], Iterable[str]], left_out: Callable[[Path, str], None]
-) -> None:
+def copy_private(source: Path, dest: Path, ignored: Ignored, left_out: Callable[[Path, str], None]) -> None:
     """Copy the files below `source` into the private folder `dest`, with mode 0600 and synced. Raises OSError.
 
     Links to files are followed, as by nbgrader. What is not a file (a link to a folder or to nothing, a pipe, a socket)
-    is left out, and `left_out` is called with its path and the reason. ignored: as in `shutil.copytree`.
+    is left out, and `left_out` is called with its path and the reason.
     """
+    for here, folders, files in taken(source, ignored, left_out):
+        there = dest / here.relative_to(source)
+        for name in folders:
+            make_private(there / name)
+        for name in files:
+            if reason := copy_file(here / name, there / name):
+                left_out(here / name, reason)
+        sync(there)
+
+
+def taken(
+    source: Path, ignored: Ignored, left_out: Callable[[Path, str], None]
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """The folders below `source`, itself first, with the names of what is copied of each: folders, and files. Raises
+    OSError."""
     for folder, folders, files in os.walk(source, onerror=reraise):
-        here, there = Path(folder), dest / os.path.relpath(folder, source)
+        here = Path(folder)
         skipped = set(ignored(folder, folders + files))
         for name in (name for name in folders if name not in skipped and (here / name).is_symlink()):
             left_out(here / name, "it is a link to a folder")
             skipped.add(name)
         folders[:] = [name for name in folders if name not in skipped]
-        for name in folders:
-            make_private(there / name)
-        for name in (name for name in files if name not in skipped):
-            if reason := copy_file(here / name, there / name):
-                left_out(here / name, reason)
-        sync(there)
+        yield here, folders, [name for name in files if name not in skipped]
 
 
 def copy_file(source: Path, dest: Path) -> str:
@@ -65,6 +76,24 @@ def open_to_group(folder: Path) -> None:
             os.chmod(os.path.join(place, name), 0o640)
         os.chmod(place, 0o770)
         sync(Path(place))
+
+
+def write_synced(path: Path, content: str) -> None:
+    """Write a small file that only its owner reads, and wait until it is on disk. Raises OSError."""
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder of one's own, at one stroke for whoever still writes into it; nothing if it is not there."""
+    gone = folder.with_name(f"{folder.name}.gone")
+    shutil.rmtree(gone, ignore_errors=True)  # of one who was killed here
+    with suppress(OSError):
+        folder.rename(gone)
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def sync(folder: Path) -> None:

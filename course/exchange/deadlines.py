@@ -1,4 +1,4 @@
-"""Shows students their deadlines: releases them with the assignment, and shows them when they hand in, or are late.
+"""Releases deadlines with the assignment, for students to see, and says how late something is.
 
 An assignment's due date is in the gradebook, which students cannot read. So the exchange holds a copy, next to the
 assignment's folder: inside, it would be fetched, and be wrong once the date changes. Late penalties follow the
@@ -13,15 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
-from nbgrader.coursedir import CourseDirectory
-from nbgrader.exchange.default import ExchangeList, ExchangeReleaseAssignment
-from nbgrader.utils import get_username, parse_utc
+from nbgrader.exchange.default import ExchangeReleaseAssignment
+from nbgrader.utils import parse_utc
 
-from course.exchange.due import content_of, deadline_file, duration, extension_file, read_deadline
+from course.exchange.due import content_of, deadline_file, duration, extension_file
 from course.exchange.extensions import write_extension
+from course.exchange.folders import INBOUND
 from course.files import write_whole
-
-INBOUND = 0o3733  # anybody can add, nobody can list; only its owner or the grader can rename or delete an entry
 
 
 @dataclass(frozen=True)
@@ -63,26 +61,6 @@ class PrivateRelease(ExchangeReleaseAssignment):
                 self.log.warning("%s cannot be shown the extension here; tell the student yourself", student)
 
 
-class DatedList(ExchangeList):
-    """nbgrader's list, with deadlines and how late a submission was, so that the Assignment List shows them."""
-
-    def parse_assignments(self) -> list[dict]:
-        """nbgrader's list; `timestamp` of a late submission is like "2026-01-31 12:00:00.000000 UTC, 2 h late".
-
-        `notebook_id` of a lab that was fetched is like "03_pi_allreduce, due 2026-01-31 12:00 UTC": the Assignment List
-        shows it, and uses it for nothing else.
-        """
-        assignments, student = super().parse_assignments(), reader(self.coursedir)
-        for assignment in assignments:
-            deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"], student)
-            for notebook in assignment["notebooks"] if deadline and assignment["status"] == "fetched" else []:
-                notebook["notebook_id"] += f", due {deadline:%Y-%m-%d %H:%M} UTC"
-            for submission in assignment.get("submissions", []):
-                if late := how_late(submission["timestamp"], deadline):
-                    submission["timestamp"] += f", {late} late"
-        return assignments
-
-
 def deadlines(gradebook: str, course: str, assignment: str) -> Deadlines:
     """An assignment's deadlines in the gradebook (a URL)."""
     with Gradebook(gradebook, course) as open_gradebook:
@@ -91,11 +69,6 @@ def deadlines(gradebook: str, course: str, assignment: str) -> Deadlines:
         except MissingEntry:
             return Deadlines(None)
         return Deadlines(found.duedate, {one.student.id: one.extension for one in found.submissions if one.extension})
-
-
-def reader(coursedir: CourseDirectory) -> str:
-    """The student who uses nbgrader here: the configured one, else the account."""
-    return coursedir.student_id if coursedir.student_id not in ("", "*") else get_username()
 
 
 def how_late(timestamp: str, deadline: datetime | None) -> str:

@@ -1,4 +1,4 @@
-"""Names of submissions: STUDENT+LAB+TIME for the student's own copy, with +RANDOM appended in the exchange."""
+"""Names of submissions: STUDENT+LAB+TIME for the student's receipt, with +RANDOM appended in the exchange."""
 
 from __future__ import annotations
 
@@ -32,13 +32,24 @@ def read_name(name: str, lab: str) -> Name | None:
         return None
 
 
+def lab_of(receipt: str) -> str:
+    """The lab in the name of a receipt; empty if it is no such name."""
+    _, _, lab = receipt.rpartition("+")[0].rpartition("+")
+    return lab if read_receipt(receipt, lab) else ""
+
+
+def read_receipt(receipt: str, lab: str) -> Name | None:
+    """Parse the name of a receipt, likewise."""
+    return read_name(f"{receipt}+", lab)
+
+
 def is_unclear(name: str, lab: str) -> bool:
     """Whether a name looks like that of a submission of `lab`, but lacks a student or a valid time."""
     return f"+{lab}+" in name[1:] and read_name(name, lab) is None
 
 
-def own_copy(name: str) -> str:
-    """The name of the student's own copy of what the exchange calls `name`: the same without the random part."""
+def receipt_of(name: str) -> str:
+    """The name of the receipt of what the exchange calls `name`: the same without the random part."""
     return name.rsplit("+", 1)[0]
 
 

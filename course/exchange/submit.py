@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
-import glob
 import os
 import secrets
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeSubmit
 from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
-from course.exchange.copying import copy_private, make_private, open_to_group, sync
-from course.exchange.deadlines import DatedList, how_late, reader
+from course.exchange.copying import copy_private, make_private, open_to_group, remove, taken, write_synced
+from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
-from course.exchange.names import HIDDEN, SECRET, TIMESTAMP, hidden, own_copy, shown
+from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS, megabytes, notebook_too_large
+from course.exchange.names import SECRET, TIMESTAMP, hidden, receipt_of
+from course.exchange.own import OwnFeedback, OwnList
+from course.exchange.receipts import Receipt, Receipts, reader
 
 NOTHING = "Nothing was handed in; your files are as they were."
+REPLACED = (
+    "You had handed in in time before. The last one counts, which is this late one. If you do not want that, tell your "
+    "instructor."
+)
 WHY = {
     errno.ENOSPC: "no space is left",
     errno.EDQUOT: "your quota is used up",
@@ -43,8 +48,15 @@ def hand_in_privately(c: Config, root: Path | str) -> None:
     """Set `c` so that students of the courses with the exchange at `root` hand in by `PrivateSubmit`."""
     c.Exchange.root = str(root)
     c.Exchange.path_includes_course = True
+    use_receipts(c)
+
+
+def use_receipts(c: Config) -> None:
+    """Set `c` so that what is handed in is private, has a receipt, and is as large as it may be."""
     c.ExchangeFactory.submit = PrivateSubmit
-    c.ExchangeFactory.list = DatedList
+    c.ExchangeFactory.list = OwnList
+    c.ExchangeFactory.fetch_feedback = OwnFeedback
+    c.CourseDirectory.max_dir_size = c.CourseDirectory.max_file_size = MAX_FOLDER // 1000  # nbgrader counts kB
 
 
 class PrivateSubmit(ExchangeSubmit):
@@ -83,77 +95,76 @@ class PrivateSubmit(ExchangeSubmit):
                 "Tell your instructor."
             )
         super().init_dest()
-        while self.own_copy(self.assignment_filename).exists():
-            time.sleep(0.05)
-            self.set_timestamp()
-            super().init_dest()
 
     def copy_files(self) -> None:
-        """Copy the assignment to the student's own cache, and from there to the exchange."""
+        """Copy the assignment to the exchange, and keep a receipt."""
         self.init_release()
         self.check_filename_diff()
-        self.check_size()
-        inbound, cache = Path(self.inbound_path), Path(self.cache_path)
-        with (
-            self.explained(cache, "Delete files that you do not need, or mend it; then hand in again."),
-            only_one(cache),
-        ):
-            self.settle(inbound, cache)
-            self.hand_in(inbound / self.assignment_filename, cache)
+        with self.explained(Path(self.inbound_path)):
+            if reason := too_large(Path(self.src_path), self.coursedir):
+                self.refuse(reason)
+        self.receipts = Receipts(self, self.coursedir.course_id)
+        self.receipts.clear()
+        if self.receipts.trouble:
+            self.log.warning("Receipts cannot be kept in the exchange: %s. Tell your instructor", self.receipts.trouble)
+        receipt, note, alive = self.reserve()
+        try:
+            self.hand_in(receipt)
+        except BaseException:
+            if not Path(self.inbound_path, receipt.work).is_dir():
+                remove(note)
+            raise
+        finally:
+            os.close(alive)
+        self.receipts.issue(note, receipt)
         self.log.info("Submitted as: %s %s %s", self.coursedir.course_id, self.coursedir.assignment_id, self.timestamp)
         self.tell()
 
-    def hand_in(self, dest: Path, cache: Path) -> None:
-        """Make both copies under hidden names, and rename them when they are complete; or leave none."""
-        copy, sent = cache / hidden(dest.name), dest.with_name(hidden(dest.name))
+    def reserve(self) -> tuple[Receipt, Path, int]:
+        """Choose when this is handed in, which is no other hand-in's time.
+
+        Returns the receipt, its note in the exchange, or else in the home, and the open file of `Receipts.note`.
+        """
+        notebooks = tuple(path.name for path in Path(self.release_path).glob("*.ipynb"))
+        reasons = []
+        for place in self.receipts.places:
+            try:
+                while True:
+                    self.set_timestamp()
+                    super().init_dest()
+                    name = receipt_of(self.assignment_filename) if self.add_random_string else self.assignment_filename
+                    receipt = Receipt(name, secrets.token_hex(64), notebooks, self.assignment_filename)
+                    if noted := self.receipts.note(place, receipt):
+                        return receipt, *noted
+                    time.sleep(0.05)
+            except OSError as error:
+                reasons.append(f"into {place}: {why(error)}")
+        known = f"{self.receipts.trouble}. " if self.receipts.trouble else ""
+        self.refuse(f"The receipt cannot be put {', nor '.join(reasons)}. {known}Tell your instructor.")
+
+    def hand_in(self, receipt: Receipt) -> None:
+        """Make a copy under a hidden name, and rename it when it is complete; or leave none."""
+        dest = Path(self.inbound_path, receipt.work)
+        sent = dest.with_name(hidden(dest.name))
         self.log.info("Source: %s", self.src_path)
         self.log.info("Destination: %s", dest)
         try:
-            make_private(copy)
-            copy_private(Path(self.src_path), copy, self.ignored(), self.left_out)
-            (copy / TIMESTAMP).write_text(self.timestamp)
-            (copy / SECRET).write_text(secrets.token_hex(64))
-            with self.explained(dest.parent, "Tell your instructor, and hand in again later."):
+            with self.explained(dest.parent):
                 make_private(sent)
                 if sent.stat().st_gid != dest.parent.stat().st_gid:
                     self.refuse(f"{dest.parent} is not prepared for handing in. Tell your instructor.")
-                copy_private(copy, sent, lambda *_: (), self.left_out)
+                copy_private(Path(self.src_path), sent, self.ignored(), self.left_out)
+                write_synced(sent / TIMESTAMP, self.timestamp)
+                write_synced(sent / SECRET, receipt.secret)
                 open_to_group(sent)
                 sent.rename(dest)
         finally:
-            self.settle(dest.parent, cache)
-
-    def settle(self, inbound: Path, cache: Path) -> None:
-        """Finish submissions that ended, even by a kill: keep those that reached the exchange, remove all others."""
-        for copy in cache.glob(HIDDEN):
-            name = shown(copy.name)
-            if (inbound / name).is_dir():
-                with contextlib.suppress(OSError):
-                    sync(inbound / name)
-                copy.rename(self.own_copy(name))
-            else:
-                shutil.rmtree(inbound / copy.name, ignore_errors=True)
-                shutil.rmtree(copy, ignore_errors=True)
-
-    def own_copy(self, name: str) -> Path:
-        """The student's own copy of what the exchange calls `name`."""
-        return Path(self.cache_path, own_copy(name) if self.add_random_string else name)
+            remove(sent)
 
     def ignored(self) -> ignore_patterns:
         """What nbgrader leaves out, as `shutil.copytree` takes it."""
         rules = self.coursedir
         return ignore_patterns(rules.ignore, rules.include, rules.max_file_size, self.log)
-
-    def check_size(self) -> None:
-        """Refuse folders that nbgrader would refuse, or would hand in without a notebook that is too large."""
-        limit = self.coursedir.max_dir_size
-        if (size := self.get_size(self.src_path)) > 1000 * limit:
-            self.refuse(
-                f"{self.src_path} has {size} bytes, and {1000 * limit} may be handed in. Take large files away."
-            )
-        for notebook in Path(self.src_path).glob("*.ipynb"):
-            if notebook.is_file() and notebook.stat().st_size > 1000 * self.coursedir.max_file_size:
-                self.refuse(f"{notebook} is too large to be handed in. Clear its outputs, save it, then hand in again.")
 
     def left_out(self, path: Path, reason: str) -> None:
         """Warn of what is not handed in."""
@@ -163,23 +174,29 @@ class PrivateSubmit(ExchangeSubmit):
         """Say what the student should know of this submission: how late it is, and that only the last counts."""
         course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
         deadline = read_deadline(self.root, course, assignment, reader(self.coursedir))
+        before = [name.when for name in self.receipts.of(assignment).values() if name.time != self.timestamp]
         if late := how_late(self.timestamp, deadline):
             self.log.warning("It is late: handed in %s after the deadline, %s UTC.", late, deadline)
+            if before and min(before) <= deadline:
+                self.log.warning("%s", REPLACED)
         elif deadline:
             self.log.info("It is in time: your deadline is %s UTC.", deadline)
-        times = list(Path(self.cache_path).glob(f"[!.]*+{glob.escape(assignment)}+*"))
-        if len(times) > 1:
-            self.log.info("You have handed in %d times now. The last one counts, which is this one.", len(times))
+        if before:
+            self.log.info("You have handed in %d times now. The last one counts, which is this one.", len(before) + 1)
 
     @contextlib.contextmanager
-    def explained(self, place: Path, next_step: str) -> Iterator[None]:
+    def explained(self, place: Path) -> Iterator[None]:
         """Turn an OSError in this block into a message that says what went wrong, where, and what to do."""
         try:
             yield
         except OSError as error:
-            why = WHY.get(error.errno, error.strerror or str(error))
-            file = f" ({error.filename})" if error.filename else ""
-            self.refuse(f"It cannot be put into {place}: {why}{file}. {next_step}")
+            file = str(error.filename or "")
+            if Path(file).is_relative_to(self.src_path):
+                self.refuse(f"{file} cannot be read: {why(error)}. Mend it, or move it away; then hand in again.")
+            named = f" ({file})" if file else ""
+            self.refuse(
+                f"It cannot be put into {place}: {why(error)}{named}. Tell your instructor, and hand in again later."
+            )
 
     def refuse(self, message: str) -> NoReturn:
         """`self.fail`, without the cause of the error, whose traceback the Assignment List would show."""
@@ -189,11 +206,29 @@ class PrivateSubmit(ExchangeSubmit):
             raise error from None
 
 
-@contextlib.contextmanager
-def only_one(cache: Path) -> Iterator[None]:
-    """Make a student's cache, private as it holds the secrets that name feedback, and lock it during this block."""
-    cache.mkdir(parents=True, exist_ok=True)
-    cache.chmod(0o700)
-    with open(cache / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def why(error: OSError) -> str:
+    """What went wrong."""
+    return WHY.get(error.errno, error.strerror or str(error))
+
+
+def too_large(folder: Path, rules: CourseDirectory) -> str:
+    """Why a lab's folder is too large to be handed in, and what to do; empty if it is not. Raises OSError.
+
+    Of links, what they lead to counts, except for files that nbgrader leaves out as too large.
+    """
+    limit, file_limit, sizes = 1000 * rules.max_dir_size, 1000 * rules.max_file_size, {}
+    for here, _, files in taken(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
+        for path in (here / name for name in files if (here / name).is_file()):
+            if path.name.lower().endswith(NOTEBOOKS) and (
+                reason := notebook_too_large(path, min(MAX_NOTEBOOK, file_limit))
+            ):
+                return reason
+            if not path.is_symlink() or path.stat().st_size <= file_limit:
+                sizes[path] = path.stat().st_size
+    if sum(sizes.values()) <= limit:
+        return ""
+    largest = max(sizes, key=lambda path: sizes[path])
+    return (
+        f"{folder} has {megabytes(sum(sizes.values()))}, and a lab that is handed in has {megabytes(limit)} at most. "
+        f"Take large files away; the largest is {largest.relative_to(folder)}, {megabytes(sizes[largest])}."
+    )

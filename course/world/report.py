@@ -70,9 +70,9 @@ class RankReport:
     rank: its number among the ranks of the run; world_rank: in the world. state: "returned", "raised", "waiting" (in a
     communication call), "running" (in anything else) or "died". call: the communication call it waits in, or what it
     still compiles by. line, source: where in the student's cell it stands or raised. code: exit status, or minus the
-    signal's number. loss: what ended it from outside, e.g. that no memory was left; without a code, what ended all, e.g. their job's limit. full:
-    whether it made more calls than `events` has: there is an end to what is recorded. unseen: whether it communicated
-    by a way that is not recorded, see `course.watch.unseen`.
+    signal's number. loss: what ended it from outside, e.g. that no memory was left; without a code, what ended all,
+    e.g. their job's limit. full: whether it made more calls than `events` has: there is an end to what is recorded.
+    unseen: whether it communicated by a way that is not recorded, see `course.watch.unseen`.
     """
 
     rank: int

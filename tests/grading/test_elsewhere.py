@@ -16,6 +16,7 @@ from autograde.build import instructor_notebook, release
 from autograde.classroom.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract.labs import Lab, find_lab
+from course.exchange.limits import MAX_NOTEBOOK
 
 USUAL = f"{LAB}.ipynb"
 
@@ -130,6 +131,16 @@ def test_what_is_blank_in_its_own_place_and_written_in_another_waits_for_a_perso
     submission, written = graded(lab, folder, released)
     assert written == 1
     assert submission.rebuilt.manual == f"`total`: blank in {USUAL}, written in `{LAB}-Copy1.ipynb`"
+
+
+def test_where_the_only_work_may_be_in_what_is_too_large_to_be_read_a_person_looks(lab, folder, released, solved):
+    (folder / USUAL).write_text(json.dumps(released))
+    (folder / "mine.ipynb").write_bytes(solved.ljust(MAX_NOTEBOOK + 1))
+    submission, written = graded(lab, folder, released)
+    assert written == 0 and submission.rebuilt.manual == "there may be work in `mine.ipynb`, which cannot be read"
+    (folder / "mine.ipynb").write_bytes(solved.ljust(MAX_NOTEBOOK))
+    submission, written = graded(lab, folder, released)
+    assert written == len(ANSWERS) and not submission.rebuilt.manual
 
 
 def test_work_in_its_own_place_is_what_counts(lab, folder, released, solved):

@@ -12,7 +12,8 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.term import moodle_zip
-from autograde.term.moodle_zip import take_in
+from autograde.term.moodle_zip import LEFT_OUT, take_in
+from course.exchange.limits import MAX_NOTEBOOK
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ def test_a_newer_submission_replaces_all_of_an_earlier_one_and_nothing_leaves_it
         (unpacked / f"{LAB}.ipynb").write_bytes(b"newest")
         (unpacked / "link.ipynb").symlink_to("/etc/hostname")
         _, failed = take_in(course, LAB, unpacked.parent)
-        assert failed == ["Ada Lovelace_1: link.ipynb is left out: it is too large or damaged"]
+        assert failed == [f"Ada Lovelace_1: link.ipynb is left out: {LEFT_OUT}"]
         assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"newest"}
 
 
@@ -82,7 +83,7 @@ def test_a_submission_that_cannot_be_read_leaves_the_earlier_one_in_place(room, 
     assert take_in(Course(room.root), LAB, path) == (
         [f"0 in {path}"],
         [
-            f"Ada Lovelace_1: {LAB}.ipynb is left out: it is too large or damaged",
+            f"Ada Lovelace_1: {LAB}.ipynb is left out: {LEFT_OUT}",
             "Ada Lovelace_1 is not taken: no file can be read; what was there before stays",
         ],
     )
@@ -90,11 +91,22 @@ def test_a_submission_that_cannot_be_read_leaves_the_earlier_one_in_place(room, 
 
 
 def test_what_a_student_hands_in_is_bounded_in_all(room, tmp_path, monkeypatch):
-    monkeypatch.setattr(moodle_zip, "MAX_SUBMISSION", 10)
+    monkeypatch.setattr(moodle_zip, "MAX_FOLDER", 10)
     files = {f"Ada Lovelace_1_assignsubmission_file/{name}": b"six by" for name in ("a.ipynb", "b.ipynb")}
     _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
-    assert failed == ["Ada Lovelace_1: b.ipynb is left out: it is too large or damaged"]
+    assert failed == [f"Ada Lovelace_1: b.ipynb is left out: {LEFT_OUT}"]
     assert submitted(room) == {f"s1/{LAB}/a.ipynb": b"six by"}
+
+
+def test_a_notebook_that_is_too_large_to_be_graded_is_kept_and_named(room, tmp_path):
+    place = Course(room.root).folder("submitted", "s1", LAB)
+    for size, named in ((MAX_NOTEBOOK, False), (MAX_NOTEBOOK + 1, True)):
+        path = archive(tmp_path / "all.zip", {f"Ada Lovelace_1_assignsubmission_file/{LAB}.ipynb": bytes(size)})
+        _, failed = take_in(Course(room.root), LAB, path)
+        assert (place / f"{LAB}.ipynb").stat().st_size == size
+        assert (failed != []) == named
+    assert failed[0].startswith(f"Ada Lovelace_1: {LAB}.ipynb has 32.1 MB, and a notebook that is handed in has 32 MB")
+    assert failed[0].endswith(f"It is in {place}; then grade it by --no-collect.")
 
 
 def test_whoever_cannot_be_told_apart_is_named_and_the_others_are_taken(room, tmp_path):

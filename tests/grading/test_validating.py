@@ -17,7 +17,8 @@ from autograde.build import instructor_notebook, release
 from autograde.classroom.rebuild import rebuild
 from autograde.classroom.submission import answers
 from autograde.contract.labs import find_lab
-from autograde.validating import handed_in
+from autograde.validating import TooLarge, handed_in
+from course.exchange.limits import MAX_NOTEBOOK
 
 WRONG = "def double(x):\n    return 3 * x"
 
@@ -92,10 +93,17 @@ def test_of_another_notebook_nothing_is_taken(tmp_path, released):
     assert handed_in(tmp_path, "double", list(ANSWERS), ["x = 1"]) is None
 
 
-def validated(room: Classroom, notebook: NotebookNode) -> str:
-    """What `nbgrader validate` says of a notebook in the lab's folder."""
+def test_what_is_too_large_to_be_handed_in_is_told_when_it_is_validated(tmp_path, released):
+    path = tmp_path / f"{tmp_path.name}.ipynb"
+    path.write_text(json.dumps(released).ljust(MAX_NOTEBOOK + 1))
+    with pytest.raises(TooLarge, match=r"has 32\.1 MB, and a notebook .* has 32 MB at most\. In JupyterLab"):
+        handed_in(tmp_path, "double", list(ANSWERS), ["x = 1"])
+
+
+def validated(room: Classroom, notebook: NotebookNode, size: int = 0) -> str:
+    """What `nbgrader validate` says of a notebook in the lab's folder. size: in bytes, at least."""
     path = Path(room.root, "labs", LAB, f"{LAB}.ipynb")
-    nbformat.write(notebook, path)
+    path.write_text(nbformat.writes(notebook).ljust(size))
     done = room.nbgrader("validate", str(path))
     return done.stdout + done.stderr
 
@@ -110,3 +118,5 @@ def test_nbgrader_validates_a_notebook_with_several_cells_for_a_todo(tmp_path):
     below(other, ANSWERS["double"])
     said = validated(room, other)
     assert "VALIDATION FAILED ON 1 CELL(S)!" in said and "[not-double, -2]" in said, said
+    said = validated(room, split, MAX_NOTEBOOK + 1)
+    assert "VALIDATION FAILED ON 2 CELL(S)!" in said and "has 32.1 MB, and a notebook" in said, said

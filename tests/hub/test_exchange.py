@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -74,7 +75,7 @@ def test_what_is_handed_in_is_the_students_and_the_graders_only_also_for_who_kno
     hpc.ada.own(hpc.fetched(hpc.ada))
     hpc.submit(hpc.ada)
     (folder,) = hpc.handed_in(hpc.ada)
-    assert [path.name for path in hpc.inbound.iterdir()] == [folder.name]
+    assert [path.name for path in hpc.submissions()] == [folder.name]
     for path in (folder, *folder.rglob("*")):
         assert (path.owner(), path.group()) == (hpc.ada.name, hpc.grader.name)
         assert mode(path) == ("0770" if path.is_dir() else "0640")
@@ -88,11 +89,15 @@ def test_what_is_handed_in_is_the_students_and_the_graders_only_also_for_who_kno
         ["mv", folder, hpc.inbound / "gone"],
         ["rm", "-r", folder],
         ["ls", hpc.ada.home / ".local"],
+        ["ls", hpc.receipts(hpc.ada).parent],
+        ["cat", hpc.receipts(hpc.ada) / folder.name.rpartition("+")[0] / "submission_secret.txt"],
+        ["mv", hpc.receipts(hpc.ada).parent, hpc.inbound / "gone"],
     ]
     assert [words for words in tries if hpc.eve.run(*words).returncode == 0] == []
     assert [path for path in inside if hpc.grader.run("cat", path).returncode != 0] == []
-    cache = hpc.ada.home / ".local/share/jupyter/nbgrader_cache" / COURSE
+    cache = hpc.cache(hpc.ada)
     assert mode(cache) == "0700"
+    assert mode(hpc.receipts(hpc.ada).parent).endswith("700")
     assert hpc.grader.run("rm", "-r", folder).returncode == 0, "the grader makes room"
 
 
@@ -105,7 +110,7 @@ def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
     words = hpc.ada.command(sys.executable, "-m", "nbgrader", "submit", LAB, "--course", COURSE)
     known = {"cwd": hpc.ada.home, "env": hpc.ada.environment(JUPYTER_CONFIG_PATH=hpc.place / "people")}
     process = subprocess.Popen(words, **known, stderr=subprocess.DEVNULL, start_new_session=True)
-    while not (there := list(hpc.inbound.iterdir())):
+    while not (there := hpc.submissions()):
         assert process.poll() is None
         time.sleep(0.001)
     os.killpg(process.pid, signal.SIGKILL)
@@ -115,7 +120,8 @@ def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
     assert contents(folder) == before
     assert "No submissions" in hpc.must(hpc.grader, "nbgrader", "collect", LAB)
     hpc.submit(hpc.ada)
-    assert list(hpc.inbound.iterdir()) == hpc.handed_in(hpc.ada), "what the killed one left is gone"
+    assert hpc.submissions() == hpc.handed_in(hpc.ada), "what the killed one left is gone"
+    assert len(list(hpc.receipts(hpc.ada).iterdir())) == 1
     hpc.must(hpc.grader, "nbgrader", "collect", LAB)
     assert hpc.collected(hpc.ada).joinpath("large.bin").read_bytes() == before["large.bin"]
 
@@ -123,14 +129,14 @@ def test_a_hand_in_that_is_killed_is_not_there_and_the_next_one_works(hpc):
 def test_what_had_arrived_when_its_hand_in_was_killed_is_handed_in(hpc):
     hpc.submit(hpc.ada)
     (arrived,) = hpc.handed_in(hpc.ada)
-    cache = hpc.ada.home / ".local/share/jupyter/nbgrader_cache" / COURSE
-    own = cache / arrived.name.rpartition("+")[0]
-    own.rename(cache / f".{arrived.name.replace('+', '%2B')}")  # as it is before the last step
+    receipt = hpc.receipts(hpc.ada) / arrived.name.rpartition("+")[0]
+    receipt.rename(receipt.with_name(f".{receipt.name.replace('+', '%2B')}"))  # as it is before the last step
+    shutil.rmtree(hpc.cache(hpc.ada))
+    listed = ["nbgrader", "list", "--cached", "--course", COURSE]
+    assert hpc.must(hpc.ada, *listed).count(LAB) == 1 and receipt.is_dir()
     said = hpc.submit(hpc.ada)
-    assert own.is_dir() and "You have handed in 2 times now. The last one counts, which is this one." in said
-    assert len(hpc.handed_in(hpc.ada)) == 2
-    listed = hpc.must(hpc.ada, "nbgrader", "list", "--cached", "--course", COURSE)
-    assert listed.count(LAB) == 2
+    assert "You have handed in 2 times now. The last one counts, which is this one." in said
+    assert len(hpc.handed_in(hpc.ada)) == hpc.must(hpc.ada, *listed).count(LAB) == 2
 
 
 def test_links_pipes_and_what_cannot_be_read(hpc):
@@ -151,7 +157,7 @@ def test_links_pipes_and_what_cannot_be_read(hpc):
         assert not os.path.lexists(handed_in / name)
     (folder / "secret.txt").touch(mode=0o000)  # root's
     said = hpc.refused(hpc.ada)
-    assert f"permission denied ({folder / 'secret.txt'})" in said
+    assert f"{folder / 'secret.txt'} cannot be read: permission denied. Mend it, or move it away" in said
     assert len(hpc.handed_in(hpc.ada)) == 1
 
 
@@ -172,7 +178,7 @@ def test_a_wrong_course_and_an_assignment_that_is_not_there_are_named(hpc):
 
 
 @pytest.mark.thorough
-def test_an_exchange_that_is_full_or_read_only_and_a_home_that_is_full(hpc):
+def test_an_exchange_that_is_full_or_read_only(hpc):
     folder = hpc.fetched(hpc.ada)
     (folder / "large.bin").write_bytes(bytes(3_000_000))
     hpc.ada.own(folder)
@@ -186,14 +192,11 @@ def test_an_exchange_that_is_full_or_read_only_and_a_home_that_is_full(hpc):
         said = hpc.refused(hpc.ada, config="elsewhere", afresh=True)
         assert f"It cannot be put into {small / COURSE / 'inbound'}: no space is left" in said
         assert "Tell your instructor, and hand in again later." in said
-        assert list((small / COURSE / "inbound").iterdir()) == [], "it makes the room free that it took"
+        left = [*(small / COURSE / "inbound").rglob("*+*"), *(small / COURSE / "inbound").rglob("*%2B*")]
+        assert left == [], "it makes the room free that it took"
         subprocess.run(["mount", "-o", "remount,ro", small], check=True)
         assert f"The exchange at {small} is read-only now." in hpc.refused(hpc.ada, config="elsewhere", afresh=True)
-    with mounted(small, f"size=1m,mode=700,uid={hpc.ada.uid}"):
-        said = hpc.refused(hpc.ada, afresh=True, JUPYTER_DATA_DIR=small)
-        assert f"It cannot be put into {small / 'nbgrader_cache' / COURSE}: no space is left" in said
-        assert "Delete files that you do not need" in said
-    assert list(hpc.inbound.iterdir()) == []
+    assert hpc.submissions() == []
     assert (folder / "large.bin").stat().st_size == 3_000_000
     hpc.submit(hpc.ada)
 
@@ -295,7 +298,8 @@ def test_feedback_reaches_its_student_and_nobody_else(hpc):
     hpc.must(hpc.grader, "nbgrader", "release_feedback", LAB)
     feedback = hpc.exchange / COURSE / "feedback"
     assert mode(feedback) == "0711" and len(list(feedback.iterdir())) == 1, said
-    assert "feedback ready to be fetched" in hpc.must(hpc.ada, "nbgrader", "list", "--cached", "--course", COURSE)
+    shutil.rmtree(hpc.ada.home / ".local")
+    assert "feedback ready to be fetched" in hpc.must(hpc.ada, "nbgrader", "list", "--cached")
     hpc.must(hpc.ada, "nbgrader", "fetch_feedback", LAB, "--course", COURSE)
     (page,) = (hpc.ada.home / COURSE / LAB / "feedback").rglob("*.html")
     assert hpc.ada.run("cat", page).returncode == 0
@@ -308,6 +312,38 @@ def test_feedback_reaches_its_student_and_nobody_else(hpc):
     assert hpc.eve.run("ls", hpc.root / "class").returncode != 0
     assert hpc.eve.run("rm", "-f", released).returncode != 0
     assert hpc.eve.run("sh", "-c", f"echo forged > '{released}'").returncode != 0
+
+
+def test_a_home_that_cannot_be_written_and_receipts_that_somebody_else_put_there_stop_nobody(hpc):
+    own = hpc.receipts(hpc.ada).parent
+    assert hpc.eve.run("cp", "-r", hpc.fetched(hpc.eve).parent, own).returncode == 0
+    hpc.fetched(hpc.ada)
+    said = hpc.submit(hpc.ada)
+    assert f"Receipts cannot be kept in the exchange: {own} was put there by {hpc.eve.name}. Tell your" in said
+    listed = ["nbgrader", "list", "--cached", "--course", COURSE]
+    assert hpc.must(hpc.ada, *listed).count(LAB) == 1, "by the receipt in her home"
+    shutil.rmtree(own)
+    hpc.ada.home.chmod(0o500)
+    try:
+        shutil.rmtree(hpc.cache(hpc.ada).parents[2])
+        assert "Submitted as" in hpc.submit(hpc.ada)
+    finally:
+        hpc.ada.home.chmod(0o700)
+    assert not hpc.cache(hpc.ada).exists() and len(list(hpc.receipts(hpc.ada).iterdir())) == 1
+    assert hpc.must(hpc.ada, *listed).count(LAB) == 1
+
+
+def test_without_a_hub_a_clone_hands_in_the_same_way(hpc):
+    text = f"c = get_config()\nc.Exchange.root = {str(hpc.exchange)!r}\nc.CourseDirectory.course_id = {COURSE!r}\n"
+    text += "from autograde.classroom.configuration import configure\nconfigure(c, {place!r})\n"
+    hpc.configure("clone", text.format(place=str(hpc.place / "clone")))
+    hpc.fetched(hpc.ada).rename(hpc.ada.home / LAB)
+    hpc.must(hpc.ada, "nbgrader", "submit", LAB, config="clone")
+    shutil.rmtree(hpc.ada.home / ".local")
+    assert hpc.must(hpc.ada, "nbgrader", "list", "--cached", config="clone").count(LAB) == 1
+    (submission,) = hpc.handed_in(hpc.ada)
+    assert mode(submission) == "0770"
+    shutil.rmtree(hpc.ada.home / LAB)
 
 
 @pytest.mark.thorough

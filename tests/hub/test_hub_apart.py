@@ -73,12 +73,12 @@ def test_what_is_released_is_read_by_all_and_changed_by_none(day):
 
 def test_feedback_is_under_a_name_that_only_its_student_can_compute(day):
     feedback = day.hub.exchange("hpc") / "feedback"
-    copy = day.copies()[-1]
-    secret, when = ((copy / name).read_text() for name in ("submission_secret.txt", "timestamp.txt"))
+    receipt, work = day.receipts()[-1], day.hub.home("ada") / day.course / LAB / f"{LAB}.ipynb"
+    secret, when = (receipt / "submission_secret.txt").read_text(), receipt.name.split("+")[-1]
     page = feedback / f"{notebook_hash(secret=secret, notebook_id=LAB)}.html"
     assert len(secret) == 128 and allowed(day.hub, "ada", READ, [page]) == [page]
     key = make_unique_key(day.course, LAB, LAB, day.hub.name("ada"), when)
-    for known in (notebook_hash(copy / f"{LAB}.ipynb"), notebook_hash(copy / f"{LAB}.ipynb", key)):
+    for known in (notebook_hash(work), notebook_hash(work, key)):
         assert not (feedback / f"{known}.html").exists(), "nbgrader's earlier names, of what bob can know"
 
 

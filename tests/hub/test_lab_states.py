@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from classroom import Classroom
+from labs_page import write_page
 from small_course import ANSWERS, LAB, make_course
 from traitlets.config import Config
 
@@ -51,6 +52,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
 @pytest.fixture
 def ada(room: Classroom, tmp_path: Path) -> StudentExchange:
     """A student who has nothing yet, in the course with the lab and in an empty one."""
+    shutil.rmtree(room.exchange / COURSE / "inbound" / ".receipts.ada", ignore_errors=True)  # of the test before
     return student(room, tmp_path, "ada")
 
 
@@ -73,20 +75,6 @@ def lab_of(exchange: StudentExchange) -> LabState:
 def notebook(exchange: StudentExchange) -> Path:
     """The student's notebook."""
     return exchange.root / COURSE / LAB / f"{LAB}.ipynb"
-
-
-def write_page(exchange: StudentExchange, **more: object) -> str:
-    """The text of the student's page, without its tags."""
-    known = {
-        "courses": course_states(exchange),
-        "student": exchange.student,
-        "now": datetime(2026, 2, 1),
-        "hub": "/hub",
-    }
-    known |= {"base_url": "/", "xsrf": "", "open_page": str, "lectures": [], "site": None}
-    html = hub_pages().get_template("your_labs.html").render(known | more)
-    main = html.partition("<main>")[2].partition("<script>")[0]
-    return " ".join(re.sub("<[^>]+>", " ", main).split())
 
 
 @pytest.mark.thorough

@@ -147,6 +147,18 @@ class School:
         """What the student has in the exchange, oldest first."""
         return sorted(self.inbound.glob(f"{user.name}+*"))
 
+    def submissions(self) -> list[Path]:
+        """What there is of submissions in the exchange, complete or not."""
+        return [path for path in self.inbound.iterdir() if not path.name.startswith(".receipts.")]
+
+    def receipts(self, user: User) -> Path:
+        """Where the student's receipts are."""
+        return self.inbound / f".receipts.{user.name}" / COURSE
+
+    def cache(self, user: User) -> Path:
+        """Where the student's home has copies of them."""
+        return user.home / ".local/share/jupyter/nbgrader_cache" / COURSE
+
     def collected(self, user: User) -> Path:
         """Where the student's submission is collected to."""
         return self.root / "class" / "submitted" / user.name / LAB

@@ -49,9 +49,11 @@ class Day:
         said = self.people["iris"].grade(self.course, f"assignment/{LAB}/release_feedback")
         assert said["success"], said
 
-    def copies(self) -> list[Path]:
-        """Ada's own copies of what she handed in, oldest first."""
-        return sorted(self.hub.home("ada").glob(f".local/share/jupyter/nbgrader_cache/{self.course}/[!.]*+{LAB}+*"))
+    def receipts(self) -> list[Path]:
+        """Ada's receipts of what she handed in, oldest first: in the exchange, then in her home."""
+        own = self.hub.exchange("hpc") / "inbound" / f".receipts.{self.hub.name('ada')}" / self.course
+        home = self.hub.home("ada") / ".local/share/jupyter/nbgrader_cache" / self.course
+        return [path for place in (own, home) for path in sorted(place.glob(f"[!.]*+{LAB}+*"))]
 
     def code_of_ada(self) -> Session:
         """Code in ada's notebook, with the token that it finds there."""
@@ -71,7 +73,7 @@ class Day:
             handed_in,
             handed_in / f"{LAB}.ipynb",
             handed_in / "submission_secret.txt",
-            self.copies()[-1] / "submission_secret.txt",
+            *(receipt / "submission_secret.txt" for receipt in self.receipts()),
             *work.glob("feedback/*/*.html"),
             *runtime.glob("kernel-*.json"),
             *runtime.glob("jpserver-*.json"),

@@ -13,7 +13,7 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
-from course.exchange.names import SECRET
+from course.exchange.receipts import secret_of
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
 from course.overview.entries import look_at
@@ -42,7 +42,9 @@ class LabState:
     about: what the notebook says of itself. progress: how far the student is in it, once it is fetched. folder: where
     the lab is below the student's root, or would be. released: whether it can be fetched and handed in now. fetched:
     whether the folder is there. complete: whether the notebook is in it. handed_in: the last time, or None. late: how
-    late that was, in words. saved: when the notebook was saved. trouble: a sentence on what is in the way.
+    late that was, in words. in_time: whether one was handed in before the deadline. unsure: whether there is feedback
+    on more than what is known to be handed in. saved: when the notebook was saved. trouble: a sentence on what is in
+    the way.
     """
 
     course: str
@@ -60,6 +62,8 @@ class LabState:
     saved: datetime | None
     feedback: Feedback | None
     trouble: str
+    in_time: bool = False
+    unsure: bool = False
 
     @property
     def title(self) -> str:
@@ -125,9 +129,11 @@ def lab_state(
     notebook = folder / f"{name}.ipynb"
     original = exchange.place / course / "outbound" / name / notebook.name
     deadline = read_deadline(exchange.place, course, name, exchange.student)
-    # DatedList adds how late it was to the time.
-    times = [one["timestamp"].partition(",")[0] for one in handed_in.get(name, ())]
-    last = max(times, default="")
+    # OwnList adds how late it was to the time.
+    known = {one["timestamp"].partition(",")[0]: Path(one["path"]) for one in handed_in.get(name, ())}
+    fetched = fetched_feedback(folder)
+    times = sorted({*known, *fetched}, key=parse_utc)
+    last = times[-1] if times else ""
     about, progress = look_at(notebook)
     return LabState(
         course=course,
@@ -143,9 +149,24 @@ def lab_state(
         times=len(times),
         late=how_late(last, deadline) if last else "",
         saved=saved_at(notebook),
-        feedback=newest_feedback(exchange, course, name, handed_in.get(name, ())),
+        feedback=newest_feedback(exchange, course, name, {time: known.get(time) for time in times}),
         trouble=trouble(exchange, course, name, progress),
+        in_time=bool(times and deadline and parse_utc(times[0]) <= deadline),
+        unsure=not fetched <= known.keys(),
     )
+
+
+def fetched_feedback(folder: Path) -> set[str]:
+    """The times of submissions on which there is feedback in a lab's folder."""
+    return {page.parent.name for page in folder.glob("feedback/*/*.html") if is_time(page.parent.name)}
+
+
+def is_time(text: str) -> bool:
+    """Whether it is a time, as in a submission's name."""
+    try:
+        return bool(parse_utc(text))
+    except (ValueError, OverflowError):
+        return False
 
 
 def saved_at(notebook: Path) -> datetime | None:
@@ -157,12 +178,13 @@ def saved_at(notebook: Path) -> datetime | None:
 
 
 def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress) -> str:
-    """What is in the way of a lab: its notebook cannot be read, or that or its folder was renamed, moved or removed.
-    Empty if nothing is.
+    """What is in the way of a lab: its notebook cannot be read, or that or its folder is too large, or was renamed,
+    moved or removed. Empty if nothing is.
     """
     folder, file = f"{course}/{name}", f"{name}.ipynb"
     if (exchange.root / folder / file).is_file():
-        return f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
+        damaged = f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
+        return damaged or exchange.too_large(course, name)
     elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
     places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
     if places and not list((exchange.root / folder).glob("*.ipynb")):
@@ -176,13 +198,12 @@ def trouble(exchange: StudentExchange, course: str, name: str, progress: Progres
 
 
 def newest_feedback(
-    exchange: StudentExchange, course: str, name: str, submissions: list[dict[str, Any]]
+    exchange: StudentExchange, course: str, name: str, receipts: Mapping[str, Path | None]
 ) -> Feedback | None:
-    """The feedback on the newest submission that has some; None if there is none."""
-    for one in sorted(submissions, key=lambda one: one["timestamp"], reverse=True):
-        time = one["timestamp"].partition(",")[0]
+    """The feedback on the newest submission that has some; None if there is none. receipts: by time, oldest first."""
+    for time, receipt in reversed(receipts.items()):
         path = f"{course}/{name}/feedback/{time}/{name}.html"
-        for page in (*released_page(exchange, course, name, Path(one["path"])), exchange.root / path):
+        for page in (*released_page(exchange, course, name, receipt), exchange.root / path):
             try:
                 text = page.read_text(encoding="utf-8", errors="replace")
             except OSError:
@@ -191,12 +212,9 @@ def newest_feedback(
     return None
 
 
-def released_page(exchange: StudentExchange, course: str, name: str, submission: Path) -> list[Path]:
+def released_page(exchange: StudentExchange, course: str, name: str, receipt: Path | None) -> list[Path]:
     """Where the exchange has the feedback on a submission, under a name made from its secret; empty without one."""
-    try:
-        secret = (submission / SECRET).read_text()
-    except OSError:
-        return []
+    secret = secret_of(receipt) if receipt else ""
     folder = exchange.place / course / "feedback"
     return [folder / f"{notebook_hash(secret=secret, notebook_id=name)}.html"] if secret else []
 

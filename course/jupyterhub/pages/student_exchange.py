@@ -18,7 +18,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError, ExchangeFactory
 from traitlets.config import Config
 
-from course.exchange.deadlines import reader
+from course.exchange.receipts import reader
+from course.exchange.submit import too_large
 
 QUIET = "lockstep.labs"  # nbgrader tells each thing that it lists, which a page says itself
 
@@ -83,6 +84,13 @@ class StudentExchange:
     def fetch_feedback(self, course: str, lab: str) -> None:
         """Fetch the feedback on all that was handed in of a lab. Raises Unavailable."""
         self._start("FetchFeedback", course, lab, "fetched", {})
+
+    def too_large(self, course: str, lab: str) -> str:
+        """Why a lab that was fetched is too large to be handed in, and what to do; empty if it is not."""
+        try:
+            return too_large(self.root / course / lab, CourseDirectory(config=self.config))
+        except OSError:  # which is told when it is handed in
+            return ""
 
     def _listed(self, course: str, cached: bool) -> list[dict[str, Any]]:
         try:
