@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
+from lzma import LZMAError
 from pathlib import Path
 
+from autograde.classroom.zip_names import is_work, names_of
 from course.exchange.names import SECRET, TIMESTAMP
 from course.files import Unreadable, read_plain
 
@@ -125,11 +127,10 @@ def in_archive(path: Path, where: str) -> Iterator[Elsewhere]:
         content = BytesIO(read_plain(path, ARCHIVE_LIMIT))
         with zipfile.ZipFile(content) as archive:
             for member in archive.infolist()[:MOST_NAMES]:
-                name = member.filename
-                hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
-                if name.lower().endswith(ENDINGS) and not hidden:
+                name = names_of(member)[0]
+                if name.lower().endswith(ENDINGS) and is_work(name):
                     with archive.open(member) as file:
                         raw = file.read(LIMIT + 1)
                     yield Elsewhere(f"{where}/{name}", raw if len(raw) <= LIMIT else None)
-    except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
+    except (Unreadable, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError):
         return
