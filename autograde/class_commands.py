@@ -18,8 +18,10 @@ class StudentId(click.ParamType):
     name = "id"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """In Unicode's NFC, see `autograde.classroom.one_name`."""
-        return normalize("NFC", value)
+        """See `one_form`."""
+        from autograde.classroom.one_name import one_form
+
+        return one_form(value)
 
 
 @contextmanager

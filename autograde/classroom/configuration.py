@@ -15,7 +15,7 @@ from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
 from autograde.classroom.feedback_release import ReleaseFeedback
-from autograde.classroom.formulas import markdown_to_html, without_mathjax
+from autograde.classroom.formulas import code_to_html, markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.releasing import ReleaseFromSource
@@ -44,7 +44,11 @@ def configure(c: Config, root: Path | str) -> None:
     validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
-    c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
+    c.HTMLExporter.filters = {
+        "markdown2html": markdown_to_html,
+        "highlight_code": code_to_html,
+        "without_mathjax": without_mathjax,
+    }
     use_receipts(c)
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = ReleaseFromSource

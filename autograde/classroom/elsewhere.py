@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
+from lzma import LZMAError
 from pathlib import Path
 
+from autograde.classroom.zip_names import is_work, names_of
 from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS
 from course.exchange.names import SECRET, TIMESTAMP
 from course.files import Unreadable, read_plain
@@ -123,11 +125,10 @@ def in_archive(path: Path, where: str) -> Iterator[Elsewhere]:
         content = BytesIO(read_plain(path, MAX_FOLDER))
         with zipfile.ZipFile(content) as archive:
             for member in archive.infolist()[:MOST_NAMES]:
-                name = member.filename
-                hidden = any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
-                if name.lower().endswith(NOTEBOOKS) and not hidden:
+                name = names_of(member)[0]
+                if name.lower().endswith(NOTEBOOKS) and is_work(name):
                     with archive.open(member) as file:
                         raw = file.read(MAX_NOTEBOOK + 1)
                     yield Elsewhere(f"{where}/{name}", raw if len(raw) <= MAX_NOTEBOOK else None)
-    except (Unreadable, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
+    except (Unreadable, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, RuntimeError, ValueError):
         return

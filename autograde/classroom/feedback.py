@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 from nbformat.v4 import new_notebook
@@ -30,7 +31,8 @@ def write_feedback(course: Course, lab: Lab, student: str) -> bool:
         path = page(course, lab, student)
         write_whole(path, path.read_bytes().rstrip().removesuffix(END) + mark(shown) + END + b"\n")
     except (StepFailed, OSError) as error:
-        tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}")
+        again = f"`lockstep grade {lab.name}` tries it again"
+        tqdm.write(f"{printable(student)}: graded, but its feedback is not written: {error}; {again}")
         return False
     return True
 
@@ -44,9 +46,20 @@ def up_to_date(course: Course, lab: Lab, student: str) -> bool:
     if not graded.exists():
         return True
     settle_penalty(course, lab, student)
-    if not written.exists() or written.stat().st_mtime_ns < graded.stat().st_mtime_ns:
+    if without_page(course, lab.name, [student]):
         return False
     return written.read_bytes().rstrip().endswith(mark(fingerprint(course, lab, student)) + END)
+
+
+def without_page(course: Course, lab: str, students: Iterable[str]) -> list[str]:
+    """Those of `students` who are graded, and whose feedback is not there, or older than their grading."""
+    late = []
+    for student in students:
+        graded = course.folder("autograded", student, lab) / f"{lab}.ipynb"
+        written = course.folder("feedback", student, lab) / f"{lab}.html"
+        if graded.exists() and not (written.exists() and written.stat().st_mtime_ns >= graded.stat().st_mtime_ns):
+            late.append(student)
+    return late
 
 
 def page(course: Course, lab: Lab, student: str) -> Path:

@@ -1,4 +1,4 @@
-"""Feedback is released for marks that are as they would be now; whose is to be graded again is named."""
+"""Feedback is released for marks that are as they would be now; who gets none, though graded, is named."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ class ReleaseFeedback(PlainReleaseFeedback):
     """The release of feedback, wherever our nbgrader_config.py is read."""
 
     def copy_files(self) -> None:
-        """Release all pages but those of marks that are to be graded again, which are named in the log."""
-        from autograde.classroom import grades  # only now: they read the configuration that names this class
+        """Release all pages but those of marks that are to be graded again. Who is graded and gets no page is named in
+        the log, with the next step."""
+        from autograde.classroom import feedback, grades  # only now: they read the configuration that names this class
         from autograde.classroom.nbgrader_course import Course, printable
 
         directory, lab = self.coursedir, self.coursedir.assignment_id
-        excluded, root = directory.student_id_exclude, Path(self.coursedir.root)
+        excluded, course = directory.student_id_exclude, Course(Path(self.coursedir.root))
         try:
-            again = grades.to_be_graded_again(Course(root), find_lab(root, lab))
+            again = grades.to_be_graded_again(course, find_lab(course.root, lab))
         except LabError as error:
             again = {}
             self.log.warning("%s: what it measures by is not known: %s", lab, error)
@@ -27,7 +28,16 @@ class ReleaseFeedback(PlainReleaseFeedback):
             self.log.warning(
                 "%s: feedback is not released: %s; `lockstep grade %s` grades again", printable(student), reason, lab
             )
-        directory.student_id_exclude = ",".join([*filter(None, excluded.split(",")), *again])
+        pattern = directory.format_path(directory.autograded_directory, directory.student_id or "*", lab)
+        students = [folder.parent.name for folder in sorted(Path("/").glob(pattern.lstrip("/")))]
+        without = [student for student in feedback.without_page(course, lab, students) if student not in again]
+        for student in without:
+            self.log.warning(
+                "%s: no feedback is released, as there is none of the last grading; `lockstep grade %s` writes it",
+                printable(student),
+                lab,
+            )
+        directory.student_id_exclude = ",".join([*filter(None, excluded.split(",")), *again, *without])
         try:
             super().copy_files()
         finally:

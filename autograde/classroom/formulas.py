@@ -1,19 +1,25 @@
-"""Draws formulas in feedback and in the formgrader as MathML, which browsers show without a script and a network.
+"""Shows texts in feedback and in the formgrader: formulas as MathML, for which browsers need no script and no network.
 
-nbconvert leaves formulas as TeX, to a MathJax that the page loads from another host. configuration.py puts
-`markdown_to_html` in the place of nbconvert's filter, and templates/offline.html.j2 in the place of its template.
+nbconvert leaves formulas as TeX, to a MathJax that the page loads from another host, and raises for some of what
+students write. configuration.py puts `markdown_to_html` in the place of nbconvert's filter, and
+templates/offline.html.j2 in the place of its template.
 """
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from latex2mathml.converter import convert_to_element
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters.highlight import Highlight2HTML
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath, MathBlockParser, MathInlineParser
+
+from autograde.classroom.pictures import with_pictures
 
 MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
 # Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's scripts use eval.
@@ -29,15 +35,61 @@ def without_mathjax(head: str) -> str:
     return MATHJAX.sub(HEAD, head)
 
 
+LONGEST = 5000  # characters of a formula; a longer one stays as it was written, as looking for its end takes too long
+LONGEST_CODE = 20_000  # characters of code that is coloured, of which the time grows with the square
+UNREAD = "This text cannot be shown as Markdown. Here is what was written:"
+
+
 @pass_context
 def markdown_to_html(context: Context, source: str) -> str:
-    """HTML of a Markdown cell. context: of the template; its `cell`, if it has one, brings the attachments."""
-    attachments = context.get("cell", {}).get("attachments", {})
-    return MarkdownWithMath(renderer=MathMLRenderer(escape=False, attachments=attachments)).render(source)
+    """HTML of a Markdown cell, or of a comment on one. context: of the template. Raises nothing for what is written."""
+    cell = context.get("cell") or {}
+    folder = ((context.get("resources") or {}).get("metadata") or {}).get("path")
+    own = bool((cell.get("metadata") or {}).get("nbgrader", {}).get("solution"))
+    try:
+        page = MarkdownWithMath(MathMLRenderer(escape=False), Blocks(), Inlines(hard_wrap=False)).render(source)
+        return with_pictures(page, cell.get("attachments"), Path(folder) if folder else None, own)
+    except Exception:  # a student's text may be anything, such as thousands of lists in each other
+        return f"<p><mark>{UNREAD}</mark></p><pre>{html.escape(source)}</pre>"
+
+
+def code_to_html(source: str, language: str | None = None, metadata: dict | None = None) -> str:
+    """HTML of a code cell, in colours if it is not too long. Raises nothing for what is written."""
+    if len(source) <= LONGEST_CODE:
+        with contextlib.suppress(Exception):
+            return Highlight2HTML(pygments_lexer="ipython3")(source, language, metadata)
+    return f'<div class="highlight"><pre>{html.escape(source)}</pre></div>'
+
+
+def bounded(pattern: str) -> str:
+    """A pattern of formulas that looks no further than `LONGEST` for a formula's end."""
+    return pattern.replace(".*?", f".{{0,{LONGEST}}}?").replace(".+?", f".{{1,{LONGEST}}}?")
+
+
+class Blocks(MathBlockParser):
+    """nbconvert's parser, but it takes no time that grows with the square of a text's length."""
+
+    SPECIFICATION = MathBlockParser.SPECIFICATION | {"multiline_math": bounded(MathBlockParser.MULTILINE_MATH)}
+
+
+class Inlines(MathInlineParser):
+    """nbconvert's parser of what is in a line, bounded as well."""
+
+    SPECIFICATION = MathInlineParser.SPECIFICATION | {
+        name: bounded(MathInlineParser.SPECIFICATION[name])
+        for name in ("block_math_tex", "block_math_latex", "inline_math_tex", "inline_math_latex", "latex_environment")
+    }
 
 
 class MathMLRenderer(IPythonRenderer):
-    """nbconvert's renderer of Markdown, with formulas as MathML."""
+    """nbconvert's renderer of Markdown, with formulas as MathML. It leaves pictures to `with_pictures`."""
+
+    def _embed_image_or_attachment(self, src: str) -> str:
+        return src
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        """Code between fences, in colours if it is not too long."""
+        return super().block_code(code, info if len(code) <= LONGEST else None)
 
     def block_math(self, body: str) -> str:
         """A formula on lines of its own."""

@@ -1,15 +1,25 @@
 """One student, one name: `é` may be one character or two, and a Mac unpacks names in the other form.
 
-Ids are kept in Unicode's NFC, in the gradebook and as names of folders.
+Ids are kept in Unicode's NFC, in the gradebook and as names of folders. What is pasted from a web page or a spreadsheet
+may bring signs that nobody sees, such as a zero-width space.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from unicodedata import normalize
 
 from nbgrader.api import Gradebook, Student, SubmittedAssignment
+
+# Zero-width spaces, marks of the direction, hyphens that may be. Joiners stay: they are letters' in some languages.
+UNSEEN = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+
+
+def one_form(text: str) -> str:
+    """An id as it is kept, from what somebody typed or pasted."""
+    return normalize("NFC", UNSEEN.sub("", text)).strip()
 
 
 def rename_to_nfc(folder: Path) -> list[str]:

@@ -1,11 +1,13 @@
 """Rebuilds the notebook to grade: the released one, with only the source text of the student's own cells put in.
 
 A submission is not trusted, and nothing of it is run here. It is read as JSON, and the text of the TODOs' cells is
-taken. Everything else (tags, outputs, other cells, their order) has no effect. Each problem is named in one sentence.
+taken, with the pictures of answers in words. Everything else (tags, outputs, other cells, their order) has no effect.
+Each problem is named in one sentence.
 
 Policies, each for a mishap that happens to honest people:
 
 - Which cells count as a TODO is what `autograde.contract.handed_in` says.
+- Several cells of one answer in words are its parts: all that was written in them is read, in their order.
 - A missing cell is put back blank, and earns nothing. So does a cell whose text cannot be read.
 - A notebook that is missing or unreadable is graded as blank, and marked for manual grading, as it may hold work.
 """
@@ -17,8 +19,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from nbformat import NotebookNode
+from nbformat import NotebookNode, from_dict
 
+from autograde.classroom.attachments import pictures_of
 from autograde.contract.handed_in import (
     MAX_SOURCE,
     Chosen,
@@ -29,11 +32,12 @@ from autograde.contract.handed_in import (
     read_cells,
     same_text,
 )
-from autograde.contract.questions import is_todo
+from autograde.contract.questions import is_text, is_todo
 from autograde.contract.show import quoted
 from course.files import Unreadable
 
 MOST_NAMED = 5  # other notebooks that are named
+MOST_PARTS = 50  # cells of one answer in words
 
 
 @dataclass
@@ -76,7 +80,7 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
     matches = match(cells, list(wanted))
     todos = [name for name, cell in wanted.items() if is_todo(cell.metadata.nbgrader)]
     chosen = {
-        name: choice(name, cells, matches[name], cell.source, todos if name in todos else ())
+        name: choice(cell, cells, matches[name], todos)
         for name, cell in wanted.items()
         if not cell.metadata.nbgrader.locked
     }
@@ -99,14 +103,30 @@ def rebuild(released: NotebookNode, raw: bytes | Unreadable | None, lab: str, ot
     return rebuilt
 
 
-def choice(
-    name: str, cells: list[Submitted], own: list[Submitted], blank: str, todos: Collection[str]
-) -> Chosen | None:
-    """What counts as the cell `name`. blank: its text as released. todos: of the lab; none if it is no TODO."""
-    if todos:
-        return choose(name, cells, own, lambda cell: same_text(cell.source, blank), todos)
-    written = [cell for cell in own if cell.source is not None and not same_text(cell.source, blank)]
-    return Chosen((written or own)[-1], []) if own else None
+def choice(wanted: NotebookNode, cells: list[Submitted], own: list[Submitted], todos: Collection[str]) -> Chosen | None:
+    """What counts as the cell `wanted`, which is as released. own: those of `cells` that are it. todos: of the lab."""
+    if wanted.id in todos:
+        return choose(wanted.id, cells, own, lambda cell: same_text(cell.source, wanted.source), todos)
+    if not own:
+        return None
+    written = [cell for cell in own if cell.source is not None and not same_text(cell.source, wanted.source)]
+    if not is_text(wanted.metadata.nbgrader) or not written:
+        return Chosen((written or own)[-1], [])
+    return Chosen(written[-1], parts_of_text(written))
+
+
+def parts_of_text(written: list[Submitted]) -> list[Submitted]:
+    """The cells of an answer in words without those that a later one says again, such as an earlier draft's copy."""
+    written = written[-MOST_PARTS:]
+    return [
+        cell for index, cell in enumerate(written) if not any(says_again(later, cell) for later in written[index + 1 :])
+    ]
+
+
+def says_again(later: Submitted, cell: Submitted) -> bool:
+    """Whether all that an answer's cell has, text and pictures, is in a later one."""
+    mine, other = (each.attachments if isinstance(each.attachments, dict) else {} for each in (cell, later))
+    return cell.source.strip() in later.source and all(other.get(name) == mine[name] for name in mine)
 
 
 def put_in(cell: NotebookNode, chosen: Chosen | None, copies: int, points: float) -> list[str]:
@@ -138,8 +158,18 @@ def put_in(cell: NotebookNode, chosen: Chosen | None, copies: int, points: float
     if found.cell_type != cell.cell_type:
         turned = f"was turned into a {quoted(found.cell_type)} cell; its text is graded as {cell.cell_type}"
         problems.append(f"cell `{name}` {turned}")
-    if (source := chosen.source) is None:
+    if chosen.source is None:
         return [*problems, f"cell `{name}` has no readable text; it is put back empty{earns}"]
+    source = chosen.source
+    if cell.cell_type == "markdown":
+        source, attachments, wrong = pictures_of(chosen.parts or [found])
+        problems += [f"cell `{name}`: {each}" for each in wrong]
+        cell.pop("attachments", None)
+        if attachments:
+            cell.attachments = from_dict(attachments)
+    if len(source) > MAX_SOURCE and is_text(tag):
+        problems.append(f"cell `{name}` has {len(source):,} characters; it is cut off after {MAX_SOURCE:,}")
+        source = source[:MAX_SOURCE]
     if len(source) > MAX_SOURCE:
         size = f"{len(source):,} characters, more than {MAX_SOURCE:,}"
         return [*problems, f"cell `{name}` has {size}; it is put back empty{earns}"]

@@ -106,9 +106,9 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
         return rebuilt
     tried = {other.where: rebuild(released, other.raw, lab) for other in handed_in.others if other.raw is not None}
     works = {where: each for where, each in tried.items() if has_work(each)}
-    blank = answers(rebuilt.notebook)[1]
+    blank = left_blank(rebuilt)
     if has_work(rebuilt):
-        more = {where: sorted(blank - answers(each.notebook)[1]) for where, each in works.items()}
+        more = {where: sorted(blank - left_blank(each)) for where, each in works.items()}
         for where, todos in more.items():
             if todos:
                 missing = ", ".join(f"`{todo}`" for todo in todos)
@@ -132,9 +132,9 @@ def with_work(released: NotebookNode, handed_in: HandedIn, lab: str) -> Rebuilt:
     return found
 
 
-def texts(rebuilt: Rebuilt) -> list[str]:
-    """The text of each cell."""
-    return [cell.source for cell in rebuilt.notebook.cells]
+def texts(rebuilt: Rebuilt) -> list[tuple[str, dict]]:
+    """The text of each cell, and its pictures."""
+    return [(cell.source, cell.get("attachments", {})) for cell in rebuilt.notebook.cells]
 
 
 def path_quoted(where: str) -> str:
@@ -143,13 +143,26 @@ def path_quoted(where: str) -> str:
 
 
 def has_work(rebuilt: Rebuilt) -> bool:
-    """Whether something was written in a TODO."""
-    sources, blank = answers(rebuilt.notebook)
-    return len(blank) < len(sources)
+    """Whether something was written in a TODO, or as an answer in words."""
+    return any(not is_blank(cell) for cell in own_cells(rebuilt.notebook))
+
+
+def left_blank(rebuilt: Rebuilt) -> frozenset[str]:
+    """The TODOs and the answers in words that are as released."""
+    return frozenset(cell.id for cell in own_cells(rebuilt.notebook) if is_blank(cell))
+
+
+def own_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """The cells for TODOs and for answers in words."""
+    return [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("solution")]
+
+
+def is_blank(cell: NotebookNode) -> bool:
+    """Whether one of them is as released: its nbgrader checksum still matches."""
+    return compute_checksum(cell) == cell.metadata.nbgrader.checksum
 
 
 def answers(notebook: NotebookNode) -> tuple[dict[str, str], frozenset[str]]:
-    """The source text by TODO, and the TODOs left as released: those whose nbgrader checksum still matches."""
-    cells = [cell for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))]
-    blank = frozenset(cell.id for cell in cells if compute_checksum(cell) == cell.metadata.nbgrader.checksum)
-    return {cell.id: cell.source for cell in cells}, blank
+    """The source text by TODO, and the TODOs left as released."""
+    cells = [cell for cell in own_cells(notebook) if is_todo(cell.metadata.nbgrader)]
+    return {cell.id: cell.source for cell in cells}, frozenset(cell.id for cell in cells if is_blank(cell))

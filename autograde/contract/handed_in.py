@@ -28,12 +28,14 @@ MOST_SEARCHED = 50  # cells without the TODO's tag that are looked at for its na
 
 @dataclass(frozen=True)
 class Submitted:
-    """What is used of one cell of a submission. source: None if it has no readable text."""
+    """What is used of one cell of a submission. source: None if it has no readable text. attachments: the pictures that
+    were pasted into it, unchecked: they may be anything."""
 
     name: str
     cell_type: str
     source: str | None
     tag: dict
+    attachments: object = None
 
     def defines(self, name: str) -> bool:
         """Whether this cell binds `name` at its top level."""
@@ -140,7 +142,7 @@ def read_cell(cell: dict) -> Submitted:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     source = unix_lines(source) if isinstance(source, str) else None
-    return Submitted(str(cell.get("id")), str(cell.get("cell_type")), source, tag)
+    return Submitted(str(cell.get("id")), str(cell.get("cell_type")), source, tag, cell.get("attachments"))
 
 
 def unix_lines(text: str) -> str:

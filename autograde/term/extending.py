@@ -88,7 +88,8 @@ def refuse_unknown(gradebook: Gradebook, student: str) -> None:
     """Raise StepFailed if the gradebook does not know the student."""
     known = [one.id for one in gradebook.students]
     if student not in known:
-        close = difflib.get_close_matches(student, known, 1)
+        others = [each for each in known if each.casefold() == student.casefold()]
+        close = others or difflib.get_close_matches(student, known, 1)
         hint = f"do you mean {printable(close[0])}?" if close else "`lockstep enrol ID` adds a student"
         raise StepFailed(f"no student {printable(student)} in the gradebook; {hint}")
 

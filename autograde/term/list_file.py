@@ -11,9 +11,9 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from unicodedata import normalize
 
 from autograde.classroom.nbgrader_course import StepFailed, printable
+from autograde.classroom.one_name import one_form
 from autograde.term.headings import (
     CANVAS_ID,
     FIRST,
@@ -150,7 +150,7 @@ def read_text(path: Path) -> str:
 
 def clean(text: str) -> str:
     """A cell without what is around its text."""
-    text = normalize("NFC", text.strip())
+    text = one_form(text)
     formula = FORMULA_OF_TEXT.fullmatch(text)
     return formula[1].strip() if formula else text
 

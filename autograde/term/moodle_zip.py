@@ -2,8 +2,10 @@
 which it was unpacked.
 
 Moodle names what a student handed in `FULL NAME_NUMBER_assignsubmission_file/...`, or, without folders,
-`FULL NAME_NUMBER_assignsubmission_file_...`. The number means nothing outside of Moodle, so students are found by their
-names in the gradebook. It does not say when something was handed in: who is late stands in Moodle.
+`FULL NAME_NUMBER_assignsubmission_file_...`; what was typed into its editor is `..._assignsubmission_onlinetext/...`.
+The number means nothing outside of Moodle, so students are found by their names in the gradebook, see
+`autograde.term.full_names`. Where groups hand in, the name is the group's, and nothing says who is in it. Nor does
+anything say when it was handed in: who is late stands in Moodle.
 """
 
 from __future__ import annotations
@@ -12,25 +14,45 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
-from unicodedata import normalize
 
 from nbgrader.api import Student
 
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
+from autograde.classroom.zip_names import is_work, names_of, names_of_unpacked
+from autograde.term.full_names import Match, match_all
+from autograde.term.headings import NUMBERED
 from course.exchange.limits import MAX_FOLDER, NOTEBOOKS, megabytes, notebook_too_large
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain
 
-HANDED_IN = re.compile(r"(?P<who>(?P<name>[^/]+)_\d+)_assignsubmission_file_?/?(?P<file>.+)", re.DOTALL)
+# In a folder of its own, if somebody packed it again. What a student handed in may be named like this itself.
+HANDED_IN = re.compile(
+    r"(?:[^/]+/)*?(?P<who>(?P<name>[^/]+?)(?:_(?P<number>\d+))?)_assignsubmission_(?P<kind>[a-z]+)_?/?(?P<file>.+)",
+    re.DOTALL,
+)
+FILE = "file"  # the kind of what is handed in as files; others go into a folder of their name
+DAMAGED = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError, OSError, ValueError)
+OTHER_ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 
 LEFT_OUT = f"it is damaged, or too large: {megabytes(MAX_FOLDER)} are taken of each student"
 
 Read = Callable[[], bytes | None]  # a file's content; None if it must not, or cannot, be read
+
+
+@dataclass
+class HandedIn:
+    """What somebody handed in. number: Moodle's; empty without one. names: the ways to read the full name."""
+
+    number: str = ""
+    names: dict[str, None] = field(default_factory=dict)
+    files: dict[PurePosixPath, Read] = field(default_factory=dict)
 
 
 def take_in(course: Course, lab: str, path: Path) -> tuple[list[str], list[str]]:
@@ -39,34 +61,38 @@ def take_in(course: Course, lab: str, path: Path) -> tuple[list[str], list[str]]
     Returns what to say and what went wrong, a line each. Raises StepFailed if there is no submission at `path`.
     """
     with opened(path) as files:
-        found: dict[tuple[str, str], dict[PurePosixPath, Read]] = defaultdict(dict)
-        for where, read in files.items():
-            if match := HANDED_IN.fullmatch(where):
-                found[match["name"], match["who"]][PurePosixPath(match["file"])] = read
+        found = by_person(files)
         if not found:
             raise StepFailed(
                 f'{path}: there is no submission as Moodle\'s "Download all submissions" names it: '
                 "FULL NAME_NUMBER_assignsubmission_file"
             )
         with course.gradebook() as gradebook:
-            known = by_name(gradebook.students)
-        there = Counter(spelled(name) for name, _ in found)
-        taken, failed = 0, []
-        for (name, who), submission in sorted(found.items()):
-            students = known.get(spelled(name), [])
-            if len(students) != 1 or there[spelled(name)] > 1:
-                place = course.folder("submitted", "ID", lab)
-                why = f"the gradebook has {len(students)} of this name, and {path.name} {there[spelled(name)]}"
-                failed.append(f"{printable(who)} is not taken: {why}; put the files into {place} yourself")
+            students = gradebook.students
+            called = {student.id: full_name(student) for student in students}
+            matches = match_all({who: tuple(one.names) for who, one in found.items()}, students)
+        there = Counter(match.students for match in matches.values())
+        taken, said, failed = 0, [], []
+        for who, handed_in in sorted(found.items()):
+            match = matches.get(who, Match())
+            if len(match.students) != 1 or there[match.students] > 1:
+                yourself = f"put the files into {course.folder('submitted', 'ID', lab)} yourself"
+                why = about_unknown(handed_in, match, there[match.students] or 1, path.name, yourself)
+                failed.append(f"{printable(who)} is not taken: {why}")
                 continue
-            folder = course.folder("submitted", students[0], lab)
-            replaced, left_out = put(submission, folder)
+            (student,) = match.students
+            folder = course.folder("submitted", student, lab)
+            replaced, left_out = put(handed_in.files, folder)
             taken += replaced
+            if replaced and not (match.sure and not match.group):
+                known_as = f" ({printable(called[student])})" if called[student] not in ("", student) else ""
+                of = f", of group {printable(match.group)}" if match.group else ", who alone has what is in this name"
+                said.append(f"{printable(who)} is taken as {printable(student)}{known_as}{of}")
             failed += [f"{printable(f'{who}: {file}')} is left out: {LEFT_OUT}" for file in left_out]
             failed += [f"{printable(who)}: {printable(each)}" for each in too_large(folder)] if replaced else []
             if not replaced:
                 failed.append(f"{printable(who)} is not taken: no file can be read; what was there before stays")
-    return [f"{taken} in {path}"], failed
+    return [f"{taken} in {path}", *said], failed
 
 
 def too_large(folder: Path) -> list[str]:
@@ -76,37 +102,57 @@ def too_large(folder: Path) -> list[str]:
     return [f"{reason} It is in {folder}; then grade it by --no-collect." for reason in reasons]
 
 
-def by_name(students: Iterable[Student]) -> dict[str, list[str]]:
-    """The ids of students by their full names, first name first or last name first, as `spelled`."""
-    ids: dict[str, set[str]] = defaultdict(set)
-    for student in students:
-        first, last = student.first_name or "", student.last_name or ""
-        for name in (f"{first} {last}", f"{last} {first}", f"{last}, {first}"):
-            ids[spelled(name)].add(student.id)
-    return {name: sorted(each) for name, each in ids.items() if name}
+def by_person(files: dict[tuple[str, ...], Read]) -> dict[str, HandedIn]:
+    """What everybody handed in, by the name that Moodle gave it. files: by all ways to read where they are."""
+    found: dict[str, HandedIn] = {}
+    for readings, read in files.items():
+        matches = [match for where in readings if is_work(where) and (match := HANDED_IN.fullmatch(where))]
+        if not matches:
+            continue
+        first = matches[0]
+        one = found.setdefault(first["who"], HandedIn(first["number"] or ""))
+        one.names |= dict.fromkeys(match["name"] for match in matches)
+        one.files[PurePosixPath(*([] if first["kind"] == FILE else [first["kind"]]), first["file"])] = read
+    return found
 
 
-def spelled(name: str) -> str:
-    """A name without what Moodle changes in the names of files, and without capitals."""
-    return " ".join(re.sub(r"[_\s]+", " ", normalize("NFKC", name)).casefold().split())
+def about_unknown(handed_in: HandedIn, match: Match, there: int, archive: str, yourself: str) -> str:
+    """Why it is not known whose this is, and what to do. there: how many find whom this finds. yourself: what to do by
+    hand."""
+    if any(NUMBERED.fullmatch(f"{name} {handed_in.number}") for name in handed_in.names):
+        return (
+            "it has a number in place of a name, as Moodle marks blind: reveal the students' identities in Moodle, and "
+            f"download it again, or {yourself}"
+        )
+    why = f"the gradebook has {len(match.students)} of this name, and {archive} {there}; {yourself}"
+    if not match.students:
+        return f"{why}; if it is a group, into the folder of each member"
+    return f"{why}; it may be {' or '.join(map(printable, match.students))}"
+
+
+def full_name(student: Student) -> str:
+    """What a student is called."""
+    return " ".join(filter(None, (student.first_name, student.last_name)))
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[dict[str, Read]]:
-    """The files of an archive or a folder, by where they are in it. Raises StepFailed if it is neither."""
+def opened(path: Path) -> Iterator[dict[tuple[str, ...], Read]]:
+    """The files of an archive or a folder, by the ways to read where they are in it. Raises StepFailed if it is
+    neither."""
     if path.is_dir():
         inside = [file for file in sorted(path.rglob("*")) if not file.is_dir()]
-        yield {file.relative_to(path).as_posix(): partial(plain, file) for file in inside}
+        yield {names_of_unpacked(file.relative_to(path).as_posix()): partial(plain, file) for file in inside}
         return
     try:
         archive = zipfile.ZipFile(path)
     except OSError as error:
         raise StepFailed(f"{path} cannot be read: {describe(error)}") from error
-    except zipfile.BadZipFile as error:
-        raise StepFailed(f"{path} is neither a folder nor a .zip archive") from error
+    except DAMAGED as error:
+        unpack = "; unpack it, and give the folder" if path.name.lower().endswith(OTHER_ARCHIVES) else ""
+        raise StepFailed(f"{path} is neither a folder nor a .zip archive{unpack}") from error
     with archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
-        yield {member.filename: partial(unpacked, archive, member) for member in members}
+        yield {names_of(member): partial(unpacked, archive, member) for member in members}
 
 
 def plain(file: Path) -> bytes | None:
@@ -122,7 +168,7 @@ def unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
     try:
         with archive.open(member) as file:
             content = file.read(MAX_FOLDER + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
+    except DAMAGED:
         return None
     return content if len(content) <= MAX_FOLDER else None
 

@@ -85,6 +85,15 @@ def test_the_only_notebook_with_work_in_it_is_graded(lab, folder, released, solv
     assert f"`{where}` is graded in its place" in submission.rebuilt.problems[0]
 
 
+def test_an_archive_that_windows_has_packed_is_looked_into(lab, folder, released, solved):
+    with zipfile.ZipFile(folder / "work.zip", "w") as file:
+        file.writestr("L_sung\\lab.ipynb", solved)
+        file.writestr("__MACOSX\\lab.ipynb", b"no notebook")
+    (folder / "work.zip").write_bytes((folder / "work.zip").read_bytes().replace(b"L_sung", b"L\x94sung"))
+    submission, written = graded(lab, folder, released)
+    assert written == 2 and "`work.zip/L?sung/lab.ipynb` is graded in its place" in submission.rebuilt.problems[0]
+
+
 def test_several_wait_for_a_person(lab, folder, released, solved):
     (folder / "one.ipynb").write_bytes(solved)
     (folder / "two.ipynb").write_bytes(solved.replace(b"2 * x", b"3 * x"))

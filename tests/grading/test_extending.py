@@ -88,6 +88,7 @@ def test_who_has_not_handed_in_yet_is_not_behind_until_the_extension_ends(room):
     [
         (("07_nothing", "ada", "3d"), "no lab `07_nothing` in "),
         ((LAB, "thoar", "3d"), "no student thoar in the gradebook; do you mean thora?"),
+        ((LAB, "THORA", "3d"), "no student THORA in the gradebook; do you mean thora?"),
         ((LAB, "zzz", "3d"), "no student zzz in the gradebook; `lockstep enrol ID` adds a student"),
         ((LAB, "thora", "2026-01-02"), "is not after the class's deadline"),
         ((LAB, "ada", "2d"), "2026-01-05 12:00:00 UTC is over, and ada has handed in nothing"),

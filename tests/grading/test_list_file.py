@@ -138,6 +138,13 @@ def test_a_line_that_sums_up_is_nobody_and_is_named(tmp_path, last):
     assert len(found.nobody) == 1
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u200e", "\u2060", "\u00ad", "\u00a0"])
+def test_signs_that_nobody_sees_change_no_heading_and_no_id(tmp_path, unseen):
+    listed = tmp_path / "list.csv"
+    listed.write_text(f"Name;{unseen}id\nAda Lovelace;{unseen}s042{unseen}\n")
+    assert [line["id"] for line in read_list(listed).lines] == ["s042"]
+
+
 def test_a_dash_is_no_id(tmp_path):
     listed = tmp_path / "list.csv"
     listed.write_text("Name;Matrikelnummer;E-Mail\nAda Lovelace;-;ada@uni.example\nNoor Ali;#N/A;noor@uni.example\n")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import nbformat
@@ -11,8 +14,10 @@ from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course, StepFailed
+from autograde.classroom.zip_names import names_of
 from autograde.term import moodle_zip
-from autograde.term.moodle_zip import LEFT_OUT, take_in
+from autograde.term.full_names import Match
+from autograde.term.moodle_zip import LEFT_OUT, about_unknown, by_person, opened, take_in
 from course.exchange.limits import MAX_NOTEBOOK
 
 
@@ -114,12 +119,99 @@ def test_whoever_cannot_be_told_apart_is_named_and_the_others_are_taken(room, tm
     files = {f"{name}_assignsubmission_file/{LAB}.ipynb": name.encode() for name in names}
     _, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
     assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"Ada Lovelace_1"}
+    assert "; if it is a group, into the folder of each member" in failed[0]
+    assert failed[1].endswith("; it may be s3 or s4")
     assert [line.partition(";")[0] for line in failed] == [
         "Eve_2 is not taken: the gradebook has 0 of this name, and all.zip 1",
         "Max Kim_3 is not taken: the gradebook has 2 of this name, and all.zip 1",
         "Zoë de la Cruz_4 is not taken: the gradebook has 1 of this name, and all.zip 2",
         "Zoë de la cruz_5 is not taken: the gradebook has 1 of this name, and all.zip 2",
     ]
+
+
+def test_what_is_less_than_the_name_is_said_and_a_group_has_no_members(room, tmp_path):
+    names = ["Ada King Lovelace_1", "Team 1_17", "Default group"]
+    files = {f"{name}_assignsubmission_file/{LAB}.ipynb": name.encode() for name in names}
+    said, failed = take_in(Course(room.root), LAB, archive(tmp_path / "all.zip", files))
+    assert submitted(room) == {f"s1/{LAB}/{LAB}.ipynb": b"Ada King Lovelace_1"}
+    assert said[1:] == ["Ada King Lovelace_1 is taken as s1 (Ada Lovelace), who alone has what is in this name"]
+    assert len(failed) == 2 and all("if it is a group, into the folder of each member" in line for line in failed)
+
+
+def people(path: Path) -> dict[str, dict[str, bytes | None]]:
+    """The files of everybody in an archive or folder, by what the name may be read as, and where they belong."""
+    with opened(path) as files:
+        return {
+            name: {str(file): read() for file, read in one.files.items()}
+            for one in by_person(files).values()
+            for name in one.names
+        }
+
+
+def test_who_is_marked_blind_is_told_the_way(tmp_path):
+    with opened(archive(tmp_path / "all.zip", {"Participant_815_assignsubmission_file/x.ipynb": b""})) as files:
+        (handed_in,) = by_person(files).values()
+    said = about_unknown(handed_in, Match(), 1, "all.zip", "do it yourself")
+    assert "it has a number in place of a name" in said and "reveal the students' identities in Moodle" in said
+
+
+def test_nobody_hands_in_for_another_by_the_name_of_a_file(tmp_path):
+    forged = "Ada Lovelace_1_assignsubmission_file_x.ipynb"
+    names = [f"Zoë_2_assignsubmission_file_{forged}", f"Eve_3_assignsubmission_file/{forged}"]
+    path = archive(tmp_path / "all.zip", dict.fromkeys(names, b"forged"))
+    assert people(path) == {"Zoë": {forged: b"forged"}, "Eve": {forged: b"forged"}}
+
+
+def test_text_that_was_typed_into_moodle_is_taken_with_the_files(tmp_path):
+    files = {
+        "Ada Lovelace_1_assignsubmission_file/x.ipynb": b"work",
+        "Ada Lovelace_1_assignsubmission_onlinetext/onlinetext.html": b"text",
+        "Zoë_2_assignsubmission_onlinetext_onlinetext.html": b"only text",
+    }
+    assert people(archive(tmp_path / "all.zip", files)) == {
+        "Ada Lovelace": {"x.ipynb": b"work", "onlinetext/onlinetext.html": b"text"},
+        "Zoë": {"onlinetext/onlinetext.html": b"only text"},
+    }
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp850", "cp437", "cp1252", "gbk"])
+@pytest.mark.parametrize("between", ["/", "\\"])
+def test_an_archive_that_was_packed_again_is_read_in_the_encoding_of_whoever_did(tmp_path, encoding, between):
+    name = "\u674e\u96f7" if encoding == "gbk" else "Zoë de la Cruz"
+    where = between.join(["top", f"{name}_1_assignsubmission_file", f"{LAB}.ipynb"])
+    marks = "_" * len(where.encode(encoding))
+    beside = {f"__MACOSX/{where}": b"", where.replace(LAB, f"._{LAB}"): b"", where.replace(LAB, ".DS_Store"): b""}
+    path = archive(tmp_path / "all.zip", {marks: b"work"} | beside)
+    path.write_bytes(path.read_bytes().replace(marks.encode(), where.encode(encoding)))  # and no flag says which
+    assert people(path)[name] == {f"{LAB}.ipynb": b"work"}
+
+
+def test_a_name_in_utf_8_beside_that_in_a_code_page_counts(tmp_path):
+    raw, name = b"Zo?_1_assignsubmission_file/x.ipynb", "Zoë_1_assignsubmission_file/x.ipynb"
+    member = zipfile.ZipInfo(raw.decode())
+    content = struct.pack("<BL", 1, zlib.crc32(raw)) + name.encode()
+    member.extra = struct.pack("<HHx", 1, 1) + struct.pack("<HH", 0x7075, len(content)) + content
+    assert names_of(member) == (name,)
+
+
+def test_a_name_that_was_damaged_when_it_was_unpacked_is_found(tmp_path):
+    for number, encoding in enumerate(("utf-8", "cp850"), 1):
+        damaged = f"Zoë_{number}_assignsubmission_file".encode(encoding).decode("cp437")
+        (tmp_path / damaged).mkdir()
+        (tmp_path / damaged / "x.ipynb").touch()
+    (tmp_path / os.fsdecode("Zoë_3_assignsubmission_file".encode("cp1252"))).mkdir()
+    (tmp_path / os.fsdecode("Zoë_3_assignsubmission_file".encode("cp1252")) / "x.ipynb").touch()
+    with opened(tmp_path) as files:
+        assert {each.number for each in by_person(files).values() if "Zoë" in each.names} == {"1", "2", "3"}
+
+
+def test_another_kind_of_archive_is_to_be_unpacked(tmp_path):
+    (tmp_path / "all.7z").write_bytes(b"7z\xbc\xaf\x27\x1c")
+    with (
+        pytest.raises(StepFailed, match=r"nor a \.zip archive; unpack it, and give the folder"),
+        opened(tmp_path / "all.7z"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from classroom import Classroom
 from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
+from autograde.class_commands import StudentId
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 
@@ -23,6 +24,11 @@ def test_a_folder_gets_its_name_in_the_form_of_the_gradebook(tmp_path):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["ada", COMPOSED]
     assert (tmp_path / COMPOSED / "work").exists()
     assert rename_to_nfc(tmp_path) == []
+
+
+@pytest.mark.parametrize("typed", [DECOMPOSED, f"\ufeff{COMPOSED}", f" {COMPOSED}\u200b"])
+def test_an_id_on_the_command_line_is_in_the_form_of_the_gradebook(typed):
+    assert StudentId().convert(typed, None, None) == COMPOSED
 
 
 def test_two_folders_of_one_name_are_told_and_kept(tmp_path):
