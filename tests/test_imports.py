@@ -42,8 +42,8 @@ CHAINS = {
         "processes jupyterlab",
         "lab_choice jupyterhub",
         "lectures",
+        "homes processes",
         "homes overview jupyterhub",
-        "homes jupyterlab",
     ),
 }
 

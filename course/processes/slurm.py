@@ -20,6 +20,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from course.homes.look import cannot_write
 from course.processes import mpi, rank, reaper, slurm_command
 from course.processes.mpi import WorldError
 from course.processes.surroundings import job as jobs
@@ -98,6 +99,8 @@ class Slurm:
         shared = Path(os.environ.get(SHARED) or Path.home() / ".lockstep" / "worlds")
         try:
             shared.mkdir(parents=True, exist_ok=True)
+            if error := cannot_write(shared):
+                raise error
             return tempfile.mkdtemp(prefix="world-", dir=shared)
         except OSError as error:
             raise WorldError(
