@@ -151,7 +151,10 @@ def bundle(lab: str, target: Path) -> None:
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for other programs.")
 def waiting(as_json: bool) -> None:
-    """Tell, lab by lab, what waits for you: to grade, to grade again, to read, and feedback to release."""
+    """Tell of each lab whether it is released, until when, how many handed in, were graded and have feedback.
+
+    And what waits for you: to grade, to grade again, to read, feedback to release.
+    """
     import json
 
     from autograde.term.waiting import plain

@@ -74,7 +74,7 @@ else:
 # The hub's own pages: an instructor's courses, and what to do, in words.
 c.JupyterHub.template_paths = [str(REPOSITORY / "course" / "jupyterhub" / "templates")]
 c.JupyterHub.template_vars = {
-    "own_courses": [course.name for course in courses],
+    "own_courses": {course.name: course.title for course in courses},
     "own_name": lambda user: own_name(user.name) if user else "",  # JupyterHub calls it for each page
     # JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
