@@ -216,6 +216,7 @@ def plain(found: Iterable[Waiting]) -> list[dict[str, str | int | bool | list[st
             "name": each.name,
             "title": each.title,
             "released": each.released,
+            "due": each.due is not None,
             "standing": each.standing,
             **{kind: len(getattr(each, kind)) for kind in KINDS},
         }

@@ -76,8 +76,8 @@ def read_course(path: Path, name: str, table: Any) -> Course:
         raise CoursesError(f"{path}: [{name}]: a course's name has 1 to 24 of a-z, 0-9, - and _, a letter first.")
     if not isinstance(table, dict) or not table.keys() <= KEYS:
         raise CoursesError(
-            f"{path}: [{name}] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`, and nothing "
-            "else."
+            f"{path}: [{name}] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`, and "
+            "nothing else."
         )
     title = table.get("title", "")
     if not isinstance(title, str) or not title.isprintable():

@@ -32,7 +32,7 @@ DAMAGED = {
     "[hpc]\nstudents = ['\xff']".encode("latin-1"): "cannot be read: ",
     "[HPC]": "[HPC]: a course's name has 1 to 24 of",
     "hpc = 3": "[hpc] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`, and nothing",
-    "[hpc]\npupils = ['ada']": "[hpc] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`, and",
+    "[hpc]\npupils = ['ada']": "[hpc] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`",
     "[hpc]\ntitle = 3": "[hpc]: title is a text of one line",
     '[hpc]\ntitle = "a\\nb"': "[hpc]: title is a text of one line",
     "[hpc]\nlabs = '03_pi_allreduce'": "[hpc]: labs is a list with at least one text",
