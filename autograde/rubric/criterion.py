@@ -161,8 +161,7 @@ class Criterion:
     sentence that the TODO's docstring has, too. judge: what is wrong with a call, or None; a function, or an object
     that also says `gives(call, value)`: whether the call shows this value. mistakes: words for known mistakes. on: of
     a call's arguments, whether the criterion looks at it; None: it looks at all. after: names of criteria of which a
-    failure of this one may just be a consequence: if one of them fails as well, this one is not told apart. breaks:
-    whether it is here that the student reads why a run broke off; else at the first criterion that looks at the call.
+    failure of this one may just be a consequence: if one of them fails as well, this one is not told apart.
     """
 
     name: str
@@ -172,7 +171,6 @@ class Criterion:
     mistakes: Mistakes = field(default_factory=Mistakes)
     on: Callable[[dict], bool] | None = None
     after: tuple[str, ...] = ()
-    breaks: bool = False
 
     def looks_at(self, arguments: dict) -> bool:
         """Whether it looks at a call with these arguments."""

@@ -6,6 +6,7 @@ import linecache
 
 import pytest
 
+from course.world.meeting import MEETING
 from course.world.report import Outcome, RankReport, judge_state, label_ranks
 
 
@@ -48,6 +49,13 @@ def test_several_ranks_are_named_in_the_plural():
         "rank 0  returned without communicating",
         "ranks 1-3  wait in comm.allreduce, cell line 2",
     ]
+
+
+def test_who_has_returned_waits_for_ranks_that_are_named():
+    done = [RankReport(rank, rank, "waiting", call=MEETING) for rank in (1, 2, 3)]
+    outcome = Outcome("hang", [RankReport(0, 0, "waiting", call="comm.recv", line=2), *done], 3.0)
+    assert outcome.report.splitlines()[1] == "ranks 1-3  returned without communicating, and wait for rank 0"
+    assert "ranks 1, 2 and 3 returned without communicating, and wait for rank 0." in outcome.detail
 
 
 @pytest.mark.parametrize(

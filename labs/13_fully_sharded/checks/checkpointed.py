@@ -127,7 +127,6 @@ class Checkpointed(CallCheck):
             "layer's parameters",
             results,
             on=lambda arguments: not draws(arguments),
-            breaks=True,
         ),
         Criterion("kept", 1, "between the passes, none of the layer's intermediate results is kept", kept),
         Criterion(

@@ -144,7 +144,6 @@ class Gathered(CallCheck):
                 rows_cut_by_rank=rows_cut_by_rank,
                 own_rows_everywhere=own_rows_everywhere,
             ),
-            breaks=True,
         ),
         Criterion("freed", 0.75, "after the block, also if an error ends it, no parameter holds any memory", freed),
         Criterion(

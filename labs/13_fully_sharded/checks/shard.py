@@ -100,7 +100,6 @@ class Shard(CallCheck):
             "it has the parameter's rows from rank * c on, and zeros where there are none",
             EachRankReturnsArray(shards),
             MISTAKES,
-            breaks=True,
         ),
         Criterion(
             "memory",

@@ -144,7 +144,6 @@ class TreeReduce(ArrayCheck):
                 ),
             ),
             on=may_be_kept,
-            breaks=True,
         ),
         Criterion(
             "unbuffered",

@@ -231,7 +231,6 @@ class FullySharded(CallCheck):
             TRAINED,
             MISTAKES,
             on=lambda arguments: arguments["parts"] == 1,
-            breaks=True,
         ),
         Criterion(
             "memory",

@@ -153,7 +153,6 @@ class ReduceScattered(CallCheck):
             first_of(EachRankHasArrays(right, lambda call: call.of("grads")), argument_unchanged),
             MISTAKES,
             on=synced,
-            breaks=True,
         ),
         Criterion(
             "reduce-scatter",
