@@ -14,6 +14,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveC
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
+from autograde.classroom.feedback_headings import with_headings
 from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
@@ -43,7 +44,8 @@ def configure(c: Config, root: Path | str) -> None:
     validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
-    c.HTMLExporter.filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax}
+    filters = {"markdown2html": markdown_to_html, "without_mathjax": without_mathjax, "with_headings": with_headings}
+    c.HTMLExporter.filters = filters
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = ReleaseFromSource
     c.ExchangeFactory.release_feedback = ReleaseFeedback
