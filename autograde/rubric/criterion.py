@@ -7,7 +7,7 @@ gives its points, and else none. A known mistake only chooses the words: it is t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
@@ -112,7 +112,7 @@ class Mistakes:
             return None
         key, call, wrong, facts = best
         facts = {"size": call.size, **call.arguments, **wrong.facts, **facts}
-        return Wrong(key, self.words.fill(key, facts), facts, wrong.report)
+        return Wrong(key, self.words.fill(key, facts), facts, wrong.report, call=call)
 
 
 class MistakesGiving(Mistakes):
@@ -182,7 +182,7 @@ class Criterion:
         for call in calls:
             if self.looks_at(call.arguments):
                 wrong = self.failure(call)
-                held.append(call) if wrong is None else failures.append((call, wrong))
+                held.append(call) if wrong is None else failures.append((call, replace(wrong, call=call)))
         return self.mistakes.explaining(failures, held, self.judge) or failures[0][1] if failures else None
 
     def failure(self, call: Call) -> Wrong | None:

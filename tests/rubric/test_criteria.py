@@ -156,6 +156,14 @@ def test_an_error_is_told_once_and_a_hang_after_it_too():
     assert "[hang]" in show.text(result) and "[hang]" in show.html(result)
 
 
+def test_words_name_the_first_call_that_they_explain(monkeypatch):
+    monkeypatch.setattr(CHECK, "inputs", ("x", "y"), raising=False)
+    result = graded(outcome([5, 7]), outcome([99]))
+    assert result.findings[0].message == "Rank 0 returns 7, where 2 is expected. Seen with x=2, y=0."
+    result = graded(outcome([5, 2]), outcome([], state="hang"))
+    assert result.findings[0].message == "A deadlock: rank 0 waits Seen with x=100, y=1."
+
+
 def test_what_is_not_recorded_neither_fails_nor_is_told():
     nothing = [outcome([5, 2], events=0), outcome([101], events=0)]
     assert states(graded(*nothing))["calls"] == "fails"

@@ -118,6 +118,7 @@ class Checkpointed(CallCheck):
     """With and without a gradient of x, with and without dropout."""
 
     todo, probe = "checkpointed", probe.PROBE
+    inputs = ("width", "hidden", "dropout")
     consolidation = "A third more computing, and of all that a layer works out on its way only its input stays."
     criteria = (
         Criterion(

@@ -126,6 +126,7 @@ class Gathered(CallCheck):
     """Rows that do and do not divide evenly, on four ranks to one."""
 
     todo, probe = "gathered", probe.PROBE
+    inputs = ("sizes",)
     consolidation = "One message a layer, on its way before it is needed, and no byte kept after it was."
     criteria = (
         Criterion(

@@ -143,6 +143,7 @@ class ReduceScattered(CallCheck):
     """Rows that do and do not divide evenly, gradients that are missing on a rank, some there already."""
 
     todo, probe = "reduce_scattered", probe.PROBE
+    inputs = ("sizes",)
     consolidation = "A reduce-scatter is the half of an all-reduce that sharded training needs: nothing is sent twice."
     criteria = (
         Criterion(

@@ -156,6 +156,7 @@ class ParallelPi(CallCheck):
     todo: name of the function. library: "mpi4py", "torch" or "horovod". consolidation: see `Check`.
     """
 
+    inputs = ("intervals",)
     repeats = False  # calls have no seed, and the calls of a case are of different sizes
 
     def __init__(self, todo: str, library: str, consolidation: str) -> None:

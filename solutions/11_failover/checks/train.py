@@ -222,6 +222,7 @@ class Train(CallCheck):
     """
 
     todo, probe = "train", train.PROBE
+    inputs = ("epochs",)
     consolidation = (
         "One call starts a training and goes on with it, because all that it depends on is in the checkpoint or "
         "follows from it. What a failure costs are the steps since the last one."
