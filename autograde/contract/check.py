@@ -158,8 +158,8 @@ class Result:
     """The outcome of one check: findings, and the points that are left.
 
     consolidation: of the check, if it passed. remarks: what there is to say besides, which costs nothing. rows: the
-    rubric, if the check is one; then the findings are those of its rows that fail, or one that nothing was judged
-    beside.
+    rubric, if the check is one; then the findings are why runs broke off, or why nothing was judged, and those of its
+    rows that fail.
     """
 
     todo: str

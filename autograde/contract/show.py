@@ -46,7 +46,7 @@ def text(result: Result, next_step: str = "") -> str:
     """The result as plain text. next_step: a last line, such as where a hint is."""
     lines = [heading(result)]
     for finding in outside_the_rubric(result):
-        lines += ["", f"* {finding.message}  [{finding.key}, -{number(min(finding.points, result.points))}]"]
+        lines += ["", f"* {finding.message}  [{finding.key}{cost(finding, result, '-')}]"]
         lines += [f"    {line}" for line in finding.report.splitlines()]
     for row in result.rows:
         lines.append(f"  {MARKS[row.state] if result.started else '○'} {number(row.points):4} {row.says}")
@@ -127,9 +127,14 @@ def line_html(line: str) -> str:
 def finding_html(finding: Finding, result: Result) -> str:
     """One finding as a list item, with the report of the ranks below it."""
     report = report_html(finding)
-    cost = f"{markup.escape(finding.key)}, −{number(min(finding.points, result.points))}"
-    key = f'<small style="white-space: nowrap">[{cost}]</small>'
+    key = f'<small style="white-space: nowrap">[{markup.escape(finding.key)}{cost(finding, result, "−")}]</small>'
     return f'<li style="margin: 0.2em 0">{message_html(finding)} {key}{report}</li>'
+
+
+def cost(finding: Finding, result: Result, minus: str) -> str:
+    """What a finding costs, behind its key; nothing for a further one on what another costs already."""
+    points = min(finding.points, result.points)
+    return f", {minus}{number(points)}" if points else ""
 
 
 def message_html(finding: Finding) -> str:

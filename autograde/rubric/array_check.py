@@ -65,7 +65,7 @@ def ring_criteria(
     conduct = f"`{argument}` stays as it is; the result is a new array, which stays, too"
     return (
         Criterion(name, points[0], says[0], returned, mistakes, on=may_be_kept),
-        Criterion("ring", points[1], says[1], ring, on=may_be_kept, breaks=True),
+        Criterion("ring", points[1], says[1], ring, on=may_be_kept),
         Criterion("both-ways", points[2], both, ring.both_ways(returned, may_be_kept), after=(name, "ring")),
         Criterion("conduct", points[3], conduct, arrays_stay, on=may_be_kept),
     )

@@ -13,16 +13,18 @@
 
     CHECK = Swap()
 
-The score is the sum of the criteria that hold. What could not be judged, as the run broke off before, gives no points:
-so a further mistake never gains any.
+The score is the sum of the criteria that hold. A run that breaks off, by an error or a deadlock, is told beside them.
+What could not be judged because of it gives no points: so a further mistake never gains any.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from autograde.contract.call_probe import CallProbe
+from autograde.contract.cell_code import ALONE
 from autograde.contract.check import Check, Result, Row, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU
@@ -31,6 +33,7 @@ from autograde.contract.trouble import raised
 from autograde.contract.verdict import Finding, cut
 from autograde.rubric.breaks import why_it_broke_off
 from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.inputs import seen_with
 from autograde.rubric.run import Run, size_of
 from autograde.rubric.words import Words, Wrong
 from course.watch.log import LIMIT
@@ -42,7 +45,7 @@ not counted, and what may be in it costs you nothing. A TODO needs very few call
 not-on-device: On a GPU your code stops with an error: {what}. All that an operation works on has to be on one device:
 what has to be moved, and where to?
 """)
-BROKE_OFF = "the run broke off before"
+BROKE_OFF = "the run broke off"
 MAY_FOLLOW = "it may follow from"
 
 
@@ -55,13 +58,15 @@ class CallCheck(Check):
     """Base class. A subclass sets `todo`, `probe` and `criteria`, and writes `cases`.
 
     probe: a `CallProbe`. criteria: their points together are the TODO's. repeats: whether the first call of a case is
-    made once more in the end, with another ``seed``: so what is kept between calls shows. consolidation: see `Check`.
+    made once more in the end, with another ``seed``: so what is kept between calls shows. inputs: names of a call's
+    arguments that a student is told, with which a mistake was seen. consolidation: see `Check`.
     """
 
     parts = ("cases", "probe", "criteria")
     probe: ClassVar[CallProbe]
     criteria: tuple[Criterion, ...] = ()
     repeats = True
+    inputs: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -103,8 +108,12 @@ class CallCheck(Check):
         for call in (call for run in runs for call in run.calls):
             if not all(self.fits(call.case, call.arguments, each) for each in call.seen):
                 raise ValueError(f"{self.todo}: the evidence does not fit its call")
-        rows = self.rows(runs, cases[len(runs) :])
-        findings = [row.finding for row in rows if row.finding is not None]
+        broken = [run for run in runs if run.state != "ok" and not run.on_gpu]
+        breaks = self.breaks(broken)
+        rows = self.rows(runs, broken, cases[len(runs) :], breaks)
+        lost = sum(row.points for row in rows if row.reason == BROKE_OFF)
+        findings = [self.finding(each, 0.0 if number else lost) for number, each in enumerate(breaks)]
+        findings += [row.finding for row in rows if row.finding is not None]
         remarks = remarks_on(gathered)
         if any(run.full for run in runs):
             remarks.append(words("calls-beyond-the-record", limit=LIMIT).message)
@@ -119,28 +128,56 @@ class CallCheck(Check):
         rows = [Row(each.name, each.says, each.points, "unjudged") for each in self.criteria]
         return Result(self.todo, self.points, 0.0, [Finding(key, message, self.points)], seed, "", remarks or [], rows)
 
-    def rows(self, runs: list[Run], not_run: list[dict]) -> list[Row]:
-        """The rubric. not_run: cases that were not tried any more."""
+    def breaks(self, broken: list[Run]) -> list[Wrong]:
+        """Why runs broke off, each kind once. Of errors that the same criterion is the first to meet, the first is
+        told: the next may be the same one, where it looks like another mistake."""
+        told: dict[str, Wrong] = {}
+        places: set[str] = set()
+        for run in broken:
+            place = self.meets_first(run)
+            if run.state != "raised" or place not in places:
+                wrong = self.broke_off(run) or why_it_broke_off(run)
+                call = None if ALONE in wrong.message else Call(run.case, run.reached, run.broken, [])
+                told.setdefault(wrong.key, replace(wrong, call=call))
+            places.add(place)
+        return [*told.values()]
+
+    def rows(self, runs: list[Run], broken: list[Run], not_run: list[dict], breaks: list[Wrong]) -> list[Row]:
+        """The rubric. broken: the runs that broke off; breaks: what is told of them. not_run: cases that were not tried
+        any more."""
         on_gpu = [run for run in runs if run.on_gpu]
-        here = [run for run in runs if not run.on_gpu]
-        calls = [call for run in here for call in run.calls]
-        broken = [run for run in here if run.state != "ok"]
+        calls = [call for run in runs if not run.on_gpu for call in run.calls]
         left_out = [case for case in not_run if not case.get(ON_GPU)]
         pending = [each for case in (*(run.case for run in broken), *left_out) for each in case["calls"]]
-        told_at = [(self.told_at(run), run) for run in reversed(broken)]  # of several, the first is told
-        ends, rows = dict(told_at), []
+        met, rows, told = {*map(self.meets_first, broken)}, [], []
         for criterion in self.criteria:
             wrong, reason = self.judged(criterion, calls, on_gpu), ""
-            if wrong is not None and (causes := failed(rows, criterion.after)):
+            same = [each for each, other in zip(rows, told, strict=True) if says_same(other, wrong)]
+            if wrong is not None and (causes := failed(rows, criterion.after) or same):
                 wrong, reason = None, f"{MAY_FOLLOW}: {causes[0].says}"
-            elif wrong is not None and (same := told(rows, wrong)):
-                wrong, reason = None, f"{MAY_FOLLOW}: {same[0].says}"
-            elif wrong is None and criterion.name in ends:
-                wrong = self.why(ends[criterion.name])
-            elif wrong is None and self.not_seen(criterion, pending, not_run):
+            elif wrong is not None and any(says_same(each, wrong) for each in breaks):
+                wrong, reason = None, BROKE_OFF
+            elif wrong is None and (criterion.name in met or self.not_seen(criterion, pending, not_run)):
                 reason = BROKE_OFF
-            rows.append(row(criterion, wrong, reason))
+            told.append(wrong)
+            rows.append(self.row(criterion, wrong, reason))
         return rows
+
+    def row(self, criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:
+        """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
+        about = (criterion.name, criterion.says, criterion.points)
+        if wrong is not None:
+            return Row(*about, "fails", self.finding(wrong, criterion.points))
+        return Row(*about, "unjudged", None, reason) if reason else Row(*about, "holds")
+
+    def finding(self, wrong: Wrong, points: float) -> Finding:
+        """What is wrong, with the input of the call in which it was seen. points: what it costs."""
+        message = wrong.message
+        if wrong.call is not None:
+            case = wrong.call.case
+            size = size_of(case) if {"size", "ranks"} & {*case} else None
+            message = seen_with(message, wrong.call.arguments, self.inputs, size)
+        return Finding(wrong.key, cut(message), points, cut(wrong.report))
 
     def judged(self, criterion: Criterion, calls: list[Call], on_gpu: list[Run]) -> Wrong | None:
         """What is wrong with the calls that came to their end."""
@@ -156,14 +193,11 @@ class CallCheck(Check):
             return any(case.get(ON_GPU) for case in not_run)
         return any(map(criterion.looks_at, pending))
 
-    def told_at(self, run: Run) -> str:
-        """Name of the criterion at which the student reads why a run broke off."""
+    def meets_first(self, run: Run) -> str:
+        """Name of the first criterion that looks at the call in which a run broke off; of the first of all if none
+        does."""
         looking = [each for each in self.criteria if each.judge is not on_its_device and each.looks_at(run.broken)]
-        return next((each.name for each in looking if each.breaks), (looking or self.criteria)[0].name)
-
-    def why(self, run: Run) -> Wrong:
-        """The words for a run that broke off."""
-        return self.broke_off(run) or why_it_broke_off(run)
+        return (looking or self.criteria)[0].name
 
 
 def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
@@ -172,18 +206,6 @@ def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:
     return [each for each in named if each.state == "fails" or each.reason.startswith(MAY_FOLLOW)]
 
 
-def told(rows: list[Row], wrong: Wrong) -> list[Row]:
-    """The rows that say the same already."""
-    return [
-        each
-        for each in rows
-        if each.finding and (each.finding.key, each.finding.message) == (wrong.key, cut(wrong.message))
-    ]
-
-
-def row(criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:
-    """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
-    about = (criterion.name, criterion.says, criterion.points)
-    if wrong is not None:
-        return Row(*about, "fails", Finding(wrong.key, cut(wrong.message), criterion.points, cut(wrong.report)))
-    return Row(*about, "unjudged", None, reason) if reason else Row(*about, "holds")
+def says_same(one: Wrong | None, other: Wrong | None) -> bool:
+    """Whether two mistakes have the same words."""
+    return None not in (one, other) and (one.key, one.message) == (other.key, other.message)

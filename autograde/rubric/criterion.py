@@ -7,7 +7,7 @@ gives its points, and else none. A known mistake only chooses the words: it is t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
@@ -112,7 +112,7 @@ class Mistakes:
             return None
         key, call, wrong, facts = best
         facts = {"size": call.size, **call.arguments, **wrong.facts, **facts}
-        return Wrong(key, self.words.fill(key, facts), facts, wrong.report)
+        return Wrong(key, self.words.fill(key, facts), facts, wrong.report, call=call)
 
 
 class MistakesGiving(Mistakes):
@@ -161,8 +161,7 @@ class Criterion:
     sentence that the TODO's docstring has, too. judge: what is wrong with a call, or None; a function, or an object
     that also says `gives(call, value)`: whether the call shows this value. mistakes: words for known mistakes. on: of
     a call's arguments, whether the criterion looks at it; None: it looks at all. after: names of criteria of which a
-    failure of this one may just be a consequence: if one of them fails as well, this one is not told apart. breaks:
-    whether it is here that the student reads why a run broke off; else at the first criterion that looks at the call.
+    failure of this one may just be a consequence: if one of them fails as well, this one is not told apart.
     """
 
     name: str
@@ -172,7 +171,6 @@ class Criterion:
     mistakes: Mistakes = field(default_factory=Mistakes)
     on: Callable[[dict], bool] | None = None
     after: tuple[str, ...] = ()
-    breaks: bool = False
 
     def looks_at(self, arguments: dict) -> bool:
         """Whether it looks at a call with these arguments."""
@@ -184,7 +182,7 @@ class Criterion:
         for call in calls:
             if self.looks_at(call.arguments):
                 wrong = self.failure(call)
-                held.append(call) if wrong is None else failures.append((call, wrong))
+                held.append(call) if wrong is None else failures.append((call, replace(wrong, call=call)))
         return self.mistakes.explaining(failures, held, self.judge) or failures[0][1] if failures else None
 
     def failure(self, call: Call) -> Wrong | None:

@@ -30,7 +30,7 @@ class Wrong:
     key: of the words; small letters and hyphens. message: what was seen and what it means, for the student; never the
     answer. facts: what the words of a mistake may use. report: what each rank did, where that helps. compared: whether
     a value was compared, so that a mistake may explain it by the value it gives. absent: whether something was missing
-    in what the ranks communicated, which an unrecorded call would refute.
+    in what the ranks communicated, which an unrecorded call would refute. call: in which it was seen, if it was in one.
     """
 
     key: str
@@ -39,6 +39,7 @@ class Wrong:
     report: str = ""
     compared: bool = False
     absent: bool = False
+    call: Any = None
 
 
 class Ranks(tuple):

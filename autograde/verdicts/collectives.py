@@ -19,7 +19,7 @@ The run is on {size} of the world's ranks, but your code works with {ranks}. The
 your function is for. Whom do you ask for the number of ranks?
 
 collective-skipped 3
-A deadlock: {who} never made the call in which the others wait. A collective needs every rank of its group. Which
+A deadlock: {who} never made the call in which {waiting} waits. A collective needs every rank of its group. Which
 condition, or which early return, lets a rank pass it by?
 
 uneven-collectives 3
@@ -90,7 +90,9 @@ def deadlock(logs: list[list[dict]], report: str) -> list[Finding]:
     if min(numbers) > 0:
         return [finding("uneven-collectives", report, numbers=", ".join(map(str, numbers)))]
     skipped = [rank for rank, number in enumerate(numbers) if not number]
-    return [finding("collective-skipped", report, who=name_ranks(skipped))]
+    made = [rank for rank, number in enumerate(numbers) if number]
+    waiting = [rank for rank in made if logs[rank][-1]["end"] is None]
+    return [finding("collective-skipped", report, who=name_ranks(skipped), waiting=name_ranks(waiting or made))]
 
 
 def unequal_sizes(logs: list[list[dict]], report: str = "") -> list[Finding]:

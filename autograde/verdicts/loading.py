@@ -56,7 +56,7 @@ missing-entry-ignored 1
 The function accepts a file without the entry {name!r}, and returns {value}.
 
 some-ranks-refuse 1
-For a file that does not fit, {who} returned as if all was well, while the others raised an error.
+For a file that does not fit, {who} returned as if all was well, while {others} raised an error.
 
 error-names-no-file 0.5
 The error for a file that does not fit does not say which file it is: {error}
@@ -114,7 +114,8 @@ def misfit_mistakes(kind: str, name: str, calls: Sequence[dict]) -> Iterator[Fin
         if unnamed := [call["error"] for call in calls if name not in call["error"]]:
             yield finding("error-names-no-file", error=short(unnamed[0]))
     elif len(silent) < len(calls):
-        yield finding("some-ranks-refuse", who=name_ranks(silent))
+        others = [rank for rank, call in enumerate(calls) if call["error"] is not None]
+        yield finding("some-ranks-refuse", who=name_ranks(silent), others=name_ranks(others))
     elif kind in OTHER_MODELS:
         yield finding("strict-false", how=OTHER_MODELS[kind])
     elif kind == "half":

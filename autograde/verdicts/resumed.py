@@ -9,8 +9,8 @@ from autograde.contract.verdict import Finding
 
 finding = Findings("""
 save-on-rank-0 4
-A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it decides by itself who
-writes, and no rank leaves it before the file is there.
+A deadlock: rank 0 waits in `save_checkpoint`, and {others} never called it. All ranks have to call it: it decides by
+itself who writes, and no rank leaves it before the file is there.
 
 sampler-not-told 1
 Nobody tells the loader's sampler {what}: all epochs have the same order.

@@ -15,7 +15,7 @@ from course.world.report import name_ranks
 
 finding = Findings("""
 barrier-on-rank-0 3
-A deadlock: rank 0 waits for the others in a collective that {who} never called. Which ranks reach that line?
+A deadlock: rank 0 waits in a collective that {who} never called. Which ranks reach that line?
 
 barrier-without-rank-0 3
 A deadlock: {who} waited for rank 0, which never made that call. Which ranks reach that line?

@@ -129,15 +129,16 @@ class RankReport:
         self.state, self.result = "raised", None
         self.error = {"type": "UnreadableResult", "message": reason, "line": None, "source": None, "traceback": reason}
 
-    def sentence(self, source: bool = True, plural: bool = False) -> str:
-        """What this rank did, in a few words. source: quote the cell's line. plural: for several ranks that agree."""
+    def sentence(self, source: bool = True, plural: bool = False, late: str = "the others") -> str:
+        """What this rank did, in a few words. source: quote the cell's line. plural: for several ranks that agree.
+        late: the ranks for which those wait that have returned."""
         if self.state == "returned":
             words = "returned" + self._calls()
         elif self.state == "raised":
             message = first_line(self.error["message"])
             words = f"raised {self.error['type']}" + (f": {message}" if message else "")
         elif self.state == "waiting" and self.call == MEETING:
-            words = f"returned{self._calls()}, and wait{'' if plural else 's'} for the others"
+            words = f"returned{self._calls()}, and wait{'' if plural else 's'} for {late}"
         elif self.state == "waiting":
             words = f"wait{'' if plural else 's'} in {self.call}"
         elif self.state == "died":
@@ -197,7 +198,7 @@ class Outcome:
         first = sorted(self._alike(source=False), key=lambda group: group[0].rank)
         ordered = sorted(first, key=lambda group: (ORDER.index(group[0].state), group[0].with_host))
         parts = [
-            f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(source=False, plural=len(group) > 1)}"
+            f"{name_ranks([rank.rank for rank in group])} {group[0].sentence(False, len(group) > 1, self._late)}"
             for group in ordered
         ]
         return "; ".join(parts) + "."
@@ -206,9 +207,15 @@ class Outcome:
     def report(self) -> str:
         """A line for each rank; ranks that did the very same share one."""
         return "\n".join(
-            f"{label_ranks([rank.rank for rank in group])}  {group[0].sentence(plural=len(group) > 1)}"
+            f"{label_ranks([rank.rank for rank in group])}  {group[0].sentence(True, len(group) > 1, self._late)}"
             for group in self._alike()
         )
+
+    @property
+    def _late(self) -> str:
+        """The ranks that have not come to where those that returned wait for them."""
+        late = [rank.rank for rank in self.ranks if not (rank.state == "waiting" and rank.call == MEETING)]
+        return name_ranks(late) if late else "the others"
 
     def _alike(self, source: bool = True) -> list[list[RankReport]]:
         """The ranks in groups that say the same of themselves, in the order of the first of each."""

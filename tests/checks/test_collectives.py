@@ -62,7 +62,10 @@ def test_a_call_on_more_ranks_than_take_part_is_the_wrong_group():
 def test_ranks_that_leave_a_collective_out_are_named():
     (finding,) = deadlock([[event(end=None)], [], []], "report")
     assert finding.key == "collective-skipped"
-    assert "ranks 1 and 2" in finding.message and finding.report == "report"
+    assert "ranks 1 and 2 never made the call in which rank 0 waits." in finding.message
+    assert finding.report == "report"
+    (finding,) = deadlock([[event(end=None)], [], [event(end=None)], [event()]], "report")
+    assert "rank 1 never made the call in which ranks 0 and 2 wait." in finding.message, "rank 3 does not wait any more"
     assert keys(deadlock([[event()] * 3, [event()] * 2], "")) == ["uneven-collectives"]
     assert deadlock([[event()], [event()]], "") == [], "equally many calls: another reason"
 

@@ -57,7 +57,7 @@ def test_a_rank_that_returned_does_not_wait_in_a_call_that_the_student_never_wro
     (found,), evidence = checked(world, source)
     assert (found.key, evidence["state"]) == ("hang", "hang")
     assert "Barrier" not in found.message + found.report
-    assert found.report.splitlines()[1] == ("ranks 1, 2  returned without communicating, and wait for the others")
+    assert found.report.splitlines()[1] == ("ranks 1, 2  returned without communicating, and wait for rank 0")
     assert "rank 0 waits in comm.recv, cell line 2" in found.message
 
 

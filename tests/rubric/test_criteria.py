@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
@@ -66,7 +67,7 @@ class Sum(CallCheck):
     todo, probe = "total", CallProbe(Seen, lambda *_: None)
     criteria = (
         Criterion("sum", 2, "the sum comes back", RightSum(), MISTAKES),
-        Criterion("calls", 1, "something is sent", some_call, breaks=True),
+        Criterion("calls", 1, "something is sent", some_call),
         Criterion("large", 1, "large numbers, too", RightSum(), on=lambda each: each["x"] > 99, after=("sum",)),
     )
 
@@ -127,12 +128,40 @@ def test_a_mistake_is_told_only_if_it_explains_all_that_can_tell_it_from_others(
     assert graded(outcome(small), outcome(large)).findings[0].key == key
 
 
-def test_a_run_that_breaks_off_is_told_once_and_what_was_not_seen_gives_no_points():
+def test_a_run_that_breaks_off_is_told_above_the_criteria_and_what_was_not_seen_gives_no_points():
     result = graded(outcome([5, 2]), outcome([], state="hang"))
-    assert states(result) == {"sum": "unjudged", "calls": "fails", "large": "unjudged"}
-    assert [row.reason for row in result.rows] == [BROKE_OFF, "", BROKE_OFF]
-    assert (result.score, result.findings[0].key) == (0, "hang")
+    assert states(result) == {"sum": "unjudged", "calls": "unjudged", "large": "unjudged"}
+    assert {row.reason for row in result.rows} == {BROKE_OFF}
+    assert (result.score, [(each.key, each.points) for each in result.findings]) == (0, [("hang", 4)])
     assert "rank 0 waits" in result.findings[0].message
+
+
+def test_a_hang_is_told_whatever_else_is_wrong():
+    result = graded(outcome([5, 7], events=0), outcome([], state="hang"))
+    assert states(result) == {"sum": "fails", "calls": "fails", "large": "unjudged"}
+    hang, *_ = result.findings
+    assert [each.key for each in result.findings] == ["hang", "wrong-sum", "silent"]
+    assert (hang.points, hang.report) == (1, "rank 0 waits in line 3")
+    shown = show.text(result).splitlines()
+    assert shown[2:4] == ["* A deadlock: rank 0 waits  [hang, -1]", "    rank 0 waits in line 3"]
+
+
+def test_an_error_is_told_once_and_a_hang_after_it_too():
+    error = {"type": "TypeError", "message": "of a kind", "line": 3, "source": "f()", "traceback": ""}
+    raised = outcome([], state="raised", error=error)
+    result = graded(raised, raised)
+    assert [each.key for each in result.findings] == ["raised"]
+    result = graded(raised, outcome([], state="hang"))
+    assert [(each.key, each.points) for each in result.findings] == [("raised", 4), ("hang", 0)]
+    assert "[hang]" in show.text(result) and "[hang]" in show.html(result)
+
+
+def test_words_name_the_first_call_that_they_explain(monkeypatch):
+    monkeypatch.setattr(CHECK, "inputs", ("x", "y"), raising=False)
+    result = graded(outcome([5, 7]), outcome([99]))
+    assert result.findings[0].message == "Rank 0 returns 7, where 2 is expected. Seen with x=2, y=0."
+    result = graded(outcome([5, 2]), outcome([], state="hang"))
+    assert result.findings[0].message == "A deadlock: rank 0 waits Seen with x=100, y=1."
 
 
 def test_what_is_not_recorded_neither_fails_nor_is_told():

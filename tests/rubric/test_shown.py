@@ -13,7 +13,7 @@ FOUND = Finding("sends-first", "Ranks 0 and 1 <both> send first.", 1, "rank 0  w
 ROWS = [
     Row("partner", "each rank returns its partner's array", 1.5, "holds"),
     Row("safe", "it also works where each send waits", 1, "fails", FOUND),
-    Row("argument", "the array stays as it is", 0.5, "unjudged", None, "the run broke off before"),
+    Row("argument", "the array stays as it is", 0.5, "unjudged", None, "the run broke off"),
 ]
 RESULT = Result("swap", 3, 1.5, [FOUND], rows=ROWS)
 BLANK = [Row(row.name, row.says, row.points, "unjudged") for row in ROWS]
@@ -53,7 +53,7 @@ def test_the_text_has_a_row_for_each_criterion_and_the_words_below_it():
         "         Ranks 0 and 1 <both> send first.  [sends-first]",
         "           rank 0  waits in comm.Send",
         "  – 0.5  the array stays as it is",
-        "         not judged: the run broke off before",
+        "         not judged: the run broke off",
     ]
 
 

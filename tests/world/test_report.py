@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from course.world import World
+from course.world.meeting import MEETING
 from course.world.report import Outcome, RankReport, judge_state, label_ranks
 
 
@@ -95,6 +96,13 @@ def test_a_rank_that_compiles_says_so(stack, state, words):
     rank.stand_at(stack)
     assert rank.state == state
     assert words in rank.sentence()
+
+
+def test_who_has_returned_waits_for_ranks_that_are_named():
+    done = [RankReport(rank, rank, "waiting", call=MEETING) for rank in (1, 2, 3)]
+    outcome = Outcome("hang", [RankReport(0, 0, "waiting", call="comm.recv", line=2), *done], 3.0)
+    assert outcome.report.splitlines()[1] == "ranks 1-3  returned without communicating, and wait for rank 0"
+    assert "ranks 1, 2 and 3 returned without communicating, and wait for rank 0." in outcome.detail
 
 
 @pytest.mark.parametrize(

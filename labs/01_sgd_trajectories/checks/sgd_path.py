@@ -172,6 +172,7 @@ class SgdPath(CallCheck):
     """Paths on few samples; what counts is which samples a step used, and not how they were shuffled."""
 
     todo, probe = "sgd_path", sgd_path.PROBE
+    inputs = ("batch_size", "epochs")
     consolidation = (
         "Every epoch visits each sample once, in a new order that follows from the seed. The run is random, and can "
         "be repeated to the last digit all the same."

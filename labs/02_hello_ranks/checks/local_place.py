@@ -151,6 +151,7 @@ class LocalPlace(CallCheck):
     """Local rank and local size, on nodes that are only names."""
 
     todo, probe = "local_place", local_place.PROBE
+    inputs = ("hosts",)
     consolidation = (
         "A rank learns about the others only by communicating: one collective call tells all of them all names. On a "
         "cluster, the local rank says which of a node's GPUs is this rank's."

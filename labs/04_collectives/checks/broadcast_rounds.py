@@ -110,6 +110,7 @@ class BroadcastRounds(CallCheck):
     """Pairs, who has the array, and the number of rounds."""
 
     todo, probe = "broadcast_rounds", probe.PROBE
+    inputs = ("size", "root")
     consolidation = (
         "In each round, everybody who has the array can serve one more: the number of those who have it doubles. That "
         "is why a tree needs only log2 N rounds, where one sender alone needs N - 1."

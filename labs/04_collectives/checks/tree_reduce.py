@@ -116,6 +116,7 @@ class TreeReduce(ArrayCheck):
     """What the root has, and along which tree it got there."""
 
     todo, probe = "tree_reduce", PROBES["tree_reduce"]
+    inputs = ("op", "shape", "dtype", "root")
     consolidation = (
         "A reduction is a broadcast run backwards, in log2 N rounds: each rank waits for all that is to come to it, "
         "combines, and sends once. What moves are whole arrays."
@@ -144,7 +145,6 @@ class TreeReduce(ArrayCheck):
                 ),
             ),
             on=may_be_kept,
-            breaks=True,
         ),
         Criterion(
             "unbuffered",

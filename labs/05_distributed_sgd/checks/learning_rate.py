@@ -141,6 +141,7 @@ class LearningRate(CallCheck):
     """The rate at many steps, asked in any order."""
 
     todo, probe = "learning_rate", learning_rate.PROBE
+    inputs = ("lr", "size", "warmup")
     consolidation = (
         "N ranks make 1/N of the steps, so each may be N times as long, where the surface allows it. The warm-up "
         "is for the place where training begins, which is often steeper than where it goes."

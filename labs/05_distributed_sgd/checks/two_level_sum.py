@@ -139,6 +139,7 @@ class TwoLevelSum(CallCheck):
     """The sum on every rank, and who takes part in what joins several hosts."""
 
     todo, probe = "two_level_sum", two_level_sum.PROBE
+    inputs = ("hosts", "shape", "dtype")
     consolidation = (
         "Within a node, exchange is cheap, and between nodes it is not: so each node adds up first, and one rank "
         "speaks for it. NCCL and Horovod can do so on large clusters."

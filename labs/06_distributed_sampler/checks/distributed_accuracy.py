@@ -161,6 +161,7 @@ class DistributedAccuracy(CallCheck):
     """Each sample counted once by its index, and the same number on every rank."""
 
     todo, probe = "distributed_accuracy", distributed_accuracy.PROBE
+    inputs = ("dataset_size",)
     consolidation = (
         "Counted by index, the result depends neither on the number of ranks nor on who holds a copy. That all ranks "
         "agree proves nothing: they agree on wrong numbers just as well."

@@ -44,6 +44,7 @@ class Shard(CallCheck):
     """Each sample dealt out in turn, and as many for each rank."""
 
     todo, probe = "shard", shard.PROBE
+    inputs = ("samples", "ranks")
     consolidation = (
         "Each rank works out its share from two numbers, its own and that of all ranks, and no message is sent. Equal "
         "shares keep the ranks in step; a few samples drawn twice are the price."

@@ -68,8 +68,8 @@ Besides DistributedDataParallel, the ranks call {op} on line {line}, with {bytes
 averaged the gradients already: with a real model, this would send everything a second time.
 
 called-by-some 3
-Only {who} calls {op} (line {line}). There it meets the next call of the other ranks, which may be one of the backward
-pass, where nothing is wrong. A collective needs every rank: which `if` keeps the others away?
+Only {who} calls {op} (line {line}). There it meets the next call of {others}, which may be one of the backward pass,
+where nothing is wrong. A collective needs every rank: which `if` keeps some away?
 
 wrapper-replaced 3
 The model is wrapped, but the forward pass goes past the wrapper, and the ranks call {op} on line {line}, with {bytes}
@@ -209,8 +209,9 @@ def called_by_some(logs: list[list[dict]], run: Run) -> list[Finding]:
     callers = [rank for rank, log in enumerate(logs) if log]
     if run.state not in ("rank-died", "raised", "hang") or not 0 < len(callers) < len(logs):
         return []
-    event = logs[callers[0]][0]
-    return [finding("called-by-some", run.report, who=name_ranks(callers), op=event["op"], line=event["line"])]
+    event, others = logs[callers[0]][0], name_ranks([rank for rank, log in enumerate(logs) if not log])
+    about = {"who": name_ranks(callers), "others": others, "op": event["op"], "line": event["line"]}
+    return [finding("called-by-some", run.report, **about)]
 
 
 @contextmanager

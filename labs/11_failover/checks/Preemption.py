@@ -9,7 +9,7 @@ from autograde.rubric.check import CallCheck, on_its_device
 from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
 from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.collectives import named
 
 from ..probes import Preemption as probe
@@ -28,14 +28,15 @@ belongs to the handler from before.
 handler-raises: When the signal comes, {kind} is raised in the middle of what the rank is doing. The handler is to take
 a note, and nothing else: the step has to come to its end.
 
-handler-ends-the-rank: When the signal comes, the rank ends at once, and the others wait for it. Who has saved its step?
+handler-ends-the-rank: When the signal comes, the rank ends at once, and whoever waits for it waits in vain. Who has
+saved its step?
 
 handler-communicates: A deadlock: the rank that was signalled makes a collective call that no other rank makes. In the
 handler, nobody else knows of its signal: so that cannot communicate. In `agreed()`, all ranks have to make the call,
 signalled or not.
 
 signalled-leaves-alone: A deadlock: the rank that was signalled returns from `agreed()` without the all-reduce in which
-the others wait. How are they to hear of its signal?
+{others:waits|wait}. How are they to hear of its signal?
 
 handler-prints: When the signal comes, the rank prints something. A handler runs between any two instructions, also
 those of a print.
@@ -189,7 +190,7 @@ class Preemption(CallCheck):
     )
     criteria = (
         Criterion("noted", 1, "each of them is noted, and nothing else happens", first_of(begun, noted)),
-        Criterion("agreed", 1, "the same bool on all ranks", agreed, MISTAKES, after=("noted",), breaks=True),
+        Criterion("agreed", 1, "the same bool on all ranks", agreed, MISTAKES, after=("noted",)),
         Criterion(
             "ends", 0.5, "each signal has the handler again that it had before the block", ended, after=("noted",)
         ),
@@ -215,7 +216,8 @@ class Preemption(CallCheck):
             return None
         waits = [rank["call"] for rank in run.ranks]
         if counts[sender] < max(counts):
-            return words("signalled-leaves-alone", run.report)
+            others = Ranks(rank for rank, number in enumerate(counts) if number > counts[sender])
+            return words("signalled-leaves-alone", run.report, others=others)
         alone = counts[sender] > min(counts) or waits.count(waits[sender]) == 1 < len(waits)
         return words("handler-communicates", run.report) if alone else None
 

@@ -126,6 +126,7 @@ class Gathered(CallCheck):
     """Rows that do and do not divide evenly, on four ranks to one."""
 
     todo, probe = "gathered", probe.PROBE
+    inputs = ("sizes",)
     consolidation = "One message a layer, on its way before it is needed, and no byte kept after it was."
     criteria = (
         Criterion(
@@ -144,7 +145,6 @@ class Gathered(CallCheck):
                 rows_cut_by_rank=rows_cut_by_rank,
                 own_rows_everywhere=own_rows_everywhere,
             ),
-            breaks=True,
         ),
         Criterion("freed", 0.75, "after the block, also if an error ends it, no parameter holds any memory", freed),
         Criterion(

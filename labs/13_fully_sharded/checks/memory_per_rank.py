@@ -92,6 +92,7 @@ class MemoryPerRank(CallCheck):
     """All stages, with numbers that do and do not divide evenly."""
 
     todo, probe, repeats = "memory_per_rank", probe.PROBE, False
+    inputs = ("parameters", "ranks", "stage")
     consolidation = (
         "Of 16 bytes a parameter, 12 are the optimizer's: so stage 1 saves most of what there is to save, and only "
         "stage 3 goes on shrinking with every rank."

@@ -109,6 +109,7 @@ class AccumulateGradient(CallCheck):
     """Unequal micro-batches and one alone; where gradients are left over, and where parameters are frozen or unused."""
 
     todo, probe = "accumulate_gradient", probe.PROBE
+    inputs = ("sizes", "loss")
     consolidation = (
         "Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole batch. Memory "
         "limits the micro-batch, not the batch."

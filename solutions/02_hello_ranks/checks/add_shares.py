@@ -168,7 +168,6 @@ class AddShares(CallCheck):
             "one all-reduce of one int64, and no other communication",
             first_of(in_whole_numbers, one_of_one_number, nothing_starts_or_ends),
             after=("shares", "own-sum"),
-            breaks=True,
         ),
         Criterion(
             "total",

@@ -142,6 +142,7 @@ class Chain(CallCheck):
     """Two groups of ranks, each with its own product, and one message's worth of D between them."""
 
     todo, probe = "chain", chain.PROBE
+    inputs = ("sizes",)
     consolidation = (
         "Independent work goes on side by side, and who waits for whom follows from what each product needs. What "
         "moves is the small matrix: the large one is used where it was computed."

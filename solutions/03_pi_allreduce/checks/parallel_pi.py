@@ -37,8 +37,8 @@ Which part is a rank's own?
 overlapping-shares: On {size:rank}, {twice:share} of `partial_sum` are asked for more than once, so their area counts
 too often. Which share is whose?
 
-idle-ranks: {who:does|do} all of the work, and the other ranks nothing. There is work for all of them. Which part of it
-is whose?
+idle-ranks: {who:does|do} all of the work, and {idle} nothing. There is work for all of them. Which part of it is
+whose?
 
 empty-rank: With fewer intervals than ranks, {who:raises|raise} {error}. What should a rank without a midpoint
 contribute, so that the others can go on?
@@ -77,7 +77,8 @@ def own_share(call: Call) -> Wrong | None:
     if size > 1 and (len(whole) == size or (alone and all(NEAR(each, expected(call)) for each in brought(call)))):
         return words("everything-on-every-rank", size=size)
     if size > 1 and intervals >= size and (busy := workers(call)) and len(busy) == 1:
-        return words("idle-ranks", who=Ranks(busy))
+        idle = Ranks(rank for rank in range(size) if rank not in busy)
+        return words("idle-ranks", who=Ranks(busy), idle=idle)
     if twice := len(flat) - len({*flat}):
         return words("overlapping-shares", size=size, twice=twice)
     if any(call.of("used")):
@@ -155,6 +156,7 @@ class ParallelPi(CallCheck):
     todo: name of the function. library: "mpi4py", "torch" or "horovod". consolidation: see `Check`.
     """
 
+    inputs = ("intervals",)
     repeats = False  # calls have no seed, and the calls of a case are of different sizes
 
     def __init__(self, todo: str, library: str, consolidation: str) -> None:
@@ -169,7 +171,6 @@ class ParallelPi(CallCheck):
                 "exactly one all-reduce of one float64, and the result is made of it",
                 reduction,
                 after=("shares",),
-                breaks=True,
             ),
             Criterion(
                 "result",

@@ -90,6 +90,7 @@ class PartialSum(CallCheck):
     """Every midpoint once over all shares, fair shares, and the right value of each."""
 
     todo, probe = "partial_sum", probe.PROBE
+    inputs = ("intervals", "size")
     criteria = (
         Criterion(
             "midpoints",

@@ -100,6 +100,7 @@ class Costs(CallCheck):
     """The four numbers, with latency and bandwidth each alone and together."""
 
     todo, probe = "costs", PROBE
+    inputs = ("size", "nbytes", "alpha", "beta")
     consolidation = (
         "Rounds times alpha, and bytes on the busiest line times beta: that is all. Small messages want few rounds, "
         "large ones few bytes."

@@ -62,6 +62,7 @@ class RingAllGather(ArrayCheck):
     """All chunks on every rank, and how they went round."""
 
     todo, probe = "ring_all_gather", PROBES["ring_all_gather"]
+    inputs = ("lengths", "dtype")
     consolidation = (
         "What comes in is kept, and passed on in the next round. So each chunk travels once round the ring, and no "
         "rank has to send anything twice."

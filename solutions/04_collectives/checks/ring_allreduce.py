@@ -89,6 +89,7 @@ class RingAllreduce(ArrayCheck):
     """The sum on every rank, to the bit, and how it got there."""
 
     todo, probe = "ring_allreduce", PROBES["ring_allreduce"]
+    inputs = ("shape", "dtype")
     consolidation = (
         "All-reduce is reduce-scatter, then all-gather: a rank sends 2 (N - 1) / N times its array, less than twice, "
         "on any number of ranks. This ring, in NCCL and Horovod, is the workhorse of distributed training."

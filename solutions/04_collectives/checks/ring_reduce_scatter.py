@@ -82,6 +82,7 @@ class RingReduceScatter(ArrayCheck):
     """Each rank's chunk of the sum, and how the chunks went round."""
 
     todo, probe = "ring_reduce_scatter", PROBES["ring_reduce_scatter"]
+    inputs = ("shape", "dtype")
     consolidation = (
         "In each round every link carries one chunk, and every rank adds to one. After N - 1 rounds each rank has sent "
         "(N - 1) / N of an array, whatever N is."

@@ -222,6 +222,7 @@ class DistributedPath(CallCheck):
     """What ranks give to `distributed_gradient` says which samples they used; the path must follow from them."""
 
     todo, probe = "distributed_path", distributed_path.PROBE
+    inputs = ("samples", "batch_size", "epochs")
     repeats = False  # the seed is the student's, and calls with another one are among the cases
     consolidation = (
         "Ranks that start alike and average their gradients stay alike, without sending a single parameter again: "

@@ -128,6 +128,7 @@ class Work(CallCheck):
     """Workers beside a server that notes what they ask for."""
 
     todo, probe = "work", work.PROBE
+    inputs = ("steps",)
     consolidation = (
         "A worker knows the server and nobody else: how many others there are, and how fast they are, does not matter "
         "to it. The parameters that it works with may be old when its gradient arrives."

@@ -142,6 +142,7 @@ class SamplesSeen(CallCheck):
     """The ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
 
     todo, probe = "samples_seen", samples_seen.PROBE
+    inputs = ("epochs",)
     consolidation = (
         "A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, nothing "
         "fails: only the samples themselves show it."

@@ -25,6 +25,7 @@ from autograde.verdicts.judged import JudgedRun, Run
 from autograde.verdicts.resumed import finding as of_training
 from course.models.sentences import PAD, collate, loss_fn
 from course.world import COMM
+from course.world.report import name_ranks
 
 from .training import runs_mistakes
 from .training_plan import build, draw_training
@@ -103,7 +104,8 @@ class Train(RankCheck, JudgedRun):
         last = [rank["events"][-1] if rank["events"] else None for rank in run.ranks]
         saving = [event is not None and event["kind"] == "barrier" and event["line"] is not None for event in last]
         stuck = run.state == "hang" and saving[0] and last[0]["end"] is None and not any(saving[1:])
-        return [of_training("save-on-rank-0", run.report)] if stuck else []
+        others = name_ranks([*range(1, len(last))])
+        return [of_training("save-on-rank-0", run.report, others=others)] if stuck else []
 
     def judge(self, case: dict, results: list[Any]) -> list[Finding | Diagnosis]:
         """Each call by itself."""

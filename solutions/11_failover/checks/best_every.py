@@ -128,6 +128,7 @@ class BestEvery(CallCheck):
     """Many nodes and one; short steps and long ones; a best k of 1, of a few, where rounding tells, and of many."""
 
     todo, probe = "best_every", best_every.PROBE
+    inputs = ("step", "save", "mtbf", "nodes")
     consolidation = (
         "The best k makes both losses equal, and the share that is lost grows with the square root of the save's time "
         "and of the number of nodes."

@@ -10,7 +10,7 @@ from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.replicas import Rules
 
 from ..probes import train
@@ -20,7 +20,7 @@ from .steps import places
 
 NEAR = Rounding(1e-9)
 words = Words("""
-save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and the others go on. All ranks have to call it: it
+save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {others:goes|go} on. All ranks have to call it: it
 decides by itself who writes, and no rank leaves it before the file is there.
 
 off-the-path: Before step {step} of a call, the weights on rank {rank} are not those of the undisturbed training. It is
@@ -222,6 +222,7 @@ class Train(CallCheck):
     """
 
     todo, probe = "train", train.PROBE
+    inputs = ("epochs",)
     consolidation = (
         "One call starts a training and goes on with it, because all that it depends on is in the checkpoint or "
         "follows from it. What a failure costs are the steps since the last one."
@@ -240,7 +241,6 @@ class Train(CallCheck):
             "when it has made `every` steps since its last checkpoint",
             saves,
             SAVED_WRONGLY,
-            breaks=True,
         ),
         Criterion(
             "leaves",
@@ -262,7 +262,8 @@ class Train(CallCheck):
         last = [log[-1] if log else None for log in run.events]
         saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
         waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None
-        return words("save-on-rank-0", run.report) if waits and not all(saving) and not run.full else None
+        others = Ranks(rank for rank, saves in enumerate(saving) if not saves)
+        return words("save-on-rank-0", run.report, others=others) if waits and others and not run.full else None
 
     def cases(self, rng: random.Random) -> list[dict]:
         """Undisturbed, and stopped twice; killed; begun by four ranks, and gone on with three."""

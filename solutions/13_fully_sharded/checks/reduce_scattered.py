@@ -143,6 +143,7 @@ class ReduceScattered(CallCheck):
     """Rows that do and do not divide evenly, gradients that are missing on a rank, some there already."""
 
     todo, probe = "reduce_scattered", probe.PROBE
+    inputs = ("sizes",)
     consolidation = "A reduce-scatter is the half of an all-reduce that sharded training needs: nothing is sent twice."
     criteria = (
         Criterion(
@@ -153,7 +154,6 @@ class ReduceScattered(CallCheck):
             first_of(EachRankHasArrays(right, lambda call: call.of("grads")), argument_unchanged),
             MISTAKES,
             on=synced,
-            breaks=True,
         ),
         Criterion(
             "reduce-scatter",

@@ -1,0 +1,40 @@
+"""Who makes the call that a verdict names sees the mistake in a cell of their own."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from labs_under_test import LABS
+
+from autograde.contract import check as contract
+from autograde.contract.labs import load_checks
+from autograde.contract.subject import Subject
+
+PARTIAL_SUM = """import numpy as np
+
+
+def partial_sum(f, intervals, rank, size):
+    i = np.arange({numbers})
+    return float(np.sum(f((i + {shift}) / intervals))) / intervals
+"""
+EDGES = PARTIAL_SUM.format(numbers="rank, intervals, size", shift=0)
+BLOCKS = PARTIAL_SUM.format(numbers="rank * (intervals // size), (rank + 1) * (intervals // size)", shift=0.5)
+
+
+@pytest.mark.parametrize(("source", "key"), [(EDGES, "not-midpoints"), (BLOCKS, "remainder-lost")])
+def test_the_call_that_is_named_shows_the_mistake(worlds, source, key):
+    [lab] = [lab for lab in LABS if lab.name == "03_pi_allreduce"]
+    check = next(each for each in load_checks(lab.checks) if each.todo == "partial_sum")
+    finding, *_ = contract.run(check, worlds.of(lab), Subject("partial_sum", source), 1).findings
+    assert finding.key == key
+    named = re.search(r"Seen with intervals=(\d+), size=(\d+)\.$", finding.message)
+    intervals, size = map(int, named.groups())
+    points: list[float] = []
+    namespace: dict = {}
+    exec(source, namespace)
+    for rank in range(size):
+        namespace["partial_sum"](lambda x: points.extend(x) or np.zeros_like(x), intervals, rank, size)
+    due = (np.arange(intervals) + 0.5) / intervals
+    assert len(points) != intervals or not np.allclose(np.sort(points), due)
