@@ -256,3 +256,14 @@ def test_who_is_killed_in_a_real_group_for_its_memory_is_told_the_limit():
     with limited(memory=64 * MIB) as prefix:
         said = python(FILLS, prefix)
     assert said == "-9 no memory was left of the 64 MiB that all in its container, job or session may have"
+
+
+KERNEL = "import os\nfrom course.jupyterlab import ipython_kernel_config\nprint(os.environ.get('OMP_NUM_THREADS'))"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core, and no quota below it")
+def test_torch_in_a_notebooks_kernel_has_as_many_threads_as_there_is_processor_time_for(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    with limited(cpu=150_000) as prefix:
+        assert python(KERNEL, prefix) == "1"
+    assert python(KERNEL, []) == "None" or cores() < len(os.sched_getaffinity(0))
