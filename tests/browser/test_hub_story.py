@@ -6,7 +6,6 @@ LOCKSTEP_SCREENSHOTS names a folder in which a screenshot of each step is left.
 from __future__ import annotations
 
 import re
-import shutil
 
 from hub_pages import (
     START,
@@ -154,12 +153,10 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     assert hub.name("bob") in marks.value.path().read_text()
     screenshot(iris, "08-marks")
 
-    # Each student reads the own feedback, and has nobody else's. Ada has cleared her home.
-    shutil.rmtree(hub.home("ada") / ".local")
+    # Each student reads the own feedback, and has nobody else's.
     for page, person, score, comment in ((ada, "ada", 3.0, False), (bob, "bob", 1.0, True)):
         page.reload()
         expect(lab_of(page, LAB)).to_contain_text(f"{score:.0f} of 12 points")
-        expect(lab_of(page, LAB)).to_contain_text("Handed in,")
         screenshot(page, f"09-labs-{person}")
         feedback = read_feedback(page, LAB)
         assert f"{LAB} (Score: {score} / 12.0)" in feedback
