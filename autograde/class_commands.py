@@ -1,4 +1,4 @@
-"""The commands for a class: `lockstep grade`, `report`, `grades`, `extend` and `enrol`."""
+"""The commands for a class: `lockstep grade`, `feedback`, `report`, `grades`, `extend` and `enrol`."""
 
 from __future__ import annotations
 
@@ -106,6 +106,21 @@ def grade(
                 click.echo(line)
         succeeded = class_grading.grade(root, lab, options)
     sys.exit(0 if succeeded and not failed else 1)
+
+
+@click.command()
+@click.argument("lab")
+@click.pass_obj
+def feedback(root: Path, lab: str) -> None:
+    """Release the feedback of LAB to all who are graded, as scores and comments are now.
+
+    Where you have changed a score or a comment, it is written again before. Whose mark is to be graded again gets none.
+    """
+    from autograde.term.giving_back import give_back
+
+    with errors_in_one_line():
+        for line in give_back(root, lab):
+            click.echo(line)
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from autograde.class_commands import enrol, errors_in_one_line, extend, grade, grades, report
+from autograde.class_commands import enrol, errors_in_one_line, extend, feedback, grade, grades, report
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
@@ -49,7 +49,7 @@ def main(context: click.Context) -> None:
     context.obj = course_root()
 
 
-for command in (grade, report, grades, extend, enrol, mutants, rewritings, book):
+for command in (grade, feedback, report, grades, extend, enrol, mutants, rewritings, book):
     main.add_command(command)
 
 
@@ -151,7 +151,10 @@ def bundle(lab: str, target: Path) -> None:
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="As JSON, for other programs.")
 def waiting(as_json: bool) -> None:
-    """Tell, lab by lab, what waits for you: to grade, to grade again, to read, and feedback to release."""
+    """Tell of each lab whether it is released, until when, how many handed in, were graded and have feedback.
+
+    And what waits for you: to grade, to grade again, to read, feedback to release.
+    """
     import json
 
     from autograde.term.waiting import plain

@@ -210,7 +210,15 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.globals["courses"] = way_back()
     return environment
+
+
+def way_back() -> str:
+    """The address of a hub's first page, from which a report is opened; empty if this is not a course's server."""
+    if "JUPYTERHUB_SERVICE_NAME" not in os.environ:
+        return ""
+    return f"{os.environ.get('JUPYTERHUB_HOST', '')}{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/home"
 
 
 def histogram(scores: list[float], most: float) -> list[Bar]:

@@ -1,11 +1,11 @@
-"""What waits for the instructors of a course, lab by lab: `./lockstep waiting`, and the card on a hub's first page."""
+"""How each lab of a course stands, and what waits for its instructors: `./lockstep waiting`, and the card on a hub."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from nbgrader.api import Assignment, Grade, Student, SubmittedAssignment, SubmittedNotebook
@@ -17,12 +17,19 @@ from autograde.classroom.nbgrader_course import Course
 from autograde.contract.labs import Lab, find_labs
 from autograde.course_map import place
 from autograde.term.not_counted import registered
+from course.exchange.due import deadline_file, read_time
 from course.exchange.names import SECRET, TIMESTAMP, read_name
+
+KINDS = ("handed_in", "graded", "given", "to_grade", "again", "to_read", "to_release")  # of students, in Waiting
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits of one lab, each as students' ids.
+    """How one lab stands, and what of it waits; who, as students' ids.
+
+    released: whether students can fetch it. due: the class's deadline, by the gradebook; shown: the one that students
+    see since the last release; both in the course's zone. students: how many the class has. graded: whose mark is as it
+    would be now. given: whose feedback is in the exchange as it is now.
 
     to_grade: who handed in something newer than what was graded. again: who was graded by points, TODOs or checks that
     have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
@@ -32,10 +39,34 @@ class Waiting:
 
     name: str
     title: str
+    released: bool = False
+    due: datetime | None = None
+    shown: datetime | None = None
+    students: int = 0
+    handed_in: tuple[str, ...] = ()
+    graded: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
     to_grade: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
     to_read: tuple[str, ...] = ()
     to_release: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> list[str]:
+        """Where the lab is between its release and its feedback, in words."""
+        said = ["released" if self.released else "not released"]
+        if self.due:
+            said.append(f"due {in_words(self.due)}")
+        if self.released and self.shown != self.due:
+            seen = f"the deadline {in_words(self.shown)}" if self.shown else "no deadline"
+            said.append(f"students see {seen} until it is released again")
+        if self.released or self.handed_in:
+            said.append(f"{len(self.handed_in)} of {self.students} handed in")
+        if self.handed_in:
+            said.append(f"{len(self.graded)} graded")
+        if self.graded:
+            said.append(f"feedback released to {len(self.given)}")
+        return said
 
     def __str__(self) -> str:
         """One line."""
@@ -46,7 +77,12 @@ class Waiting:
             (self.to_release, "with feedback to release"),
         )
         what = ", ".join(f"{len(who)} {kind}" for who, kind in counts if who)
-        return f"{self.name}: {what or 'nothing waits'}"
+        return f"{self.name}: {', '.join(self.standing)}; {what or 'nothing waits'}"
+
+
+def in_words(time: datetime) -> str:
+    """A time, with its zone."""
+    return f"{time:%a} {time.day} {time:%b %Y, %H:%M %Z}"
 
 
 def waiting(root: Path) -> list[Waiting]:
@@ -69,13 +105,37 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
     for student, when in handed_in.items():
         if student not in collected or newer(when, time_of(collected[student])):
             to_grade.add(student)
-    known = bool(graded) and registered(course, lab)
-    again = set(to_be_graded_again(course, lab)) - to_grade if known else set()
-    to_read = read_by_hand(course, lab) & graded if known else set()
-    settled = graded - to_read - to_grade - again
-    to_release = [student for student in settled if not released(course, lab, student)]
-    kinds = (to_grade, again, to_read, to_release)
-    return Waiting(lab.name, place(lab).title, *(tuple(sorted(each)) for each in kinds))
+    known = registered(course, lab)
+    again = set(to_be_graded_again(course, lab)) - to_grade if known and graded else set()
+    to_read = read_by_hand(course, lab) & graded if known and graded else set()
+    feedback = {student: given(course, lab, student) for student in graded - to_read - to_grade - again}
+    due, students = assignment(course, lab) if known else (None, set())
+    return Waiting(
+        lab.name,
+        place(lab).title,
+        (exchange(course) / "outbound" / lab.name).is_dir(),
+        local(due, course.zone),
+        local(read_time(deadline_file(exchange(course).parent, exchange(course).name, lab.name)), course.zone),
+        len(students | {*collected, *handed_in}),
+        tuple(sorted({*collected, *handed_in})),
+        tuple(sorted(graded - to_grade - again)),
+        tuple(sorted(student for student, page in feedback.items() if page)),
+        tuple(sorted(to_grade)),
+        tuple(sorted(again)),
+        tuple(sorted(to_read)),
+        tuple(sorted(student for student, page in feedback.items() if page is False)),
+    )
+
+
+def assignment(course: Course, lab: Lab) -> tuple[datetime | None, set[str]]:
+    """The class's deadline for a lab that the gradebook has, naive UTC, and the ids of the class."""
+    with course.gradebook() as gradebook:
+        return gradebook.find_assignment(lab.name).duedate, {student.id for student in gradebook.students}
+
+
+def local(time: datetime | None, zone: tzinfo) -> datetime | None:
+    """A naive time in UTC, in a zone; None for None."""
+    return time.replace(tzinfo=UTC).astimezone(zone) if time else None
 
 
 def inbound(course: Course, lab: Lab) -> dict[str, datetime]:
@@ -135,30 +195,30 @@ def read_by_hand(course: Course, lab: Lab) -> set[str]:
         return {student for (student,) in found.distinct()}
 
 
-def released(course: Course, lab: Lab, student: str) -> bool:
-    """Whether a graded student's feedback was given back as it is now; also true where it cannot go by the exchange."""
+def given(course: Course, lab: Lab, student: str) -> bool | None:
+    """Whether a graded student's feedback was given back as it is now; None where it cannot go by the exchange."""
     page = course.folder("feedback", student, lab.name) / f"{lab.name}.html"
     try:
         secret = (course.folder("submitted", student, lab.name) / SECRET).read_text()
     except OSError:
-        return True  # came by mail: nobody can release it
-    given = exchange(course) / "feedback" / f"{notebook_hash(secret=secret, notebook_id=lab.name)}.html"
+        return None  # came by mail: nobody can release it
+    released = exchange(course) / "feedback" / f"{notebook_hash(secret=secret, notebook_id=lab.name)}.html"
     try:
-        return given.stat().st_mtime_ns >= page.stat().st_mtime_ns
+        return released.stat().st_mtime_ns >= page.stat().st_mtime_ns
     except OSError:
         return False
 
 
-def plain(found: Iterable[Waiting]) -> list[dict[str, str | int]]:
-    """As plain JSON, with numbers of students."""
+def plain(found: Iterable[Waiting]) -> list[dict[str, str | int | bool | list[str]]]:
+    """As plain JSON, with numbers of students. standing: in words."""
     return [
         {
             "name": each.name,
             "title": each.title,
-            "to_grade": len(each.to_grade),
-            "again": len(each.again),
-            "to_read": len(each.to_read),
-            "to_release": len(each.to_release),
+            "released": each.released,
+            "due": each.due is not None,
+            "standing": each.standing,
+            **{kind: len(getattr(each, kind)) for kind in KINDS},
         }
         for each in found
     ]

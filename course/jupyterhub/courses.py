@@ -18,6 +18,7 @@ EXAMPLE = """\
 # and may not log in any more.
 
 [hpc]
+title = "High-performance computing"
 instructors = ["iris"]
 students = ["ada", "bob"]
 
@@ -29,7 +30,7 @@ instructors = ["noor"]
 students = ["bob", "cleo"]
 """
 ALL_LABS = Choice()
-KEYS = {"instructors", "students", "labs", "labs_folders"}
+KEYS = {"title", "instructors", "students", "labs", "labs_folders"}
 COURSE = re.compile(r"[a-z][a-z0-9_-]{0,23}")  # becomes part of an account's name, a folder's name and a URL
 
 
@@ -39,12 +40,13 @@ class CoursesError(Exception):
 
 @dataclass(frozen=True)
 class Course:
-    """A course with its own formgrader, gradebook and folder."""
+    """A course with its own formgrader, gradebook and folder. title: what people read; empty: the name."""
 
     name: str
     instructors: tuple[str, ...]
     students: tuple[str, ...]
     choice: Choice = ALL_LABS
+    title: str = ""
 
     @property
     def grader(self) -> str:
@@ -74,8 +76,12 @@ def read_course(path: Path, name: str, table: Any) -> Course:
         raise CoursesError(f"{path}: [{name}]: a course's name has 1 to 24 of a-z, 0-9, - and _, a letter first.")
     if not isinstance(table, dict) or not table.keys() <= KEYS:
         raise CoursesError(
-            f"{path}: [{name}] has `instructors` and `students`, perhaps `labs` and `labs_folders`, and nothing else."
+            f"{path}: [{name}] has `instructors` and `students`, perhaps `title`, `labs` and `labs_folders`, and "
+            "nothing else."
         )
+    title = table.get("title", "")
+    if not isinstance(title, str) or not title.isprintable():
+        raise CoursesError(f'{path}: [{name}]: title is a text of one line, as "High-performance computing".')
     people = {}
     for kind in ("instructors", "students"):
         people[kind] = table.get(kind, [])
@@ -91,7 +97,7 @@ def read_course(path: Path, name: str, table: Any) -> Course:
         choice = parse_choice(table, f"{path}: [{name}]")
     except ChoiceError as error:
         raise CoursesError(f"{error}.") from error
-    return Course(name, tuple(people["instructors"]), tuple(people["students"]), choice)
+    return Course(name, tuple(people["instructors"]), tuple(people["students"]), choice, title.strip())
 
 
 def everybody(courses: Sequence[Course]) -> list[str]:

@@ -29,6 +29,7 @@ from course.processes.surroundings.room import MEMORY
 
 GIB = 2**30
 PER_STUDENT = 1.8  # GiB, in the largest lab but 11; see docs/admins.md, "What a class costs"
+NAMES = 10  # letters of the longest name of a line
 LEAST_SPACE = GIB  # bytes free on each disk
 LEAST_FILES = 10_000  # that can still be made on it
 # By what their commands contain.
@@ -37,6 +38,7 @@ SERVICES = {
     "culler": "jupyterhub_idle_culler",
     "roster": "course.jupyterhub.roster",
 }
+EXCHANGE_OF = "LOCKSTEP_EXCHANGE"  # in the environment of a person's server, and of all that is started there
 API = "JUPYTERHUB_API_URL"  # in the environment of a service
 SERVICE = "JUPYTERHUB_SERVICE_NAME"  # in the environment of a service; a formgrader's is its course
 
@@ -151,13 +153,15 @@ def services(place: Place, courses: list[Course], processes: list[Process]) -> I
     found_by_name = {name: [each for each in children if part in each.command] for name, part in SERVICES.items()}
     for course in courses:
         of_course = [each for each in children if each.environment.get(SERVICE) == course.name]
-        found_by_name[f"formgrader of {course.name}"] = of_course
-    for name, found in found_by_name.items():
+        found_by_name[f"formgrader {course.name}"] = of_course
+    for title, found in found_by_name.items():
+        name, _, of = title.partition(" ")
+        of = f"of {of} " * bool(of)
         if found:
-            yield Line(name, OK, f"runs, process {found[0].pid}")
+            yield Line(name, OK, f"{of}runs, process {found[0].pid}")
         else:
             # Servers, and what runs in them, go on meanwhile.
-            yield Line(name, WRONG, "does not run", f"kill -INT {mine[0].pid}; {START}    # as it was started")
+            yield Line(name, WRONG, f"{of}does not run", f"kill -INT {mine[0].pid}; {START}    # as it was started")
 
 
 def hub(process: Process, api: str) -> Line:
@@ -175,9 +179,12 @@ def hub(process: Process, api: str) -> Line:
 
 
 def worlds(place: Place, processes: list[Process]) -> Line:
-    """Whether each world of ranks has an owner: a reaper, which lives as long as a kernel holds its standard input."""
+    """Whether each of the hub's worlds of ranks has an owner: a reaper, which lives as long as a kernel holds its
+    standard input."""
     ranks = defaultdict(list)
     for process in processes:
+        if process.environment.get(EXCHANGE_OF) != str(place.exchange):  # of another hub, or of none
+            continue
         if mark := process.environment.get(MARK, "").partition("-")[0]:
             ranks[mark].append(process.pid)
     reapers = [each.command for each in running() if "reaper.py " in each.command and each.parent != 1]
@@ -259,9 +266,9 @@ def report(lines: Iterable[Line], say: Callable[[str], None]) -> int:
     """Print each line, and below what is not well the command that helps. Returns 1 if something is wrong, else 0."""
     wrong = unseen = 0
     for line in lines:
-        say(f"{line.name:<10} {line.state:<9} {line.seen}")
+        say(f"{line.name:<{NAMES}} {line.state:<9} {line.seen}")
         if line.state != OK:
-            say(f"{'':<20} -> {line.mend}")
+            say(f"{'':<{NAMES + 10}} -> {line.mend}")
         wrong += line.state == WRONG
         unseen += line.state == UNSEEN
     say(f"\n{wrong} wrong, {unseen} not seen." if wrong or unseen else "\nThe hub is fit for its class.")

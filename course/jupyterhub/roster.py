@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import requests
 
+from course.jupyterhub.accounts.unix import known
 from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
 from course.processes.surroundings.proxies import spare_hub
 
@@ -60,10 +61,16 @@ def follow(hub: Hub, courses: Iterable[Course]) -> bool:
     courses = list(courses)
     wanted = set(everybody(courses))
     for new in sorted(wanted - hub.people()):
-        if refused := hub.refusal("POST", f"users/{quote(new, safe='')}"):
+        if os.geteuid() == 0 and not known(new):  # the hub would refuse it with a traceback in its log
             logging.warning(
-                "%s is not let in: %s. If there is no account, make it and save the file again.", new, refused
+                "%s is not let in: there is no account of this name. Make it (`useradd --create-home %s`, or in your "
+                "directory), and save courses.toml again; the hub goes on running.",
+                new,
+                new,
             )
+            wanted.discard(new)
+        elif refused := hub.refusal("POST", f"users/{quote(new, safe='')}"):
+            logging.warning("%s is not let in: %s. Correct that, and save courses.toml again.", new, refused)
             wanted.discard(new)
         else:
             logging.info("in: %s", new)

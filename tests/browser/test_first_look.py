@@ -95,16 +95,25 @@ def test_an_instructor_lands_on_the_courses(hub: Hub, page_of, screenshot):
 
     follow("Formgrader")
     expect(noor.get_by_text(LAB, exact=True)).to_be_visible()
+    noor.get_by_role("link", name="Manage Students").click()
+    # The account has no full name.
+    expect(noor.get_by_role("link", name=hub.name("cleo"), exact=True)).to_be_visible()
+    noor.get_by_role("link", name="Your courses").click()
     follow("Who is behind")
     expect(noor.get_by_role("heading", name="Who is behind")).to_be_visible(timeout=START)
     expect(noor.locator("body")).to_contain_text(hub.name("cleo"))
-    follow(TITLE)
-    expect(noor.get_by_role("heading", name=re.compile(LAB))).to_be_visible(timeout=START)
+    expect(noor.get_by_role("link", name="Your courses")).to_be_visible()
+    made = noor.goto(f"{hub.url}/services/{course}/class-report/{LAB}")
+    assert f"The report on {LAB} is being made" in made.text()
+    expect(noor.get_by_role("heading", name=LAB, exact=True)).to_be_visible(timeout=START)
+    noor.get_by_role("link", name="Your courses").click()
+    expect(noor.get_by_role("heading", name="Your courses")).to_be_visible()
     noor.goto(f"{hub.url}/services/{course}/class-report/99_nothing")
     expect(noor.get_by_role("alert")).to_contain_text("99_nothing")
     assert_accessible(noor, screenshot, "no-report")
     follow("Terminal")
     noor.locator(".jp-Terminal").click(timeout=START)
+    expect(noor.get_by_role("link", name="Your courses")).to_have_attribute("href", re.compile("/hub/home$"))
     said = hub.course("ml") / "said.txt"
     for _ in range(40):  # what is typed before the shell is there is lost
         noor.keyboard.type("./lockstep extend --help > said.txt\n")

@@ -130,11 +130,22 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     screenshot(iris, "07-commented")
     submissions(iris, formgrader(iris, hub.url, course, LAB))
     for person, score in (("ada", "3 / 12"), ("bob", "1 / 12")):
-        row = of_student(iris, hub.name(person))
-        expect(row).to_contain_text(score)
-        assert "Successfully generated feedback" in press(iris, row, "generate-feedback")
-        assert "Successfully released feedback" in press(iris, row, "release-feedback")
+        expect(of_student(iris, hub.name(person))).to_contain_text(score)
+
+    # On the card a button gives feedback back to both, as scores and comments are now, and another one makes marks.
+    assert iris.request.post(f"{hub.url}/hub/courses/{course}/labs/{LAB}/feedback").status == 403  # no form of ours
+    iris.goto(f"{hub.url}/hub/home")
+    of_lab.get_by_role("button", name="Release feedback").click(timeout=START)
+    expect(iris.get_by_text(f"{LAB}: feedback is released to 2 of 2 who handed in")).to_be_visible(timeout=START)
     screenshot(iris, "08-given-back")
+    iris.get_by_role("main").get_by_role("link", name="Your courses").click()
+    expect(of_lab).to_contain_text("2 graded, feedback released to 2", timeout=START)
+    of_lab.get_by_text("Marks").click()
+    of_lab.get_by_role("button", name=re.compile("^Moodle")).click()
+    with iris.expect_download(timeout=START) as marks:
+        iris.get_by_role("link", name="Download marks_moodle.csv").click(timeout=START)
+    assert hub.name("bob") in marks.value.path().read_text()
+    screenshot(iris, "08-marks")
 
     # Each student reads the own feedback, and has nobody else's.
     for page, person, score, comment in ((ada, "ada", 3.0, False), (bob, "bob", 1.0, True)):
@@ -150,6 +161,9 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     # A student does not get in where work is graded.
     bob.goto(f"{hub.url}/services/{course}/formgrader")
     expect(bob.get_by_text("403")).to_be_visible()
+    bob.goto(f"{hub.url}/hub/home")
+    form = {"_xsrf": bob.evaluate("() => window.jhdata.xsrf_token")}
+    assert bob.request.post(f"{hub.url}/hub/courses/{course}/labs/{LAB}/feedback", form=form).status == 404
     screenshot(bob, "10-refused")
 
     # All this takes no network.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from classroom import WHEN, Classroom
 from nbgrader.utils import notebook_hash
 from small_course import LAB, make_course
 
-from autograde.term.waiting import waiting
+from autograde.term.waiting import in_words, waiting
 
 LATER = "2025-01-02 10:00:00.000000 UTC"
 
@@ -63,7 +64,7 @@ def release_feedback(room: Classroom, student: str) -> Path:
 
 def test_each_submission_waits_for_its_next_step(room):
     (lab,) = waiting(room.root)
-    assert str(lab) == "90_small: nothing waits" and lab.title == "A small lab"
+    assert str(lab) == "90_small: not released; nothing waits" and lab.title == "A small lab"
     (room.exchange / "lockstep" / "inbound" / f"zoe+{LAB}+{WHEN}+random").mkdir()  # not collected yet
     for student in ("ada", "bob", "cleo", "dora", "eve", "finn"):
         collect(room, student)
@@ -76,13 +77,36 @@ def test_each_submission_waits_for_its_next_step(room):
     assert lab.to_grade == ("ada", "finn", "zoe")
     assert lab.to_read == ("bob",)
     assert lab.to_release == ("cleo", "eve")
+    assert lab.standing == ["not released", "7 of 7 handed in", "4 graded", "feedback released to 1"]
+
+
+def test_a_lab_says_whether_it_is_released_until_when_and_who_has_handed_in(room):
+    outbound = room.exchange / "lockstep" / "outbound"
+    (outbound / LAB).mkdir(parents=True)
+    with room.gradebook() as gradebook:
+        gradebook.update_or_create_assignment(LAB, duedate="2026-01-31 12:00:00")
+        for student in ("ada", "bob"):
+            gradebook.add_student(student)
+    (outbound / f".{LAB}.deadline").write_text("2026-01-31 12:00:00 UTC\n")
+    (lab,) = waiting(room.root)
+    due = lab.due.astimezone(UTC)
+    assert (due.month, due.day, due.hour) == (1, 31, 12) and lab.due.utcoffset() is not None
+    assert lab.standing == ["released", f"due {in_words(lab.due)}", "0 of 2 handed in"]
+    collect(room, "bob")
+    assert str(waiting(room.root)[0]).endswith("1 of 2 handed in, 0 graded; 1 to grade")
+    # A deadline that is set later reaches students with the next release only.
+    (outbound / f".{LAB}.deadline").unlink()
+    assert "students see no deadline until it is released again" in waiting(room.root)[0].standing
 
 
 def test_the_command_prints_lines_or_json_with_numbers(room):
     collect(room, "ada")
-    assert room.lockstep("waiting").output == "90_small: 1 to grade\n"
+    assert room.lockstep("waiting").output == "90_small: not released, 1 of 1 handed in, 0 graded; 1 to grade\n"
     (found,) = json.loads(room.lockstep("waiting", "--json").output)
-    assert found == {"name": LAB, "title": "A small lab", "to_grade": 1, "again": 0, "to_read": 0, "to_release": 0}
+    numbers = {"handed_in": 1, "graded": 0, "given": 0, "to_grade": 1, "again": 0, "to_read": 0, "to_release": 0}
+    standing = ["not released", "1 of 1 handed in", "0 graded"]
+    known = {"name": LAB, "title": "A small lab", "released": False, "due": False, "standing": standing}
+    assert found == known | numbers
 
 
 def test_a_lab_of_ones_own_waits_with_the_others_once_course_toml_names_it(room):
@@ -100,5 +124,5 @@ def test_a_lab_of_ones_own_waits_with_the_others_once_course_toml_names_it(room)
 
 def test_a_course_without_a_gradebook_gets_none(tmp_path, monkeypatch):
     room = Classroom(make_course(tmp_path / "course"), LAB)
-    assert room.lockstep("waiting").output == "90_small: nothing waits\n"
+    assert room.lockstep("waiting").output == "90_small: not released; nothing waits\n"
     assert not (room.root / "class" / "gradebook.db").exists()

@@ -17,6 +17,7 @@ from unix_accounts import User, users, with_accounts
 
 from autograde.install import others
 from autograde.install.causes import SetupFailed
+from course.jupyterhub import roster
 from course.jupyterhub.__main__ import see_to_accounts
 from course.jupyterhub.accounts import health, homes
 from course.jupyterhub.accounts.homes import HomeError, make_home
@@ -181,3 +182,23 @@ class TestAsRoot:
         monkeypatch.setattr(sys, "_base_executable", "/bin/false")
         with pytest.raises(SetupFailed, match="as nobody: "):
             others.check_others(tmp_path, [])
+
+
+class Recorded(roster.Hub):
+    """A hub with nobody in it, of which it is noted what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def ask(self, method: str, path: str, data: dict | None = None) -> list:
+        self.asked.append(f"{method} {path}")
+        return []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only a hub of root's has accounts")
+def test_who_has_no_account_is_one_line_of_the_log_and_the_hub_is_not_asked(caplog):
+    hub, somebody = Recorded(), pwd.getpwuid(0).pw_name
+    roster.follow(hub, [Course("hpc", (), ("nobody-here", somebody))])
+    assert hub.asked.count(f"POST users/{somebody}") == 1 and "POST users/nobody-here" not in hub.asked
+    (said,) = [record.getMessage() for record in caplog.records if "nobody-here" in record.getMessage()]
+    assert "there is no account of this name" in said and "`useradd --create-home nobody-here`" in said

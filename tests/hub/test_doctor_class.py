@@ -130,12 +130,20 @@ def test_homes_a_class_and_solutions_that_others_can_read_are_found_and_closed_b
 
 
 def test_ranks_whose_world_has_no_reaper_are_found_and_ended_by_the_command_it_prints(place):
-    world = {**os.environ, MARK: f"{uuid.uuid4().hex}-ranks-000001"}
+    world = {**os.environ, MARK: f"{uuid.uuid4().hex}-ranks-000001", health.EXCHANGE_OF: str(place.exchange)}
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=world) as rank:
         (line,) = found(place, "worlds")
         assert line.state == health.WRONG and str(rank.pid) in line.mend.split()
         os.kill(rank.pid, 9)
     assert all(str(rank.pid) not in line.mend for line in found(place, "worlds"))
+
+
+def test_the_worlds_of_other_hubs_are_not_counted(place):
+    other = {**os.environ, MARK: f"{uuid.uuid4().hex}-ranks-000001", health.EXCHANGE_OF: "/another/exchange"}
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=other) as rank:
+        (line,) = found(place, "worlds")
+        assert line.seen == "0, each with its owner" and rank.poll() is None
+        rank.stdin.close()
 
 
 def test_a_hub_without_a_culler_a_proxy_or_a_formgrader_is_found(place):
@@ -149,8 +157,12 @@ def test_a_hub_without_a_culler_a_proxy_or_a_formgrader_is_found(place):
         known = {**os.environ, FOLDER: str(place.root), health.SERVICE: course}
         with subprocess.Popen(command, stdin=subprocess.PIPE, env=known) as process:
             wait_for(lambda pid=process.pid: f"process {pid}" in found(place, "hub")[0].seen)
-            for name in ("culler", "proxy", "roster", "formgrader of hpc"):
+            for name in ("culler", "proxy", "roster", "formgrader"):
                 wait_for(lambda name=name, due=state: [each.state for each in found(place, name)] == [due])
+            (line,) = found(place, "formgrader")
+            assert line.seen.startswith("of hpc runs" if state == health.OK else "of hpc does not run")
+            said = [line for line in asked(place.root)[1].splitlines() if line and not line.startswith(" ")][:-1]
+            assert {line[10] + line[20] for line in said} == {"  "} and " " not in {line[11] for line in said}
             process.stdin.close()
 
 

@@ -233,7 +233,8 @@ def test_who_is_taken_out_is_out_soon_and_who_is_put_in_gets_in(day):
         wait_for(lambda: bob.log_in(hub.password("bob")).status_code == 403)
         wait_for(lambda: iris.ask("GET", formgrader).status_code == 403)
         assert day.people["noor"].ask("GET", formgrader).status_code == 200
-        for said in (f"{dan.name} is not let in: ", f"new: {hub.name('new')}. A course gets"):
+        assert "create_system_users" not in hub.log.read_text(), "a line says it, and no traceback"
+        for said in (f"{dan.name} is not let in: there is no account", f"new: {hub.name('new')}. A course gets"):
             assert said in hub.log.read_text()
         create([dan.name], [], hub.folder / "private" / "passwords")
         (hub.folder / "courses.toml").touch()

@@ -10,10 +10,11 @@ spare_hub(os.environ)  # a proxy does not know the hub, which nbgrader asks
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
     "course.jupyterhub.pages.class_reports": True,
+    "course.jupyterhub.pages.formgrader": True,
     "nbgrader.server_extensions.assignment_list": False,
     "nbgrader.server_extensions.validate_assignment": False,
     "nbgrader.server_extensions.course_list": False,
-    "nbgrader.server_extensions.formgrader": True,
+    "nbgrader.server_extensions.formgrader": False,  # the one above loads it
     "ipyparallel": False,
 }
 # With debug, its pages would show tokens and paths.
@@ -25,4 +26,6 @@ c.ServerApp.terminado_settings = {"shell_command": ["bash"]}
 c.HubAuth.cache_max_age = 5
 lab = Path(__file__).resolve().parents[2] / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
-c.LabApp.extra_labextensions_path = [str(lab / "labextensions")]
+extensions = [str(lab / "labextensions"), str(Path(__file__).with_name("labextensions"))]
+c.LabApp.extra_labextensions_path = extensions
+c.JupyterNotebookApp.extra_labextensions_path = extensions  # shows terminals

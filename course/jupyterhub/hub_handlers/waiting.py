@@ -1,24 +1,20 @@
-"""What waits for the instructors of a course, for the card on their first page.
+"""How the labs of a course stand, and what waits for its instructors, for the card on their first page.
 
-`./lockstep waiting` knows it, and takes seconds: so the page asks for it once it is shown. The command runs as the
-course's grader, so that the hub, which is root, reads nothing that instructors write.
+`./lockstep waiting` knows it, and takes seconds: so the page asks for it once it is shown.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 
 from jupyterhub.handlers import BaseHandler
 from tornado import web
 
 from course.jupyterhub.courses import Course
-from course.jupyterhub.place import Place, as_grader_runs
+from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.place import Place
 
 URL = r"/waiting/([^/]+)"
 PATIENCE = 90  # seconds, on a machine where a class begins
@@ -34,36 +30,15 @@ class WaitingOfCourse(BaseHandler):
     @web.authenticated
     async def get(self, name: str) -> None:
         """The list, or one sentence on why there is none."""
-        service = next((each for each in self.get_accessible_services(self.current_user) if each.name == name), None)
-        if service is None or name not in self.known:
+        service = service_of(self, name)
+        if name not in self.known:
             raise web.HTTPError(404)
-        labs, why = await ask(self.place, self.known[name])
+        course = self.known[name]
+        said = await lockstep(self.place, course, "waiting", "--json", patience=PATIENCE)
+        labs = [] if said.why else json.loads(said.lines[-1])
         self.set_header("Cache-Control", "no-store")
-        self.finish(await self.render_template("waiting.html", course=service, labs=labs, why=why))
-
-
-async def ask(place: Place, course: Course) -> tuple[list[dict], str]:
-    """What waits, by lab: name, title, and numbers of students to_grade, again (to be graded), to_read and
-    to_release. Or why that is not known."""
-    command = [sys.executable, "-m", "autograde", "waiting", "--json"]
-    settings = as_grader_runs(course, place.course(course))
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings
-        )
-        try:
-            said, complaint = await asyncio.wait_for(process.communicate(), PATIENCE)
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-        if process.returncode:
-            lines = complaint.decode(errors="replace").strip().splitlines() or ["no reason is given"]
-            return [], lines[-1].removeprefix("Error: ")
-        return json.loads(said), ""
-    except TimeoutError:
-        return [], f"it took more than {PATIENCE} seconds to find out"
-    except (OSError, ValueError) as error:
-        return [], str(error)
+        known = {"course": service, "labs": labs, "why": said.why, "students": course.students}
+        self.finish(await self.render_template("waiting.html", **known))
 
 
 def own_name(user: str) -> str:

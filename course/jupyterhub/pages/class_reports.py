@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from jinja2 import Template
+from jinja2 import Environment
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
@@ -18,31 +18,48 @@ from tornado import web
 from tornado.escape import url_escape
 
 from course.jupyterhub.pages.rendering import hub_pages
+from course.jupyterhub.pages.your_labs import hub_address
 from course.lab_choice import NAME
 
 URL = "class-report"
 
 
+READY = "ready"  # argument of the second request, which waits until the report is written
+
+
 class ClassReports(JupyterHandler):
-    """Makes the report on a lab, or on all labs, and shows it."""
+    """Makes the report on a lab, or on all labs, and shows it.
+
+    That takes seconds. So the first request gets a page that says so, which asks at once for the report itself: the
+    browser shows the page until this second request is answered.
+    """
 
     auth_resource = "contents"
 
-    def initialize(self, no_report: Template) -> None:
-        """no_report: the page that says why there is none."""
-        self.no_report = no_report
+    def initialize(self, pages: Environment, running: dict[str, asyncio.Task]) -> None:
+        """pages: the templates. running: the last report on each lab, made or being made, for all who ask for it."""
+        self.pages, self.running = pages, running
 
     @web.authenticated
     @authorized
     async def get(self, lab: str = "") -> None:
-        """Write the report and go to it; if it cannot be written, say why. lab: empty for the report on all labs."""
+        """Begin the report; once it is written, go to it; if it cannot be, say why. lab: empty for that on all labs."""
         root = Path(self.settings["server_root_dir"]).expanduser()
-        page, why = await write_report(root, lab)
+        ready = self.get_argument(READY, "")
+        if lab not in self.running or (not ready and self.running[lab].done()):
+            self.running[lab] = asyncio.create_task(write_report(root, lab))
+        known = {"lab": lab, "base_url": self.base_url, "hub": hub_address()}
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Cache-Control", "no-store")
+        if not ready:
+            address = url_path_join(self.base_url, URL, url_escape(lab, plus=False))
+            self.finish(self.pages.get_template("being_made.html").render(address=f"{address}?{READY}=1", **known))
+            return
+        page, why = await asyncio.shield(self.running[lab])  # others wait for it, too
         if page:
             self.redirect(url_path_join(self.base_url, "files", *(url_escape(part, plus=False) for part in page.parts)))
         else:
-            self.set_header("Content-Type", "text/html; charset=utf-8")
-            self.finish(self.no_report.render(lab=lab, why=why, base_url=self.base_url))
+            self.finish(self.pages.get_template("no_report.html").render(why=why, **known))
 
 
 async def write_report(root: Path, lab: str) -> tuple[Path | None, str]:
@@ -69,5 +86,5 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
     address = url_path_join(server.base_url, URL)
-    known = {"no_report": hub_pages().get_template("no_report.html")}
+    known = {"pages": hub_pages(), "running": {}}
     server.web_app.add_handlers(".*$", [(rf"{address}(?:/([^/]+))?/?", ClassReports, known)])

@@ -1,0 +1,67 @@
+"""What an instructor does with a lab by a button of the card: feedback, marks, an extension.
+
+Each is a form without JavaScript, and a command of `./lockstep`, whose words are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from jupyterhub.handlers import BaseHandler
+from tornado import web
+
+from course.jupyterhub.courses import Course
+from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.place import Place
+from course.lab_choice import NAME
+
+URL = r"/courses/([^/]+)/labs/([^/]+)/(feedback|marks|extension)"
+PATIENCE = 900  # seconds: the feedback of a large class is written again
+FORMATS = {"moodle": "Moodle", "canvas": "Canvas", "csv": "CSV"}
+
+
+class StepOfCourse(BaseHandler):
+    """Takes a step with a lab, for the instructors of its course."""
+
+    def initialize(self, place: Place, courses: Mapping[str, Course]) -> None:
+        """courses: by name."""
+        self.place, self.known = place, courses
+
+    @web.authenticated
+    async def post(self, name: str, lab: str, step: str) -> None:
+        """Take it, and show what came of it."""
+        service = service_of(self, name)
+        if name not in self.known or not NAME.fullmatch(lab):
+            raise web.HTTPError(404)
+        title, command = getattr(self, step)(lab)
+        said = await lockstep(self.place, self.known[name], *command, patience=PATIENCE)
+        lines, file = list(said.lines), ""
+        if step == "marks" and not said.why:  # its last line is the path of the file
+            file = "/".join(PurePath(lines.pop()).relative_to(self.place.course(self.known[name])).parts)
+        self.set_header("Cache-Control", "no-store")
+        known = {
+            "course": service,
+            "title": title,
+            "lines": lines,
+            "warnings": said.more,
+            "why": said.why,
+            "file": file,
+        }
+        self.finish(await self.render_template("step.html", **known))
+
+    def feedback(self, lab: str) -> tuple[str, list[str]]:
+        """Feedback goes to all who are graded."""
+        return f"Feedback on {lab}", ["feedback", lab]
+
+    def marks(self, lab: str) -> tuple[str, list[str]]:
+        """Marks go into a file, in the format that the form names. Raises HTTPError for another one."""
+        system = self.get_body_argument("format")
+        if system not in FORMATS:
+            raise web.HTTPError(400, reason="There is no such format")
+        return f"Marks of {lab} for {FORMATS[system]}", ["grades", "--format", system, lab]
+
+    def extension(self, lab: str) -> tuple[str, list[str]]:
+        """A student gets more time, until when the form says."""
+        student, until = (self.get_body_argument(name).strip() for name in ("student", "until"))
+        return f"Extension of {lab} for {student}", ["extend", "--", lab, student, until]

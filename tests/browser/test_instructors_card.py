@@ -1,0 +1,157 @@
+"""The card of a course on an instructor's first page: what it says, by keyboard, narrow, and in the dark. No hub runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
+from jupyterhub._data import DATA_FILES_PATH
+from playwright.sync_api import Browser, Page, Route, expect
+
+from autograde.term.waiting import Waiting, plain
+from course.jupyterhub.place import REPOSITORY
+
+HUB, COURSE = "http://hub.example", "hpc"
+STATIC = Path(DATA_FILES_PATH)
+LABS = [
+    Waiting("01_sgd_trajectories", "01 Paths over a loss surface", True, students=4, handed_in=("ada", "bob")),
+    Waiting(
+        "03_pi_allreduce",
+        "03 Pi on several ranks",
+        True,
+        students=4,
+        handed_in=("ada", "bob", "cleo"),
+        graded=("ada", "bob"),
+        given=("ada",),
+        to_grade=("cleo",),
+        to_release=("bob",),
+        due=datetime(2099, 1, 31, 12, tzinfo=UTC),
+        shown=datetime(2099, 1, 31, 12, tzinfo=UTC),
+    ),
+    Waiting("06_data_parallel_steps", "06 Data-parallel steps by hand"),
+]
+
+
+def rendered(template: str, **known: object) -> str:
+    """A page of the hub, from its templates and JupyterHub's, as JupyterHub renders them."""
+    own = FileSystemLoader(REPOSITORY / "course" / "jupyterhub" / "templates")
+    jupyterhubs = FileSystemLoader(STATIC / "templates")
+    loader = ChoiceLoader([own, PrefixLoader({"templates": jupyterhubs}), jupyterhubs])
+    user = SimpleNamespace(name="iris", json_escaped_name="iris", spawner=SimpleNamespace(options_form=""))
+    common = {
+        "base_url": "/hub/",
+        "static_url": lambda path, **_: f"/hub/static/{path}",
+        "user": user,
+        "services": [SimpleNamespace(name=COURSE, href=f"/services/{COURSE}/")],
+        "own_courses": {COURSE: "High-performance computing"},
+        "own_name": "of_iris",
+        "default_server": SimpleNamespace(active=False),
+        "url": "/hub/spawn",
+        "xsrf": "token",
+        "parsed_scopes": {},
+    }
+    return Environment(loader=loader, autoescape=True).get_template(template).render(common | known)
+
+
+@pytest.fixture
+def card(browser: Browser) -> Iterator[SimpleNamespace]:
+    """An instructor's first page, on a hub of which only the pages are there. labs: what stands on the card."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(8000)
+    shown = SimpleNamespace(page=page, labs=LABS, why="", sent=[])
+    course = SimpleNamespace(name=COURSE, href=f"/services/{COURSE}/")
+
+    def answer(route: Route) -> None:
+        path = urlsplit(route.request.url).path
+        if path.startswith("/hub/static/"):
+            route.fulfill(path=STATIC / path.removeprefix("/hub/"))
+        elif path == f"/hub/waiting/{COURSE}":
+            labs = json.loads(json.dumps(plain(shown.labs)))
+            route.fulfill(
+                body=rendered("waiting.html", course=course, labs=labs, why=shown.why, students=["ada"]),
+                content_type="text/html",
+            )
+        elif path == "/hub/home":
+            route.fulfill(body=rendered("home.html"), content_type="text/html")
+        else:
+            said = parse_qs(route.request.post_data or "")
+            shown.sent.append((f"{route.request.method} {path.removeprefix('/hub/courses/hpc/labs/')}", said))
+            route.fulfill(status=204)
+
+    context.route("**/*", answer)
+    yield shown
+    context.close()
+
+
+def opened(card: SimpleNamespace) -> Page:
+    """The page, whose card has been filled in."""
+    card.page.goto(f"{HUB}/hub/home")
+    expect(card.page.get_by_text("is being looked up")).to_have_count(0)
+    return card.page
+
+
+def test_a_course_is_called_by_its_title_and_each_lab_says_how_it_stands(card, screenshot):
+    page = opened(card)
+    course = page.get_by_role("region", name="High-performance computing")
+    expect(course.get_by_text("What waits for you: 1 to grade, 1 with feedback to release.")).to_be_visible()
+    labs = course.locator("[data-waiting] > ul > li")
+    expect(labs.nth(0)).to_contain_text("Released, 2 of 4 handed in, 0 graded")
+    expect(labs.nth(1)).to_contain_text(
+        "Released, due Sat 31 Jan 2099, 12:00 UTC, 3 of 4 handed in, 2 graded, feedback released to 1"
+    )
+    expect(labs.nth(2)).to_contain_text("Not released")
+    expect(course.get_by_role("link", name="Class report on 03 Pi on several ranks")).to_be_visible()
+    expect(course.get_by_role("link", name="1 to grade")).to_have_count(1)
+    screenshot(page, "card")
+    card.labs = [LABS[0], LABS[2]]
+    expect(opened(card).get_by_text("Nothing waits for you.")).to_be_visible()
+    card.labs = []
+    expect(opened(card).get_by_text("The course has no lab yet")).to_be_visible()
+    card.why = "03_pi_allreduce: lab.py cannot be read"
+    expect(opened(card).get_by_role("alert")).to_contain_text("How the labs stand is not known now: 03_pi_allreduce")
+
+
+def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pressed_twice(card):
+    page = opened(card)
+    lab = page.locator("[data-waiting] > ul > li").nth(1)
+
+    def press(kind: str, name: str) -> None:
+        lab.get_by_role(kind, name=name).focus()
+        page.keyboard.press("Enter")
+
+    press("button", "Release feedback of 03 Pi on several ranks")
+    expect(lab.get_by_role("button", name="Releasing …")).to_have_attribute("aria-disabled", "true")
+    press("button", "Releasing …")
+    lab.locator("summary").focus()
+    page.keyboard.press("Enter")
+    press("button", "Moodle: marks of 03 Pi on several ranks")
+    expect(lab.get_by_role("button", name="Writing …")).to_be_visible()
+    lab.get_by_label("More time for").fill("ada")
+    lab.get_by_label("until").fill("3d")
+    page.keyboard.press("Enter")
+    expect(lab.get_by_role("button", name="Extending …")).to_be_visible()
+    assert card.sent == [
+        ("POST 03_pi_allreduce/feedback", {"_xsrf": ["token"]}),
+        ("POST 03_pi_allreduce/marks", {"_xsrf": ["token"], "format": ["moodle"]}),
+        ("POST 03_pi_allreduce/extension", {"_xsrf": ["token"], "student": ["ada"], "until": ["3d"]}),
+    ]
+
+
+def test_the_card_can_be_used_narrow_in_the_dark_and_by_a_reader_of_screens(card, screenshot):
+    page = opened(card)
+    for width, scheme in ((1280, "light"), (640, "dark"), (390, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        for each in opened(card).locator("summary").all():
+            each.click()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+        assert Axe().run(page, context="main").response["violations"] == [], (width, scheme)
+        screenshot(page, f"card-{width}-{scheme}")
