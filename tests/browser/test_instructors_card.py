@@ -1,4 +1,4 @@
-"""The card of a course on an instructor's first page: what it says, by keyboard, narrow, and in the dark. No hub runs."""
+"""The card of a course on an instructor's first page: what it says, by keyboard, narrow, and in the dark. No hub."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ def test_what_was_changed_since_is_in_the_page_that_is_released_and_stale_marks_
     assert "feedback was written again, as scores or comments have changed: ada\n" in said
     assert "bob did not hand in through the exchange; send the feedback: " in said
     assert said.endswith(f"{LAB}: feedback is released to 1 of 2 who handed in\n")
-    page = room.exchange / "lockstep" / "feedback" / f"{notebook_hash(secret=\"ada's\", notebook_id=LAB)}.html"
+    name = notebook_hash(secret="ada's", notebook_id=LAB)
+    page = room.exchange / "lockstep" / "feedback" / f"{name}.html"
     assert "Nearly." in page.read_text()
     page.unlink()
     make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))

@@ -15,6 +15,7 @@ from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
 from unix_accounts import User, users, with_accounts
 
+from autograde.classroom.class_report import way_back
 from autograde.install import others
 from autograde.install.causes import SetupFailed
 from course.jupyterhub import roster
@@ -182,6 +183,14 @@ class TestAsRoot:
         monkeypatch.setattr(sys, "_base_executable", "/bin/false")
         with pytest.raises(SetupFailed, match="as nobody: "):
             others.check_others(tmp_path, [])
+
+
+def test_a_report_leads_back_to_the_hub_where_it_was_made_on_one(monkeypatch):
+    monkeypatch.delenv("JUPYTERHUB_SERVICE_NAME", raising=False)
+    assert way_back() == ""
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_NAME", "hpc")
+    monkeypatch.setenv("JUPYTERHUB_BASE_URL", "/jupyter/")
+    assert way_back() == "/jupyter/hub/home"
 
 
 class Recorded(roster.Hub):
