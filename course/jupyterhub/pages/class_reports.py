@@ -30,8 +30,8 @@ READY = "ready"  # argument of the second request, which waits until the report 
 class ClassReports(JupyterHandler):
     """Makes the report on a lab, or on all labs, and shows it.
 
-    That takes seconds. So the first request gets a page that says so, which asks at once for the report itself: the
-    browser shows the page until this second request is answered.
+    That takes seconds. So the first request gets a page that says so, which asks for the report at once, and is shown
+    until that second request is answered.
     """
 
     auth_resource = "contents"
