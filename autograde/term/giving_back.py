@@ -41,7 +41,7 @@ def give_back(root: Path, name: str) -> list[str]:
         failed = [student for student in old if not write_feedback(course, lab, student)]
         said = release(course, lab.name)
     if written := [printable(student) for student in old if student not in failed]:
-        said.insert(0, f"feedback was written again, as scores or comments have changed: {', '.join(written)}")
+        said.insert(0, f"feedback was written, as scores and comments are now: {', '.join(written)}")
     now = of_lab(course, lab)
     said.append(f"{lab.name}: feedback is released to {len(now.given)} of {len(now.handed_in)} who handed in")
     said += [f"{printable(student)}: there is an answer to be read before the mark is final" for student in now.to_read]

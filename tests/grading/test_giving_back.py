@@ -31,7 +31,7 @@ def test_what_was_changed_since_is_in_the_page_that_is_released_and_stale_marks_
         gradebook.find_comment("double", LAB, LAB, "ada").manual_comment = "Nearly."
         gradebook.db.commit()
     said = room.lockstep("feedback", LAB).output
-    assert "feedback was written again, as scores or comments have changed: ada\n" in said
+    assert "feedback was written, as scores and comments are now: ada\n" in said
     assert "bob did not hand in through the exchange; send the feedback: " in said
     assert said.endswith(f"{LAB}: feedback is released to 1 of 2 who handed in\n")
     name = notebook_hash(secret="ada's", notebook_id=LAB)
