@@ -42,8 +42,9 @@ class ClassReports(JupyterHandler):
 
     @web.authenticated
     @authorized
-    async def get(self, lab: str = "") -> None:
-        """Begin the report; once it is written, go to it; if it cannot be, say why. lab: empty for that on all labs."""
+    async def get(self, lab: str | None = None) -> None:
+        """Begin the report; once it is written, go to it; if it cannot be, say why. lab: None for that on all labs."""
+        lab = lab or ""
         root = Path(self.settings["server_root_dir"]).expanduser()
         ready = self.get_argument(READY, "")
         if lab not in self.running or (not ready and self.running[lab].done()):
