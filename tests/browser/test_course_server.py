@@ -64,6 +64,7 @@ def test_the_formgrader_leads_back_and_has_no_comma_where_there_is_no_name(page,
     expect(page.get_by_role("link", name="Lovelace, Ada", exact=True)).to_be_visible()
     for where in ("manage_students", "manage_assignments", "gradebook", f"manage_submissions/{LAB}"):
         page.goto(f"{address}formgrader/{where}")
+        expect(page.get_by_text("Loading, please wait")).to_have_count(0)
         expect(page.get_by_role("link", name="Your courses")).to_have_attribute("href", "/jupyter/hub/home")
     screenshot(page, "formgrader-leads-back")
 
@@ -95,7 +96,8 @@ def test_a_report_that_cannot_be_made_says_why_and_leads_back(page, address, scr
 
 
 def test_terminal_and_jupyterlab_lead_back(page, address, screenshot):
-    for where in ("terminals/of_iris", "lab"):
+    for where, shown in (("terminals/of_iris", ".jp-Terminal"), ("lab", ".jp-Launcher")):
         page.goto(f"{address}{where}")
+        expect(page.locator(shown)).to_be_visible(timeout=START)
         expect(page.get_by_role("link", name="Your courses")).to_be_visible(timeout=START)
         screenshot(page, f"leads-back-{where.partition('/')[0]}")
