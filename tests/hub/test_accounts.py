@@ -105,10 +105,11 @@ def lines(name: str, *people: str) -> list[health.Line]:
 def start_as(user: User, patience: float = 60) -> str:
     """What the hub does before it starts somebody's server. Returns what the page then says, if it is not to start."""
     script = (
-        "import asyncio, sys; from types import SimpleNamespace as Some; from course.jupyterhub.accounts import homes; "
+        "import asyncio, sys; from types import SimpleNamespace as Some\n"
+        "from jupyterhub.spawner import SpawnException; from course.jupyterhub.accounts import homes; "
         "homes.PATIENCE = float(sys.argv[2]); spawner = Some(user=Some(name=sys.argv[1]))\n"
         "try: asyncio.run(homes.make_home_first(spawner))\n"
-        "except homes.HomeError as error: print(error.jupyterhub_message)"
+        "except SpawnException as error: print(error.message)"
     )
     command = [*with_python(), sys.executable, "-c", script, user.name, str(patience)]
     return subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True).stdout

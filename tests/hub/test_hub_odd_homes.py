@@ -60,4 +60,4 @@ def test_who_has_a_home_that_cannot_be_used_reads_why_on_the_hubs_page(hub: Hub)
         form["_xsrf"] = browser.cookies.get("_xsrf", path="/hub/")
         page = browser.post(login, data=form, timeout=110)  # a server that hangs takes 120 s
         assert f"{account.home} is read-only" in unescape(page.text), page.text
-        assert "Your server could not be started" in page.text
+        assert page.status_code == 503 and f"The server of {account.name} is not started." in page.text

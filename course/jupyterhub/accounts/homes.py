@@ -27,11 +27,7 @@ PATIENCE = 30  # seconds for a home to answer
 
 
 class HomeError(Exception):
-    """An account has no home, and none can be made. The message names it and what to do; the hub's pages show it."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.jupyterhub_message = message
+    """An account has no home that can be used, and none can be made. The message names it and what to do."""
 
 
 def home_of(name: str) -> Path:
@@ -87,9 +83,21 @@ def make_home(name: str) -> None:
 
 
 async def make_home_first(spawner: Any) -> None:
-    """JupyterHub's hook before a server starts: make its user's home, and see that it can be used. Raises HomeError,
-    which the page then shows. A home that is full can be: its user deletes something there."""
-    entry = pwd.getpwnam(spawner.user.name)
+    """JupyterHub's hook before a server starts. Raises JupyterHub's own error for a home that cannot be used: the text
+    of any other one is shown only if it took a while."""
+    from jupyterhub.spawner import SpawnException  # only the hub has it: doctor looks at homes, too
+
+    try:
+        await prepare(pwd.getpwnam(spawner.user.name))
+    except HomeError as error:
+        refusal = SpawnException(str(error), reason="Your server could not be started", status_code=503)
+        refusal.jupyterhub_message = str(error)
+        raise refusal from None
+
+
+async def prepare(entry: pwd.struct_passwd) -> None:
+    """Make an account's home, and see that it can be used. Raises HomeError. A home that is full can be: its user
+    deletes something there."""
     if entry.pw_dir in NOWHERE or await wrong_with(entry):
         await asyncio.to_thread(make_home, entry.pw_name)
         if found := await wrong_with(entry):
