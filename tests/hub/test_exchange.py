@@ -298,7 +298,8 @@ def test_feedback_reaches_its_student_and_nobody_else(hpc):
     hpc.must(hpc.grader, "nbgrader", "release_feedback", LAB)
     feedback = hpc.exchange / COURSE / "feedback"
     assert mode(feedback) == "0711" and len(list(feedback.iterdir())) == 1, said
-    assert "feedback ready to be fetched" in hpc.must(hpc.ada, "nbgrader", "list", "--cached", "--course", COURSE)
+    shutil.rmtree(hpc.ada.home / ".local")
+    assert "feedback ready to be fetched" in hpc.must(hpc.ada, "nbgrader", "list", "--cached")
     hpc.must(hpc.ada, "nbgrader", "fetch_feedback", LAB, "--course", COURSE)
     (page,) = (hpc.ada.home / COURSE / LAB / "feedback").rglob("*.html")
     assert hpc.ada.run("cat", page).returncode == 0
@@ -311,6 +312,38 @@ def test_feedback_reaches_its_student_and_nobody_else(hpc):
     assert hpc.eve.run("ls", hpc.root / "class").returncode != 0
     assert hpc.eve.run("rm", "-f", released).returncode != 0
     assert hpc.eve.run("sh", "-c", f"echo forged > '{released}'").returncode != 0
+
+
+def test_a_home_that_cannot_be_written_and_receipts_that_somebody_else_put_there_stop_nobody(hpc):
+    own = hpc.receipts(hpc.ada).parent
+    assert hpc.eve.run("cp", "-r", hpc.fetched(hpc.eve).parent, own).returncode == 0
+    hpc.fetched(hpc.ada)
+    said = hpc.submit(hpc.ada)
+    assert f"Receipts cannot be kept in the exchange: {own} was put there by {hpc.eve.name}. Tell your" in said
+    listed = ["nbgrader", "list", "--cached", "--course", COURSE]
+    assert hpc.must(hpc.ada, *listed).count(LAB) == 1, "by the receipt in her home"
+    shutil.rmtree(own)
+    hpc.ada.home.chmod(0o500)
+    try:
+        shutil.rmtree(hpc.cache(hpc.ada).parents[3])
+        assert "Submitted as" in hpc.submit(hpc.ada)
+    finally:
+        hpc.ada.home.chmod(0o700)
+    assert not hpc.cache(hpc.ada).exists() and len(list(hpc.receipts(hpc.ada).iterdir())) == 1
+    assert hpc.must(hpc.ada, *listed).count(LAB) == 1
+
+
+def test_without_a_hub_a_clone_hands_in_the_same_way(hpc):
+    text = f"c = get_config()\nc.Exchange.root = {str(hpc.exchange)!r}\nc.CourseDirectory.course_id = {COURSE!r}\n"
+    text += "from autograde.classroom.configuration import configure\nconfigure(c, {place!r})\n"
+    hpc.configure("clone", text.format(place=str(hpc.place / "clone")))
+    hpc.fetched(hpc.ada).rename(hpc.ada.home / LAB)
+    hpc.must(hpc.ada, "nbgrader", "submit", LAB, config="clone")
+    shutil.rmtree(hpc.ada.home / ".local")
+    assert hpc.must(hpc.ada, "nbgrader", "list", "--cached", config="clone").count(LAB) == 1
+    (submission,) = hpc.handed_in(hpc.ada)
+    assert mode(submission) == "0770"
+    shutil.rmtree(hpc.ada.home / LAB)
 
 
 @pytest.mark.thorough
