@@ -28,6 +28,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import course.processes.surroundings.machine  # noqa: F401  rank.write_end takes it, in a handler, which must not import
 from course.files import write_whole
 from course.processes import fork_server, rank, reaper
 

@@ -258,7 +258,13 @@ def test_who_is_killed_in_a_real_group_for_its_memory_is_told_the_limit():
     assert said == "-9 no memory was left of the 64 MiB that all in its container, job or session may have"
 
 
-KERNEL = "import os\nfrom course.jupyterlab import ipython_kernel_config\nprint(os.environ.get('OMP_NUM_THREADS'))"
+KERNEL = f"""
+import os, runpy
+from types import SimpleNamespace as Some
+settings = Some(HistoryManager=Some())
+runpy.run_path("{KIT}/course/jupyterlab/ipython_kernel_config.py", {{"get_config": lambda: settings}})
+print(os.environ.get("OMP_NUM_THREADS"))
+"""
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core, and no quota below it")
