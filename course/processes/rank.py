@@ -134,8 +134,7 @@ def become_engine(folder: str, rank: int) -> None:
     be_killed_first()
     if share := os.environ.get(MEMORY):
         limit_memory(int(share))
-    # Else a pool of multiprocessing could not end its workers: the engine's handler asks its loop, which they have not.
-    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+    let_forks_end()
     IPEngine.to_work_dir = lambda self: None  # to where its module was imported: in a fork server, not here
     begin = IPEngine.init_engine
 
@@ -172,6 +171,22 @@ def import_libraries() -> None:
 def node_file(servers: str) -> str:
     """The file that names the socket of this node's fork server. servers: what NODE_SERVERS says."""
     return f"{servers}-{os.environ['SLURMD_NODENAME']}"
+
+
+def let_forks_end() -> None:
+    """Let SIGTERM end what this process forks, as a pool of multiprocessing ends its workers: the engine's own handler
+    asks its loop, which they have not. A signal that comes before they have put it away waits."""
+    term = [signal.SIGTERM]
+
+    def in_child() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, term)
+
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, term),
+        after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, term),
+        after_in_child=in_child,
+    )
 
 
 def read_status(folder: str, rank: int) -> dict:

@@ -91,6 +91,16 @@ USES = {
     "forked processes": """
     with multiprocessing.get_context("fork").Pool(2) as pool:
         return pool.map(twice, [1, 2]) == [2, 4] and pool.map(Part, [1]) == [Part(1)]""",
+    "forked processes that are ended at once": """
+    import os, signal, time
+    ends = []
+    for _ in range(20):
+        if not (forked := os.fork()):
+            time.sleep(60)
+            os._exit(1)
+        os.kill(forked, signal.SIGTERM)
+        ends.append(os.waitpid(forked, 0)[1])
+    return ends == [signal.SIGTERM] * 20""",
     "workers of a loader": """
     loader = torch.utils.data.DataLoader([1, 2], batch_size=1, num_workers=1, collate_fn=lambda batch: Part(batch[0]))
     return [*loader] == [Part(1), Part(2)]""",
