@@ -195,8 +195,8 @@ def doctor(of_class: bool, folder: Path) -> None:
     which worlds have lost their kernels, and whether permissions are right. Exits with 1 if something is wrong.
     """
     if of_class:
-        from course.jupyterhub import health
         from course.jupyterhub.courses import CoursesError
+        from course.jupyterhub.health import examine as health
 
         try:
             sys.exit(health.report(health.examine(folder), click.echo))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a rank's launcher imports this module, and starts faster without pathlib
+    from io import BufferedWriter
     from pathlib import Path
 
 KINDS = {
@@ -23,18 +26,27 @@ KINDS = {
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file atomically: a reader finds the old content or the new, never a part, even with several writers.
+    """Write a file atomically, see `replaced`. Raises OSError, and then leaves the old file in place."""
+    with replaced(path) as file:
+        file.write(content)
 
-    Raises OSError, and then leaves the old file in place.
+
+@contextmanager
+def replaced(path: str | os.PathLike[str], prefix: str = "") -> Iterator[BufferedWriter]:
+    """A new file that takes the place of `path` after this block, unless that raises: a reader finds the old content or
+    the new, never a part, even with several writers. Raises OSError.
+
+    prefix: begins its name until then.
     """
     folder, name = os.path.split(path)
-    new = os.path.join(folder, f".{name}.{os.urandom(16).hex()}")
+    new = os.path.join(folder, f"{prefix or f'.{name}.'}{os.urandom(16).hex()}")
     try:
-        with open(new, "wb") as file:
-            file.write(content)
-        os.replace(new, path)
+        with open(new, "xb") as file:
+            yield file
+            file.flush()
+            os.replace(new, path)  # before a lock on it goes
     except BaseException:
-        if os.path.lexists(new):
+        with suppress(OSError):
             os.unlink(new)
         raise
 

@@ -43,7 +43,8 @@ CHAINS = {
         "lab_choice jupyterhub",
         "lectures",
         "homes processes",
-        "homes overview jupyterhub",
+        "files homes overview jupyterhub",
+        "homes exchange",
     ),
 }
 

@@ -16,6 +16,8 @@ import pwd
 from collections.abc import Mapping
 from pathlib import Path
 
+from course.homes.look import name_of
+
 EXCHANGE = 0o1777
 INBOUND = 0o3733  # anybody can add, nobody can list; only its owner or the grader can rename or delete an entry
 OF_A_COURSE = {".": 0o755, "outbound": 0o755, "inbound": INBOUND, "feedback": 0o711}
@@ -82,11 +84,3 @@ def own(folder: Path, user: int, group: int, mode: int) -> None:
         os.fchmod(opened, mode)
     finally:
         os.close(opened)
-
-
-def name_of(user: int) -> str:
-    """An account's name, or its id if it has none."""
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return f"the account {user}"

@@ -27,8 +27,8 @@ from nbgrader.exchange.default import Exchange
 from nbgrader.utils import get_username
 
 from course.exchange.copying import make_private, remove, sync, write_synced
-from course.exchange.folders import name_of
 from course.exchange.names import HIDDEN, SECRET, Name, hidden, lab_of, read_receipt, shown
+from course.homes.look import name_of
 
 WHERE = "submission.txt"  # in a receipt: the path of what was handed in
 WHOLE = re.compile(r"[0-9a-f]{128}")  # a secret

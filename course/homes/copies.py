@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from course.files import replaced
+
 FOLDERS = ("labs", "course/lectures")  # where their links have them
 UNFINISHED = ".lockstep-copy-"  # begins the name of a copy that is not whole yet
 TEXTS = {".md", ".py", ".sh", ".toml", ".txt", ".css", ".js"}  # what people may shorten
@@ -97,21 +99,14 @@ def broke_off(source: Path, target: Path, size: int) -> bool:
 
 def copy(source: Path, target: Path) -> None:
     """Copy a file, whole or not at all. Raises OSError."""
-    new = target.with_name(f"{UNFINISHED}{os.urandom(16).hex()}")
-    try:
-        with source.open("rb") as content, new.open("xb") as file:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-            shutil.copyfileobj(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-            if os.access(source, os.X_OK):
-                new.chmod(stat.S_IMODE(new.stat().st_mode) | stat.S_IXUSR)
-            os.replace(new, target)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink()
-        raise
+    with source.open("rb") as content, replaced(target, UNFINISHED) as file:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        shutil.copyfileobj(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+        if os.access(source, os.X_OK):
+            os.fchmod(file.fileno(), stat.S_IMODE(os.fstat(file.fileno()).st_mode) | stat.S_IXUSR)
 
 
 def clean(folder: Path) -> None:

@@ -124,8 +124,8 @@ c.Spawner.args = [
 ending_with_hub = ["setpriv", "--pdeathsig", "TERM", "--"]
 c.JupyterHub.services = [
     {
-        "name": "roster",  # keeps users and groups as courses.toml says, also while the hub runs
-        "command": [*ending_with_hub, sys.executable, "-m", "course.jupyterhub.roster", str(place.courses_file)],
+        "name": "roster",  # keeps users, groups and gradebooks as courses.toml says, also while the hub runs
+        "command": [*ending_with_hub, sys.executable, "-m", "course.jupyterhub.roster", str(place.root)],
         "cwd": str(REPOSITORY),
     },
     {

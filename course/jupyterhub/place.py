@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +106,30 @@ class Place:
         chose.write_text(choice)
         for name, target in LINKS.items():
             run_as_grader(course, "ln", "-sfn", target, name, folder=folder)
-        names = (f"{student}={full_name(student)}" for student in course.students)
-        as_grader(course, "enrol", "--", *names, folder=folder)
+        self.enrol(course, course.students)
+
+    def enrol(self, course: Course, students: Collection[str], patience: float | None = None) -> None:
+        """Put students into a course's gradebook, under their accounts' full names, where they are not in it yet.
+
+        patience: seconds that it may take. As root, runs as the grader's account. Raises SubprocessError.
+        """
+        names = (f"{student}={full_name(student)}" for student in students)
+        as_grader(course, "enrol", "--", *names, folder=self.course(course), patience=patience)
+        self.note_enrolled(course, students)
+
+    def note_enrolled(self, course: Course, students: Iterable[str]) -> None:
+        """Note whom `enrol` has put into a course's gradebook."""
+        self._enrolled(course).write_text("".join(f"{student}\n" for student in students))
+
+    def enrolled(self, course: Course) -> set[str]:
+        """Whom `enrol` has put into a course's gradebook."""
+        try:
+            return {*self._enrolled(course).read_text().split()}
+        except FileNotFoundError:
+            return set()
+
+    def _enrolled(self, course: Course) -> Path:
+        return self.private / f"{course.name}.students"
 
     def prepare_part(self, course: Course, sources: Iterable[Path]) -> Path:
         """A folder beside the course's, which only its owner can enter, with what the course is to get of the clone:
@@ -125,14 +147,16 @@ class Place:
         return part
 
 
-def as_grader(course: Course, *command: str, folder: Path) -> None:
-    """Run one of `./lockstep`'s commands in a course's folder; as root, as its grader. Raises CalledProcessError."""
-    run_as_grader(course, sys.executable, "-m", "autograde", *command, folder=folder)
+def as_grader(course: Course, *command: str, folder: Path, patience: float | None = None) -> None:
+    """Run one of `./lockstep`'s commands in a course's folder; as root, as its grader. Raises SubprocessError."""
+    run_as_grader(course, sys.executable, "-m", "autograde", *command, folder=folder, patience=patience)
 
 
-def run_as_grader(course: Course, *command: str | Path, folder: Path) -> None:
-    """Run a program in a course's folder; as root, as the course's grader. Raises CalledProcessError."""
-    subprocess.run(command, check=True, capture_output=True, text=True, **as_grader_runs(course, folder))
+def run_as_grader(course: Course, *command: str | Path, folder: Path, patience: float | None = None) -> None:
+    """Run a program in a course's folder; as root, as the course's grader. patience: seconds that it may take. Raises
+    SubprocessError."""
+    settings = as_grader_runs(course, folder)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience, **settings)
 
 
 def as_grader_runs(course: Course, folder: Path) -> dict[str, Any]:

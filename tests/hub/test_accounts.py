@@ -19,18 +19,19 @@ from unix_accounts import User, users, with_accounts, with_python
 from autograde.classroom.class_report import way_back
 from autograde.install import others
 from autograde.install.causes import SetupFailed
-from course.jupyterhub import roster
 from course.jupyterhub.__main__ import see_to_accounts
-from course.jupyterhub.accounts import health, homes
+from course.jupyterhub.accounts import homes
 from course.jupyterhub.accounts.homes import HomeError, make_home
 from course.jupyterhub.accounts.login import AccountAuthenticator, TrialAuthenticator
 from course.jupyterhub.accounts.names import possible
 from course.jupyterhub.accounts.unix import AccountsError, create, known
 from course.jupyterhub.courses import Course, read_courses
-from course.jupyterhub.health_line import OK, WRONG
+from course.jupyterhub.health import accounts
+from course.jupyterhub.health.line import OK, WRONG, Line
 from course.jupyterhub.hub_handlers.waiting import own_name
 from course.jupyterhub.pages.your_labs import hub_address
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
+from course.jupyterhub.roster import hub_users
 
 OF_DIRECTORIES = ["12345678", "S1234567", "Ada", "ada@uni.example", r"uni\ada", "ada.lovelace", "x" * 33, "müller"]
 OF_DIRECTORIES += ["ada_l", "_x", "ada-lovelace", "2021cs10"]
@@ -97,9 +98,9 @@ def ada():
         yield ada
 
 
-def lines(name: str, *people: str) -> list[health.Line]:
+def lines(name: str, *people: str) -> list[Line]:
     """What `doctor --class` says under a name of a course with these students."""
-    return [line for line in health.accounts([Course("none-such", (), people)]) if line.name == name]
+    return [line for line in accounts.accounts([Course("none-such", (), people)]) if line.name == name]
 
 
 def start_as(user: User, patience: float = 60) -> str:
@@ -184,10 +185,10 @@ class TestAsRoot:
         with users("grader", "ada") as (grader, ada):
             course = SimpleNamespace(grader=grader.name, instructors=(), students=())
             subprocess.run(["gpasswd", "--add", ada.name, grader.name], check=True, capture_output=True)
-            (line,) = [line for line in health.accounts([course]) if line.name == "groups"]
+            (line,) = [line for line in accounts.accounts([course]) if line.name == "groups"]
             assert line.state == WRONG and f"the group of {grader.name}, is also that of {ada.name}" in line.seen
             subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True, capture_output=True)
-            assert [line for line in health.accounts([course]) if line.name == "groups"] == []
+            assert [line for line in accounts.accounts([course]) if line.name == "groups"] == []
 
     def test_a_python_that_others_cannot_run_is_told_before_accounts_are_made(self, tmp_path, monkeypatch):
         closed = tmp_path / "python"  # below pytest's folder, which others cannot enter
@@ -237,7 +238,7 @@ def test_a_report_leads_back_to_the_hub_where_it_was_made_on_one(monkeypatch):
     assert way_back() == "/jupyter/hub/home"
 
 
-class Recorded(roster.Hub):
+class Recorded(hub_users.Hub):
     """A hub with nobody in it, of which it is noted what it is asked for."""
 
     def __init__(self) -> None:
@@ -251,7 +252,7 @@ class Recorded(roster.Hub):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only a hub of root's has accounts")
 def test_who_has_no_account_is_one_line_of_the_log_and_the_hub_is_not_asked(caplog):
     hub, somebody = Recorded(), pwd.getpwuid(0).pw_name
-    roster.follow(hub, [Course("hpc", (), ("nobody-here", somebody))])
+    hub_users.follow(hub, [Course("hpc", (), ("nobody-here", somebody))])
     assert hub.asked.count(f"POST users/{somebody}") == 1 and "POST users/nobody-here" not in hub.asked
     (said,) = [record.getMessage() for record in caplog.records if "nobody-here" in record.getMessage()]
     assert "there is no account of this name" in said and "`useradd --create-home nobody-here`" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from fresh_system import packages_that_the_readme_names
+from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
 from autograde.bundle import FILES
 from course.jupyterhub.__main__ import prepare_course
 from course.jupyterhub.courses import Course
 from course.jupyterhub.place import FOR_ALL, LINKS, REPOSITORY, Place, close_clone
+from course.jupyterhub.roster.gradebooks import enrol_new
 from course.lab_choice import Choice
 
 
@@ -80,3 +83,37 @@ def test_what_instructors_broke_in_their_course_keeps_no_hub_from_starting(tmp_p
     prepare_course(place, course)
     said = capsys.readouterr().out
     assert said.startswith("hpc: to be mended by its instructors: Error: ") and "course.toml cannot be read" in said
+
+
+def test_who_is_added_in_mid_term_is_in_the_gradebook_and_the_universitys_list_finds_them_there(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("os.geteuid", lambda: 65534)  # as a hub without root, which needs no accounts
+    caplog.set_level(logging.INFO)
+    place, course = Place(tmp_path / "hub"), Course("hpc", ("iris",), ("ada",))
+    place.make()
+    (place.course(course) / "solutions").mkdir(parents=True)
+    place.enrol(course, course.students)
+    assert enrol_new(place, course) and not caplog.messages, "as after a start of the hub"
+
+    course = Course("hpc", ("iris",), ("ada", "eve"))
+    assert enrol_new(place, course) and caplog.messages == ["hpc: in the gradebook: eve"]
+    (tmp_path / "list.csv").write_text("id,name\nada,Ada\neve,Eve Adams\n")
+    enrolled = typed(
+        place.course(course), f"LOCKSTEP_COURSE=$PWD {sys.executable} -m autograde enrol --students ../../../list.csv"
+    )
+    assert "2 on the list, 0 of them new" in enrolled.stdout, enrolled
+    with Gradebook(f"sqlite:///{place.course(course)}/class/gradebook.db") as gradebook:
+        assert {one.id: one.last_name for one in gradebook.students} == {"ada": "Ada", "eve": "Adams"}
+
+    # Who comes back is looked for again: the instructors may have taken them out.
+    for students in (("ada",), ("ada", "eve")):
+        assert enrol_new(place, Course("hpc", (), students))
+    assert caplog.messages == ["hpc: in the gradebook: eve"] * 2
+
+    # What does not work is told, and is no end of it.
+    (place.course(course) / "course.toml").write_text("labs = [")
+    assert not enrol_new(place, Course("hpc", (), ("ada", "eve", "bob")))
+    assert "hpc: perhaps not in the gradebook: bob: " in caplog.messages[-1]
+    assert "`./lockstep enrol bob`" in caplog.messages[-1] and place.enrolled(course) == {"ada", "eve"}
+    assert enrol_new(place, Course("new", (), ("ada",))), "a course that the hub's next start makes"

@@ -220,6 +220,13 @@ def test_a_world_is_driven_by_its_owner(day, tmp_path):
     assert json.loads(day.kernel.run(asked)) == day.pids, "the same ranks, and they work"
 
 
+def students_of(hub: Hub) -> set[str]:
+    """Who is in the gradebook of the first course."""
+    command = ["python", "-m", "nbgrader", "db", "student", "list"]
+    said = hub.run_as("grader-hpc", *command, cwd=hub.course("hpc"), LOCKSTEP_COURSE=hub.course("hpc"))
+    return {*said.stdout.split()}
+
+
 def test_who_is_taken_out_is_out_soon_and_who_is_put_in_gets_in(day):
     hub, bob, iris = day.hub, day.people["bob"], day.people["iris"]
     dan = Session(hub, hub.name("dan"))
@@ -241,6 +248,9 @@ def test_who_is_taken_out_is_out_soon_and_who_is_put_in_gets_in(day):
         wait_for(lambda: dan.log_in(hub.password("dan")).status_code == 200)
         dan.start_server()
         assert LAB in json.dumps(dan.own("GET", "assignments", params={"course_id": day.course}))
+        # All lists of the class have him: he is in the gradebook, and it is its grader's still.
+        wait_for(lambda: dan.name in students_of(hub))
+        assert hub.run_as("grader-hpc", "find", hub.course("hpc"), "!", "-user", hub.name("grader-hpc")).stdout == ""
     finally:
         hub.enrol({"hpc": (["iris", "omar"], ["ada", "bob"]), "ml": (["noor"], ["cleo"])})
     wait_for(lambda: bob.log_in(hub.password("bob")).status_code == 200, log=hub.log)

@@ -136,7 +136,7 @@ ODD: dict[str, tuple[Callable[[Path], None], str]] = {
     "damaged settings": (damaged_settings, ""),
     "no inodes": (lambda home: remount(home, "nr_inodes=1"), "can take no more files"),
     "read-only": (lambda home: remount(home, "ro"), "is read-only"),
-    "not one's own": (not_ones_own, f"cannot be written by user {SOMEBODY}"),
+    "not one's own": (not_ones_own, f"cannot be written by the account {SOMEBODY}"),
     "files for folders": (files_for_folders, "labs is a file, where the kit has a folder"),
     "links that lead nowhere": (links_that_lead_nowhere, "course is a link that leads nowhere"),
     "root's folders": (roots_folders, ""),

@@ -56,6 +56,7 @@ class Clone:
         machine.parent.mkdir(parents=True)
         shutil.copy(ROOT / machine.relative_to(folder), machine)
         shutil.copytree(ROOT / "course" / "homes", folder / "course" / "homes")
+        shutil.copy(ROOT / "course" / "files.py", folder / "course")
         (folder / "tests").mkdir()
         shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)

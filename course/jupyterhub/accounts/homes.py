@@ -7,10 +7,10 @@ it: with the files of /etc/skel, and for its owner alone.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pwd
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -18,12 +18,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from course.homes.look import Trouble, mounted
+from course.jupyterhub.accounts.unix import known
 from course.jupyterhub.place import REPOSITORY
 
 NOWHERE = {"", "/", "/nonexistent", "/dev/null", "/var/empty"}  # what accounts have that are to have no home
 HELPER = "mkhomedir_helper"  # of Linux-PAM
 UMASK = "0077"
 PATIENCE = 30  # seconds for a home to answer
+AT_ONCE = 8  # homes that are looked at, of a class
 
 
 class HomeError(Exception):
@@ -101,12 +104,12 @@ async def prepare(entry: pwd.struct_passwd) -> None:
     if entry.pw_dir in NOWHERE or await wrong_with(entry):
         await asyncio.to_thread(make_home, entry.pw_name)
         if found := await wrong_with(entry):
-            raise HomeError(f"The server of {entry.pw_name} is not started. {found}")
+            raise HomeError(f"The server of {entry.pw_name} is not started. {found.sentence}")
 
 
-async def wrong_with(entry: pwd.struct_passwd) -> str:
-    """What is wrong with an account's home that it cannot mend itself, in sentences; empty if nothing. In a process of
-    its own, as whoever asks a file server that is down waits for ever. Raises HomeError."""
+async def wrong_with(entry: pwd.struct_passwd) -> Trouble | None:
+    """What is wrong with an account's home that it cannot mend itself. In a process of its own, as whoever asks a file
+    server that is down waits for ever."""
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
     look = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "course.homes.look", entry.pw_dir),
@@ -122,33 +125,27 @@ async def wrong_with(entry: pwd.struct_passwd) -> str:
     except TimeoutError:
         with suppress(ProcessLookupError):
             look.kill()
-        raise HomeError(
-            f"The home of {entry.pw_name}, {entry.pw_dir}, does not answer: its file server may be down. Whoever runs "
-            f"this hub looks at it: findmnt --target {entry.pw_dir}"
-        ) from None
-    return said.decode().strip()
+        what = f"The home of {entry.pw_name}, {entry.pw_dir}, does not answer: its file server may be down."
+        return Trouble(what, "Whoever runs this hub looks at it", mounted(Path(entry.pw_dir)), True)
+    return Trouble(**json.loads(said)) if said.strip() else None
 
 
-def foreign_homes(names: Iterable[str]) -> dict[str, tuple[Path, str]]:
-    """Homes that are no folder in which their account can write, and what is wrong. Only root can tell."""
-    found = {}
-    for name in names:
-        try:
-            entry = pwd.getpwnam(name)
-            seen = os.stat(entry.pw_dir)
-        except (KeyError, OSError):
-            continue
-        home = Path(entry.pw_dir)
-        if not stat.S_ISDIR(seen.st_mode):
-            found[name] = home, "is no folder"
-        elif (seen.st_uid != entry.pw_uid or seen.st_mode & 0o300 != 0o300) and not writes(entry, home):
-            found[name] = home, f"cannot be written by {name}"
-    return found
+def unusable(names: Iterable[str]) -> dict[str, Trouble]:
+    """Homes that are there, and in which their account cannot work, by name: what is wrong. Only root can tell."""
+    names = [name for name in names if known(name)]
+    entries = [pwd.getpwnam(name) for name in names if name not in without_home(names)]
 
+    async def look_at_all() -> list[Trouble | None]:
+        turns = asyncio.Semaphore(AT_ONCE)
 
-def writes(entry: pwd.struct_passwd, folder: Path) -> bool:
-    """Whether an account can write in a folder."""
-    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
-    account = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": groups}
-    test = 'test -w "$0" -a -x "$0"'
-    return subprocess.run(["sh", "-c", test, str(folder)], cwd="/", **account).returncode == 0
+        async def look_at(entry: pwd.struct_passwd) -> Trouble | None:
+            async with turns:
+                try:
+                    return await wrong_with(entry)
+                except PermissionError:  # it cannot run this Python, which is told otherwise
+                    return None
+
+        return await asyncio.gather(*map(look_at, entries))
+
+    found = asyncio.run(look_at_all())
+    return {entry.pw_name: trouble for entry, trouble in zip(entries, found, strict=True) if trouble}

@@ -1,4 +1,4 @@
-"""A hub service that keeps users and groups as the courses file says, while the hub runs.
+"""The hub's users and groups, kept as the courses file says while the hub runs.
 
 JupyterHub itself only adds users, at its start, and removes nobody.
 """
@@ -7,20 +7,13 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
-import time
 from collections.abc import Iterable
-from pathlib import Path
 from urllib.parse import quote
 
 import requests
 
 from course.jupyterhub.accounts.unix import known
-from course.jupyterhub.courses import Course, CoursesError, everybody, read_courses
-from course.processes.surroundings.proxies import spare_hub
-
-POLL = 2.0  # seconds between two looks at the file
-SETTLING = 30.0  # seconds in which who was taken out may be in again, by a login that the hub had begun before
+from course.jupyterhub.courses import Course, everybody
 
 
 class Hub:
@@ -94,32 +87,3 @@ def take_out(hub: Hub, courses: Iterable[Course]) -> bool:
         hub.ask("DELETE", f"users/{quote(name, safe='')}")
         logging.info("out: %s", name)
     return bool(gone)
-
-
-def main() -> None:
-    """Follow the file that the argument names, as long as the hub runs."""
-    logging.basicConfig(level=logging.INFO, format="roster: %(message)s")
-    spare_hub(os.environ)
-    path = Path(sys.argv[1])
-    hub = Hub(os.environ["JUPYTERHUB_API_URL"], os.environ["JUPYTERHUB_API_TOKEN"])
-    done, settled = None, 0.0
-    while True:
-        try:
-            state = path.stat().st_mtime_ns
-            if state != done:
-                done = state
-                out = follow(hub, read_courses(path))
-            else:
-                out = time.monotonic() < settled and take_out(hub, read_courses(path))
-            if out:
-                settled = time.monotonic() + SETTLING
-        except requests.RequestException as error:  # the hub is still starting, or a server is still stopping
-            logging.warning("trying again: %s", error)
-            done = None
-        except (CoursesError, OSError) as error:
-            logging.error("%s Nothing is changed.", error)
-        time.sleep(POLL)
-
-
-if __name__ == "__main__":
-    main()

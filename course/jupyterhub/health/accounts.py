@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 
 from course.exchange.folders import FoldersError, owner
-from course.jupyterhub.accounts.homes import can_make, foreign_homes, how_to_make, without_home
+from course.jupyterhub.accounts.homes import can_make, how_to_make, unusable, without_home
 from course.jupyterhub.accounts.python import anybody, complaint
 from course.jupyterhub.accounts.unix import known, missing
 from course.jupyterhub.courses import Course, everybody
-from course.jupyterhub.health_line import OK, START, SUDO, UNSEEN, WRONG, Line
+from course.jupyterhub.health.line import OK, START, SUDO, UNSEEN, WRONG, Line
 
 
 def accounts(courses: list[Course]) -> Iterator[Line]:
@@ -34,10 +34,9 @@ def homes(names: list[str]) -> Iterator[Line]:
         if not can_make(home):
             yield Line("homes", WRONG, f"{name} has none, {home} is not there", how_to_make(name, home))
     later = [name for name, home in lacking.items() if can_make(home)]
-    wrong = foreign_homes(names) if os.geteuid() == 0 else {}
-    for name, (home, why) in wrong.items():
-        mend = f"sudo chown {name}: {home} && sudo chmod u+rwx {home}" if home.is_dir() else f"ls -ld {home}"
-        yield Line("homes", WRONG, f"{home}, the home of {name}, {why}", mend)
+    wrong = unusable(names) if os.geteuid() == 0 else {}
+    for name, found in wrong.items():
+        yield Line("homes", WRONG, f"the home of {name}: {found.what.removesuffix('.')}", found.command or found.step)
     if later:
         seen = f"{', '.join(later[:4])}{f' and {len(later) - 4} more' * (len(later) > 4)}"
         yield Line("homes", OK, f"not there yet, made when their servers first start: {seen}")
