@@ -148,7 +148,7 @@ def main() -> int:
         if lock is None:
             lock = os.open(state / "setup.lock", os.O_RDWR | os.O_CREAT, 0o666)
             if not arguments.open:
-                wait_for_lock(lock, "another set-up of this clone is at work; waiting for it to end")
+                wait_for_lock(lock, lambda: "another set-up of this clone is at work; waiting for it to end")
             elif not has_lock(lock, root, arguments.stamp):
                 return 0  # that one compiles Horovod
         if arguments.collect:

@@ -6,8 +6,12 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from autograde.install.environment import find_compiler
@@ -105,6 +109,27 @@ def build(kit: Kit, horovod: str, folder: Path, gpu: dict[str, str] | None = Non
     shutil.rmtree(work)
 
 
+@contextmanager
+def alone_in(folder: Path, clone: Path, what: str) -> Iterator[None]:
+    """Have a folder of the cache to oneself. Who has to wait for another clone is told which, and what else to do."""
+    with (folder / "lock").open("a+") as lock:
+
+        def meanwhile() -> str:
+            lock.seek(0)
+            since = time.strftime("%H:%M", time.localtime(os.fstat(lock.fileno()).st_mtime))
+            return (
+                f"{lock.read().strip() or 'another clone'} has been compiling {what} since {since}; waiting for its "
+                "wheel (3 min on a quiet machine, more on a busy one). To compile your own instead, press Ctrl-C and "
+                f"put this before your command: XDG_CACHE_HOME={shlex.quote(str(clone / '.lockstep' / 'cache'))}"
+            )
+
+        wait_for_lock(lock.fileno(), meanwhile)
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} of {platform.node()}, which sets up {clone},\n")
+        lock.flush()
+        yield
+
+
 def is_compiled(kit: Kit, horovod: str) -> bool:
     """Whether the cache of wheels has the one that `install_horovod` would install."""
     return bool(list((kit.cache / what_it_fits(kit, horovod)[1]).glob("horovod-*.whl")))
@@ -116,8 +141,7 @@ def install_horovod(kit: Kit, horovod: str, gpu: dict[str, str] | None = None) -
     folder = kit.cache / (f"{name}-nccl" if gpu else name)
     fits += " and GPUs" if gpu else ""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        wait_for_lock(lock.fileno(), f"another clone is compiling Horovod {horovod}; waiting for its wheel")
+    with alone_in(folder, kit.root, f"Horovod {horovod}"):
         if not list(folder.glob("horovod-*.whl")):
             find_compiler(kit)
             with kit.step(f"compiling Horovod {horovod} for {fits} (3 min, once: the wheel is kept in {folder})"):

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from autograde.install.causes import explain
@@ -25,13 +25,14 @@ class CommandFailed(Exception):
     """A command failed. The argument is its output."""
 
 
-def wait_for_lock(descriptor: int, meanwhile: str) -> None:
-    """Lock the open file. If another process holds the lock, print `meanwhile` and wait."""
+def wait_for_lock(descriptor: int, meanwhile: Callable[[], str]) -> None:
+    """Lock the open file. If another process holds the lock, print what `meanwhile` returns, and wait."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(f"lockstep: {meanwhile}", flush=True)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        print(f"lockstep: {meanwhile()}", flush=True)
+        with seconds_shown():
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 class Kit:
@@ -125,19 +126,27 @@ class Kit:
     def step(self, title: str) -> Iterator[None]:
         """Print `title`, count the seconds on a terminal, and turn a failure into a SetupFailed with its cause."""
         print(f"lockstep: {title}", flush=True)
-        ended = threading.Event()
-        counter = threading.Thread(target=count_seconds, args=[ended], daemon=True)
-        if sys.stdout.isatty():
-            counter.start()
         try:
-            yield
+            with seconds_shown():
+                yield
         except (CommandFailed, OSError) as error:
             folders = [self.root, self.cache, Path(tempfile.gettempdir())]
             raise explain(f"this step failed: {title}", str(error), folders, self.environment) from error
-        finally:
-            ended.set()
-            if counter.is_alive():
-                counter.join()
+
+
+@contextlib.contextmanager
+def seconds_shown() -> Iterator[None]:
+    """Count the seconds of this block, where there is a terminal."""
+    ended = threading.Event()
+    counter = threading.Thread(target=count_seconds, args=[ended], daemon=True)
+    if sys.stdout.isatty():
+        counter.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if counter.is_alive():
+            counter.join()
 
 
 def count_seconds(ended: threading.Event) -> None:

@@ -7,11 +7,12 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 
 import psutil
 import pytest
-from small_clone import PATIENCE, Clone, ended, wait_for
+from small_clone import PATIENCE, ROOT, Clone, ended, wait_for
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -174,6 +175,35 @@ def test_two_at_once_set_up_once(clone):
     assert said == "lockstep: another set-up of this clone is at work; waiting for it to end\n"
     assert "making" not in second.stdout.read()
     assert clone.log.read_text() == "compiled\n"
+
+
+WAITING = """\
+import sys
+from pathlib import Path
+from autograde.install.horovod import alone_in
+
+with alone_in(Path(sys.argv[1]), Path(sys.argv[2]), "Horovod 1.0"):
+    print("mine", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_who_waits_for_the_wheel_of_another_clone_hears_whose_it_is_how_long_and_what_else_to_do(tmp_path):
+    def clone(name: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", WAITING, str(tmp_path), f"/opt/{name} clone"]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+    clone("one before").communicate("")
+    with clone("one") as first:
+        assert first.stdout.readline() == "mine\n"
+        with clone("other") as second:
+            said = second.stdout.readline()
+            assert f"process {first.pid} of " in said and "which sets up /opt/one clone, has been compiling" in said
+            assert "Horovod 1.0 since " in said and "3 min on a quiet machine" in said
+            assert said.endswith("XDG_CACHE_HOME='/opt/other clone/.lockstep/cache'\n")
+            first.stdin.close()
+            assert second.stdout.readline() == "mine\n"
+            second.stdin.close()
 
 
 @pytest.mark.thorough
