@@ -16,15 +16,15 @@ from urllib.parse import quote, unquote
 
 from autograde.contract.handed_in import MAX_SOURCE, Submitted
 from autograde.contract.show import quoted
+from course.exchange.limits import MAX_PICTURE, megabytes
 
 # What browsers show. They run no script in an SVG that is shown as a picture, and let it load nothing.
 KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml")
-MAX_PICTURES = 20 * 2**20  # characters of all pictures of an answer, in base64
 MOST_PICTURES = 500  # attachments of a cell that are looked at
 
 IN_TEXT = re.compile(r"data:(image/[a-z+.-]{1,30});base64,([A-Za-z0-9+/]+={0,2})")
 NO_PICTURE = "it is no picture that browsers show"
-TOO_MUCH = f"the answer's pictures have more than {MAX_PICTURES // 2**20} MiB"
+TOO_MUCH = f"the answer's pictures have more than {megabytes(MAX_PICTURE)}"
 
 
 def pictures_of(parts: list[Submitted]) -> tuple[str, dict[str, dict[str, str]], list[str]]:
@@ -36,7 +36,7 @@ def pictures_of(parts: list[Submitted]) -> tuple[str, dict[str, dict[str, str]],
     texts: list[str] = []
     taken: dict[str, dict[str, str]] = {}
     problems: list[str] = []
-    room = MAX_PICTURES
+    room = MAX_PICTURE
     for part in parts:
         text, found = moved_out(part.source or "", part.attachments if isinstance(part.attachments, dict) else {})
         for name, bundle in found.items():

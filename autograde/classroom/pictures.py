@@ -15,10 +15,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from autograde.classroom.attachments import KINDS, plain, sound
+from course.exchange.limits import MAX_PICTURE, MAX_PICTURES
 from course.files import Unreadable, read_plain
 
-MAX_FILE = 20 * 2**20  # bytes of a picture beside the notebook
-MAX_PAGE = 100 * 2**20  # bytes of all pictures in a text
 # Bounded, as a text may begin with `<img` thousands of times and never end it.
 IMAGE = re.compile(r"""<img\b(?:[^<>"']|"[^"<>]{0,4000}"|'[^'<>]{0,4000}'){0,200}?>""", re.IGNORECASE)
 SOURCE = re.compile(r"""(\ssrc\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE)
@@ -31,7 +30,7 @@ def with_pictures(page: str, attachments: object, folder: Path | None, own: bool
     be shown is told; else it is left as it is.
     """
     known = {plain(name): bundle for name, bundle in attachments.items()} if isinstance(attachments, Mapping) else {}
-    room = MAX_PAGE
+    room = MAX_PICTURES
 
     def embedded(match: re.Match[str]) -> str:
         nonlocal room
@@ -72,7 +71,7 @@ def picture(address: str, attachments: Mapping[str, object], folder: Path | None
     if kind not in KINDS:
         return "", "it is no picture that browsers show"
     try:
-        content = read_plain(folder / where, MAX_FILE)
+        content = read_plain(folder / where, MAX_PICTURE)
     except Unreadable as error:
         return "", str(error)
     except (OSError, ValueError):

@@ -7,6 +7,8 @@ from pathlib import Path
 MB = 10**6  # bytes
 MAX_NOTEBOOK = 32 * MB  # bytes of a notebook, with the pictures in its outputs
 MAX_FOLDER = 100 * MB  # bytes of all files of a lab, and so of each of them
+MAX_PICTURE = 20 * MB  # bytes of a picture beside a notebook; characters of all that are in an answer, in base64
+MAX_PICTURES = 100 * MB  # characters of all pictures that a page of feedback shows of a text
 NOTEBOOKS = (
     ".ipynb",
     ".ipynb.json",

@@ -20,13 +20,13 @@ from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.build import instructor_notebook, release
-from autograde.classroom.attachments import MAX_PICTURES
 from autograde.classroom.configuration import configure
 from autograde.classroom.elsewhere import Elsewhere
 from autograde.classroom.formulas import LONGEST, LONGEST_CODE, UNREAD, code_to_html, markdown_to_html
 from autograde.classroom.rebuild import MAX_SOURCE, Rebuilt, rebuild
 from autograde.classroom.submission import HandedIn, with_work
 from autograde.contract.labs import find_lab
+from course.exchange.limits import MAX_PICTURE
 
 QUESTION = '\n# %% [markdown] answer="why" points=2\n# The model answer.\n'
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n a picture").decode()
@@ -135,11 +135,11 @@ def test_only_pictures_are_taken_and_what_is_left_out_is_named(released):
 
 
 def test_pictures_are_bounded_in_all(released):
-    part = "A" * (MAX_PICTURES // 2 // 4 * 4 + 4)
+    part = "A" * (MAX_PICTURE // 2 // 4 * 4 + 4)
     both = {name: {"image/png": [part]} for name in "ab"}
     rebuilt = rebuild(released, answered(released, ("![](attachment:a) ![](attachment:b)", both)), LAB)
     assert [*answer(rebuilt).attachments] == ["a"]
-    assert "picture `b` is left out: the answer's pictures have more than 20 MiB" in rebuilt.problems[0]
+    assert "picture `b` is left out: the answer's pictures have more than 20 MB" in rebuilt.problems[0]
 
 
 @pytest.mark.parametrize("attachments", [None, [], "x", 7, {"a.png": None}, {"": {"image/png": PNG}}, {"a.png": [PNG]}])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,11 +138,16 @@ def groups(controller: str, root: str | Path = "/", process: int | str = "self")
 
 def memory(root: str | Path = "/", process: int | str = "self") -> Memory:
     """The memory that a process may use, with all others of its groups."""
+    return memory_of(groups("memory", root, process), root)
+
+
+def memory_of(controlled_by: Sequence[Group], root: str | Path) -> Memory:
+    """The memory that a process of these groups may use."""
     lines = (line.split() for line in read(f"{root}/proc/meminfo").splitlines())
     machine = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) > 1}
     total = machine.get("MemTotal") or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     available, tightest = machine.get("MemAvailable", machine.get("MemFree", total)), None
-    for group in groups("memory", root, process):
+    for group in controlled_by:
         if limit := group.memory():
             available = min(available, limit[1])
             if limit[0] < total:
@@ -170,7 +175,12 @@ def processes(root: str | Path = "/", process: int | str = "self") -> Processes 
 def out_of_memory(root: str | Path = "/") -> dict[str, int]:
     """How often memory ran out so far, for `ran_out`: processes killed for it, and by folder, how often that group's
     limit was reached."""
-    counted = [(group, *group.out_of_memory()) for group in groups("memory", root)]
+    return counts(groups("memory", root), root)
+
+
+def counts(controlled_by: Sequence[Group], root: str | Path) -> dict[str, int]:
+    """What `out_of_memory` returns to a process of these groups."""
+    counted = [(group, *group.out_of_memory()) for group in controlled_by]
     of_machine = re.search(r"^oom_kill (\d+)$", read(f"{root}/proc/vmstat"), re.MULTILINE)
     kills = [killed for _, killed, _ in counted if killed is not None] + [int(of_machine[1]) if of_machine else 0]
     return {"killed": kills[0], **{str(group.folder): reached for group, _, reached in counted}}
@@ -181,16 +191,13 @@ def ran_out(before: Mapping[str, int], root: str | Path = "/") -> str:
 
     before: from `out_of_memory`.
     """
-    now = out_of_memory(root)
+    own = groups("memory", root)
+    now = counts(own, root)
     if now["killed"] <= before.get("killed", now["killed"]):
         return ""
-    reached = (
-        group
-        for group in groups("memory", root)
-        if now[str(group.folder)] > before.get(str(group.folder), now[str(group.folder)])
-    )
+    reached = (group for group in own if now[str(group.folder)] > before.get(str(group.folder), now[str(group.folder)]))
     limit = next((found for group in reached if (found := group.memory())), None)
-    have = memory(root)
+    have = memory_of(own, root)
     if limit is None and have.group is None:
         return f"no memory was left on this machine, which has {in_words(have.total)}"
     most = have.total if limit is None else limit[0]
