@@ -23,6 +23,10 @@ MAIN = "__main__"
 NAMES = (MAIN, "__mp_main__")  # the second is the name in processes that multiprocessing starts by itself
 
 
+# A process that a rank starts is no rank, and has the environment of one: starting MPI there would end it by SIGSEGV.
+NO_RANK = "import mpi4py\nmpi4py.rc.initialize = False\n"
+
+
 class MainModule(ModuleType):
     """A module `__main__` with these names, and with what that before it has: there may be code of both under way.
 
@@ -47,7 +51,8 @@ class MainModule(ModuleType):
 def as_program(main: MainModule) -> str:
     """A program that defines what can be sent of the names of a module."""
     names = {name: value for name, value in vars(main).items() if not name.startswith("__") and can_be_sent(value)}
-    return f"import pickle\nglobals().update(pickle.loads({cloudpickle.dumps(names)!r}))\n"
+    begin = NO_RANK if "mpi4py" in sys.modules else ""
+    return f"{begin}import pickle\nglobals().update(pickle.loads({cloudpickle.dumps(names)!r}))\n"
 
 
 def can_be_sent(value: Any) -> bool:

@@ -40,6 +40,17 @@ def double(x):
         print(told, file=file, flush=True)
         return int(open(file.name).read())
 """,
+    "a process that is no fork, beside MPI": """
+import multiprocessing
+from mpi4py import MPI
+
+def twice(x):
+    return 2 * x
+
+def double(x):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(twice, (x,)) if MPI.Is_initialized() else None
+""",
     "a bar, a plot, prints, magics and tries": """%%time
 from __future__ import annotations
 import asyncio, sys
