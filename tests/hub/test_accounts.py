@@ -16,7 +16,7 @@ from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
 from unix_accounts import User, users, with_accounts, with_python
 
-from autograde.classroom.class_report import way_back
+
 from autograde.install import others
 from autograde.install.causes import SetupFailed
 from course.jupyterhub import roster
@@ -29,7 +29,7 @@ from course.jupyterhub.accounts.unix import AccountsError, create, known
 from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health_line import OK, WRONG
 from course.jupyterhub.hub_handlers.waiting import own_name
-from course.jupyterhub.pages.your_labs import hub_address
+from course.jupyterhub.pages.hub_address import hub_address, way_back
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
 
 OF_DIRECTORIES = ["12345678", "S1234567", "Ada", "ada@uni.example", r"uni\ada", "ada.lovelace", "x" * 33, "müller"]
