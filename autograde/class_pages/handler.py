@@ -39,7 +39,9 @@ class LabPage(JupyterHandler):
     def content_security_policy(self) -> str:
         """What the page may load and run."""
         script = f"script-src 'nonce-{self.nonce}'; connect-src 'self'"
-        rest = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
+        rest = (
+            "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'"
+        )
         return f"frame-ancestors 'self'; {rest}; {script}"
 
     def lab(self, name: str) -> Lab:
@@ -53,5 +55,10 @@ class LabPage(JupyterHandler):
         """Answer with a page."""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
-        common = {"base_url": self.base_url, "hub": hub_address(), "xsrf": self.xsrf_token.decode(), "nonce": self.nonce}
+        common = {
+            "base_url": self.base_url,
+            "hub": hub_address(),
+            "xsrf": self.xsrf_token.decode(),
+            "nonce": self.nonce,
+        }
         self.finish(self.pages.get_template(template).render(**common, **known))

@@ -1,4 +1,4 @@
-"""The answers in words to a lab, one below the other, with score and comment: one form, saved where the formgrader does."""
+"""The answers in words to a lab, one below the other, with score and comment: one form, kept in the gradebook."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def without_mathjax(head: str, scripts: bool = True) -> str:
 
 LONGEST = 5000  # characters of a formula; a longer one stays as it was written, as looking for its end takes too long
 LONGEST_CODE = 20_000  # characters of code that is coloured, of which the time grows with the square
-MOST_TAGS = 2000  # in a text; the time that reading them takes grows with the square where none of them is closed
+MOST_MARKS = 5000  # in a text, of what makes tags, attributes, entities and tables: with more, reading takes too long
 UNREAD = "This text cannot be shown as Markdown. Here is what was written:"
 
 
@@ -69,7 +69,7 @@ def rendered(source: str, renderer: MathMLRenderer) -> str:
 
 def harmless(source: str) -> str:
     """HTML of Markdown that a student wrote, see `sanitised`. Formulas, which are our own, come in afterwards."""
-    if source.count("<") > MOST_TAGS:
+    if sum(source.count(each) for each in "<&=|") > MOST_MARKS:
         return f"<p><mark>{UNREAD}</mark></p><pre>{html.escape(source)}</pre>"
     renderer = FormulasLater(escape=False, exclude_anchor_links=True)
     return renderer.with_formulas(sanitised(rendered(source, renderer), renderer.mark))

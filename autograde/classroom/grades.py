@@ -94,8 +94,8 @@ def collect_rows(
     failed: dict[str, str],
     opened: Gradebook | None = None,
 ) -> list[Row]:
-    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded. opened: the gradebook,
-    where it is open.
+    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded. opened: the
+    gradebook, where it is open.
 
     Who was graded before, or has something in the exchange, has handed in, even if the gradebook is lost.
     """

@@ -16,7 +16,6 @@ from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
 from unix_accounts import User, users, with_accounts, with_python
 
-
 from autograde.install import others
 from autograde.install.causes import SetupFailed
 from course.jupyterhub import roster

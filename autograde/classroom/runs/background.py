@@ -1,4 +1,4 @@
-"""`lockstep grade --background`: the run is a process of its own, which goes on when the terminal or the browser is closed.
+"""`lockstep grade --background`: the run is a process of its own, and goes on when terminal and browser are closed.
 
 It is the same command with `--detached`. Until it has the class's lock, it speaks to who started it; then into its log.
 """

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 from bleach import Cleaner
 from bleach.css_sanitizer import CSSSanitizer
 
-TAGS = frozenset(
-    "a abbr b blockquote br caption center code col colgroup dd del details div dl dt em figcaption figure font h1 h2 h3 "
-    "h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strike strong sub summary sup table tbody td tfoot "
-    "th thead tr tt u ul var".split()
-)
+TAGS = {
+    *("a", "abbr", "b", "blockquote", "br", "caption", "center", "code", "col", "colgroup", "dd", "del", "details"),
+    *("div", "dl", "dt", "em", "figcaption", "figure", "font", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img"),
+    *("ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "s", "samp", "small", "span", "strike", "strong", "sub"),
+    *("summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var"),
+}
 ANYWHERE = {"title", "align", "style", "dir", "lang"}
 OF_TAG = {
     "a": {"href"},
@@ -28,10 +29,21 @@ OF_TAG = {
     "td": {"colspan", "rowspan", "valign", "width"},
     "th": {"colspan", "rowspan", "valign", "width", "scope"},
 }
-STYLES = ["background-color", "border", "color", "font-size", "font-style", "font-weight", "height", "margin", "padding"]
+STYLES = [
+    "background-color",
+    "border",
+    "color",
+    "font-size",
+    "font-style",
+    "font-weight",
+    "height",
+    "margin",
+    "padding",
+]
 STYLES += ["text-align", "text-decoration", "vertical-align", "width"]
 COLOURED = re.compile(r"highlight|language-[\w+#-]+|[a-z][a-z0-9]{0,2}")  # classes of pygments and of fenced code
-PROTOCOLS = {"http", "https", "mailto", "attachment", "data"}
+LEADING = {"", "http", "https", "mailto"}  # protocols of links; a picture that cannot be shown is named by its address
+PROTOCOLS = {"http", "https", "mailto", "attachment", "data", "file", "ftp"}
 
 
 def sanitised(page: str, mark: str = "") -> str:
@@ -43,7 +55,7 @@ def sanitised(page: str, mark: str = "") -> str:
         if (tag, name) == ("img", "src"):
             return not value.lower().startswith("data:") or value.lower().startswith("data:image/")
         if (tag, name) == ("a", "href"):
-            return scheme(value) not in ("data", "attachment")
+            return scheme(value) in LEADING
         return name in ANYWHERE or name in OF_TAG.get(tag, ()) or (tag, name) == ("span", mark)
 
     styles = CSSSanitizer(allowed_css_properties=STYLES)

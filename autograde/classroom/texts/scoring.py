@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.api import Comment, Gradebook, Grade, MissingEntry, SubmittedNotebook
+from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, SubmittedNotebook
 
 from autograde.classroom.formulas import markdown_to_html
 from autograde.classroom.nbgrader_course import Course
@@ -160,14 +160,20 @@ def others_to_look_at(course: Course, lab: Lab) -> int:
         except MissingEntry:
             return 0
         return sum(
-            any(grade.needs_manual_grade and grade.max_score and grade.cell.cell_type != "markdown" for grade in one.grades)
+            any(
+                grade.needs_manual_grade and grade.max_score and grade.cell.cell_type != "markdown"
+                for grade in one.grades
+            )
             for one in submissions
         )
 
 
 def save(course: Course, lab: Lab, form: Mapping[str, str]) -> Saved:
     """Save what was changed in a form: `score-KEY`, `comment-KEY` and `holds-KEY`, which says that a score given before
-    is right for the text of now. `was-score-KEY`, `was-comment-KEY` and `text-KEY` are what was shown. Raises Locked."""
+    is right for the text of now. `was-score-KEY`, `was-comment-KEY` and `text-KEY` are what was shown.
+
+    Raises Locked.
+    """
     course.wait_until_free()
     saved = Saved()
     with course.gradebook() as gradebook:

@@ -1,4 +1,4 @@
-"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, and warnings that are seen.
+"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, and warnings in sight.
 
 An extension of the Jupyter server of a course's formgrader, which loads nbgrader's own. Its templates are extended by
 those in templates/formgrader.
@@ -35,7 +35,9 @@ def way_back() -> str:
 def templates() -> Environment:
     """nbgrader's templates, and ours that extend them. What people wrote is escaped."""
     nbgraders = FileSystemLoader(handlers.template_path)
-    loader = ChoiceLoader([FileSystemLoader(TEMPLATES / "formgrader"), nbgraders, PrefixLoader({"nbgrader": nbgraders})])
+    loader = ChoiceLoader(
+        [FileSystemLoader(TEMPLATES / "formgrader"), nbgraders, PrefixLoader({"nbgrader": nbgraders})]
+    )
     made = Environment(loader=loader, autoescape=True)
     made.globals["way_back"] = way_back()
     return made
