@@ -73,6 +73,9 @@ def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
 @click.option("--force", is_flag=True, help="Grade again what was graded before.")
 @click.option("--no-sandbox", is_flag=True, help="Run student code as yourself, unprotected.")
 @click.option("--slurm", is_flag=True, help="Examine submissions on compute nodes, by a job array of Slurm's.")
+@click.option("--background", is_flag=True, help="Go on when this terminal is closed; again: how far it is.")
+@click.option("--stop", is_flag=True, help="End the grading of LAB that is on, as Ctrl-C does.")
+@click.option("--detached", is_flag=True, hidden=True)
 @click.pass_obj
 def grade(
     root: Path,
@@ -85,21 +88,29 @@ def grade(
     force: bool,
     no_sandbox: bool,
     slurm: bool,
+    background: bool,
+    stop: bool,
+    detached: bool,
 ) -> None:
     """Collect the submissions of LAB, grade them, write feedback and grades.csv."""
     from traitlets import TraitError
 
     from autograde.classroom import class_grading
     from autograde.classroom.nbgrader_course import Course
+    from autograde.classroom.runs import background as runs
     from autograde.contract.labs import find_lab
     from autograde.sandbox.bubblewrap import SandboxRefused
     from autograde.term.moodle_zip import take_in
     from course.processes.slurm_command import SlurmError
 
     sandboxed, collect = False if no_sandbox else None, not (no_collect or archive)
-    options = class_grading.Options(students, jobs, seed, collect, force, sandboxed, slurm)
+    options = class_grading.Options(students, jobs, seed, collect, force, sandboxed, slurm, detached)
     failed: list[str] = []
     with errors_in_one_line(SandboxRefused, SlurmError, TraitError):
+        if stop or background:
+            lab = find_lab(root, lab).name
+            click.echo(runs.stop(root, lab) if stop else runs.start(root, lab))
+            return
         if archive:
             course = Course(root)
             with class_grading.class_lock(course):

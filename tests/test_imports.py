@@ -18,7 +18,7 @@ from autograde.sandbox.probe_only import imported, modules_needed
 CHAINS = {
     "autograde": (
         "contract fixtures probes verdicts rubric",
-        "contract sandbox slurm classroom term class_commands cli __main__",
+        "contract sandbox slurm classroom term class_pages class_commands cli __main__",
         "contract hints build classroom",
         "contract cell_marks build classroom",
         "contract course_map build",

@@ -34,6 +34,8 @@ from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.classroom.nbgrader_steps import Judge
 from autograde.classroom.pending import about_again, read_all, waits_with_score
+from autograde.classroom.runs.background import speak_into_log
+from autograde.classroom.runs.progress import Told, on_now, told
 from autograde.classroom.submission import Submission
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.places import CLASS
@@ -50,7 +52,7 @@ class Options:
     students: only these ids; if empty, all. jobs: submissions examined at once; None: `default_jobs`. seed: of the
     cases; None: a new one for each submission. collect: fetch from the exchange first. force: also grade what has been
     graded. sandboxed: False runs student code unprotected; None: as configured, which is protected by default. slurm:
-    examine on compute nodes, by a job array.
+    examine on compute nodes, by a job array. detached: what it says goes into the log of a run in the background.
     """
 
     students: Sequence[str] = ()
@@ -60,6 +62,7 @@ class Options:
     force: bool = False
     sandboxed: bool | None = None
     slurm: bool = False
+    detached: bool = False
 
 
 def grade(root: Path, name: str, options: Options) -> bool:
@@ -71,8 +74,10 @@ def grade(root: Path, name: str, options: Options) -> bool:
     lab = find_lab(root, name)
     write_instructor(build(lab), root)
     course = Course(root)
-    with class_lock(course):
-        return grade_class(course, lab, options)
+    with class_lock(course), told(root, lab.name, options.detached) as run:
+        if options.detached:
+            speak_into_log(root, lab.name)
+        return grade_class(course, lab, options, run)
 
 
 @contextlib.contextmanager
@@ -82,12 +87,13 @@ def class_lock(course: Course) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StepFailed(f"another grading of this class is running; it holds {lock.name}") from None
+            which = f" ({run})" if (run := on_now(course.root)) else ""
+            raise StepFailed(f"another grading of this class is running{which}; it holds {lock.name}") from None
         yield
 
 
-def grade_class(course: Course, lab: Lab, options: Options) -> bool:
-    """What `grade` does once it holds the lock."""
+def grade_class(course: Course, lab: Lab, options: Options, run: Told) -> bool:
+    """What `grade` does once it holds the lock. run: where it tells how far it is."""
     todos = [check.todo for check in load_checks(lab.checks)]
     try:
         for line in course.register(lab.name):
@@ -96,7 +102,7 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
         raise StepFailed(f"{lab.name} does not go into the gradebook: {error}") from error
     succeeded = True
     if options.collect:
-        notices, errors = course.collect(lab.name)
+        notices, errors = course.collect(lab.name, run)
         succeeded = not errors
         for line in notices + errors:
             click.echo(line)
@@ -107,7 +113,7 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     for student in sorted(set(options.students) - set(handed_in)):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
-    pending, failed, again = read_all(course, lab, chosen, options.force)
+    pending, failed, again = read_all(course, lab, run.counted("reading", chosen), options.force)
     unchanged = len(chosen) - len(pending) - len(failed)
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
@@ -115,6 +121,7 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
     for line in about_again(again):
         click.echo(line)
     without_feedback, graded = [], set()
+    run.step("grading", len(pending))
     for student, error in grade_all(course, lab, pending, options):
         if error:
             failed[student] = error
@@ -123,18 +130,21 @@ def grade_class(course: Course, lab: Lab, options: Options) -> bool:
             without_feedback.append(student)
         else:
             graded.add(student)
+        run.advance()
     skipped = {*failed, *without_feedback}
     others = [student for student in chosen if student not in skipped | graded]
     missing = [student for student in others if not up_to_date(course, lab, student)]
     if missing:
         click.echo(f"feedback is written again: {', '.join(map(printable, missing))}")
-    for student in tqdm(missing, desc="feedback", unit="page", disable=not missing):
+    pages = tqdm(missing, desc="feedback", unit="page", disable=None if missing else True)
+    for student in run.counted("writing feedback", pages):
         if not write_feedback(course, lab, student):
             without_feedback.append(student)
     if kept := [student for student in again if student in graded and waits_with_score(course, lab, student)]:
         click.echo(
             f"a score by hand is kept, and waits for a look in the formgrader: {'; '.join(map(printable, kept))}"
         )
+    run.step("writing the table")
     failures = grades.failures(course, lab, handed_in)
     earlier = {student: reason for student, reason in failures.items() if student not in chosen}
     written = write_grades(course, lab, todos, handed_in, earlier | failed)
@@ -178,7 +188,7 @@ def grade_all(
         examined = examined_on_nodes(course.root, lab, answers, settings)
     else:
         examined = examined_here(lab, answers, settings)
-    with examined as outcomes, tqdm(total=len(pending), desc=lab.name, unit="submission") as bar:
+    with examined as outcomes, tqdm(total=len(pending), desc=lab.name, unit="submission", disable=None) as bar:
         for student, outcome in outcomes:
             yield student, grade_one(course, lab, student, pending.pop(student), outcome)
             bar.update()

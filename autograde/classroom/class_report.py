@@ -33,6 +33,7 @@ from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
 from course.exchange.due import duration
 from course.files import write_whole
+from course.jupyterhub.pages.hub_address import way_back
 
 # Findings of runs that did not finish. So are all that end in "-limit", and a lab's own findings for a deadlock, which
 # show in the report: a rank waits.
@@ -212,13 +213,6 @@ def templates() -> Environment:
     environment.filters["number"] = number
     environment.globals["courses"] = way_back()
     return environment
-
-
-def way_back() -> str:
-    """The address of a hub's first page, from which a report is opened; empty if this is not a course's server."""
-    if "JUPYTERHUB_SERVICE_NAME" not in os.environ:
-        return ""
-    return f"{os.environ.get('JUPYTERHUB_HOST', '')}{os.environ.get('JUPYTERHUB_BASE_URL', '/')}hub/home"
 
 
 def histogram(scores: list[float], most: float) -> list[Bar]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import html
 import re
+import secrets
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,23 +21,31 @@ from nbconvert.filters.highlight import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath, MathBlockParser, MathInlineParser
 
 from autograde.classroom.pictures import with_pictures
+from autograde.classroom.rebuild import PROBLEMS
+from autograde.classroom.texts.sanitised import sanitised
 
 MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
 # Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's scripts use eval.
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
+NO_SCRIPTS = "; script-src 'none'"  # feedback has none
 # Fonts for formulas, of Windows, macOS, TeX and Debian: Chromium on Linux does not look for one.
 FONTS = '"Cambria Math", "STIX Two Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math'
-HEAD = f'''<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+
+
+def without_mathjax(head: str, scripts: bool = True) -> str:
+    """The head of a page with formulas in MathML, which loads nothing from other hosts: browsers see to that.
+
+    scripts: whether the page has some of its own.
+    """
+    policy = POLICY if scripts else POLICY + NO_SCRIPTS
+    ours = f'''<meta http-equiv="Content-Security-Policy" content="{policy}">
 <style>math {{ font-family: {FONTS}; }}</style>'''
-
-
-def without_mathjax(head: str) -> str:
-    """The head of a page with formulas in MathML, which loads nothing from other hosts: browsers see to that."""
-    return MATHJAX.sub(HEAD, head)
+    return MATHJAX.sub(lambda _: ours, head)
 
 
 LONGEST = 5000  # characters of a formula; a longer one stays as it was written, as looking for its end takes too long
 LONGEST_CODE = 20_000  # characters of code that is coloured, of which the time grows with the square
+MOST_MARKS = 5000  # in a text, of what makes tags, attributes, entities and tables: with more, reading takes too long
 UNREAD = "This text cannot be shown as Markdown. Here is what was written:"
 
 
@@ -47,10 +56,23 @@ def markdown_to_html(context: Context, source: str) -> str:
     folder = ((context.get("resources") or {}).get("metadata") or {}).get("path")
     own = bool((cell.get("metadata") or {}).get("nbgrader", {}).get("solution"))
     try:
-        page = MarkdownWithMath(MathMLRenderer(escape=False), Blocks(), Inlines(hard_wrap=False)).render(source)
+        page = harmless(source) if own or cell.get("id") == PROBLEMS else rendered(source, MathMLRenderer(escape=False))
         return with_pictures(page, cell.get("attachments"), Path(folder) if folder else None, own)
     except Exception:  # a student's text may be anything, such as thousands of lists in each other
         return f"<p><mark>{UNREAD}</mark></p><pre>{html.escape(source)}</pre>"
+
+
+def rendered(source: str, renderer: MathMLRenderer) -> str:
+    """HTML of Markdown, with the raw HTML that is in it."""
+    return MarkdownWithMath(renderer, Blocks(), Inlines(hard_wrap=False)).render(source)
+
+
+def harmless(source: str) -> str:
+    """HTML of Markdown that a student wrote, see `sanitised`. Formulas, which are our own, come in afterwards."""
+    if sum(source.count(each) for each in "<&=|") > MOST_MARKS:
+        return f"<p><mark>{UNREAD}</mark></p><pre>{html.escape(source)}</pre>"
+    renderer = FormulasLater(escape=False, exclude_anchor_links=True)
+    return renderer.with_formulas(sanitised(rendered(source, renderer), renderer.mark))
 
 
 def code_to_html(source: str, language: str | None = None, metadata: dict | None = None) -> str:
@@ -93,15 +115,41 @@ class MathMLRenderer(IPythonRenderer):
 
     def block_math(self, body: str) -> str:
         """A formula on lines of its own."""
-        return mathml(body, "block")
+        return self.formula(body, "block")
 
     def inline_math(self, body: str) -> str:
         """A formula in a line of text."""
-        return mathml(body, "inline")
+        return self.formula(body, "inline")
 
     def latex_environment(self, name: str, body: str) -> str:
         r"""A formula between \begin and \end."""
-        return mathml(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+        return self.formula(rf"\begin{{{name}}}{body}\end{{{name}}}", "block")
+
+    def formula(self, tex: str, display: str) -> str:
+        """A formula. display: "block" or "inline"."""
+        return mathml(tex, display)
+
+
+class FormulasLater(MathMLRenderer):
+    """The renderer, which leaves a place for each formula: a `span` with an attribute of a name that nobody guesses."""
+
+    def __init__(self, **options: bool) -> None:
+        super().__init__(**options)
+        self.mark, self.formulas = f"data-{secrets.token_hex(8)}", []
+
+    def formula(self, tex: str, display: str) -> str:
+        """The place of a formula. Where no HTML can be, as in the words for a picture, what was written stays."""
+        self.formulas.append(mathml(tex, display))
+        return f'<span {self.mark}="{len(self.formulas) - 1}">{html.escape(tex)}</span>'
+
+    def task_list_item(self, text: str, checked: bool = False) -> str:
+        """An item of a list with boxes, which nobody can tick."""
+        return f"<li>{'☑' if checked else '☐'} {text}</li>\n"
+
+    def with_formulas(self, page: str) -> str:
+        """The page with the formulas in their places."""
+        place = re.compile(rf'<span {self.mark}="(\d+)">[^<>]*</span>')
+        return place.sub(lambda found: self.formulas[int(found[1])], page)
 
 
 def mathml(tex: str, display: str) -> str:

@@ -6,11 +6,12 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from nbgrader.api import MissingEntry
+from nbgrader.api import Gradebook, MissingEntry
 
 from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.feedback import penalty_now
@@ -85,13 +86,21 @@ def failures_path(course: Course, lab: Lab) -> Path:
     return course.root / CLASS / lab.name / "failed.json"
 
 
-def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> list[Row]:
-    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded.
+def collect_rows(
+    course: Course,
+    lab: Lab,
+    todos: list[str],
+    handed_in: list[str],
+    failed: dict[str, str],
+    opened: Gradebook | None = None,
+) -> list[Row]:
+    """One row per student of the course, by id. handed_in: ids. failed: why some were not graded. opened: the
+    gradebook, where it is open.
 
     Who was graded before, or has something in the exchange, has handed in, even if the gradebook is lost.
     """
     now = measure(lab)
-    with course.gradebook() as gradebook:
+    with nullcontext(opened) if opened else course.gradebook() as gradebook:
         known = [student.id for student in gradebook.students]
         rows = [row_of(course, gradebook, lab, todos, student, now) for student in known]
     by_id = {row.student: row for row in rows}
@@ -110,7 +119,7 @@ def collect_rows(course: Course, lab: Lab, todos: list[str], handed_in: list[str
     return sorted(by_id.values(), key=lambda row: row.student)
 
 
-def row_of(course: Course, gradebook, lab: Lab, todos: list[str], student: str, now: str) -> Row:
+def row_of(course: Course, gradebook: Gradebook, lab: Lab, todos: list[str], student: str, now: str) -> Row:
     """The row of a student in the gradebook. now: the lab's measure."""
     row = Row(student, NOTHING, scores=dict.fromkeys(todos), deadline=gradebook.find_assignment(lab.name).duedate)
     try:
@@ -171,9 +180,9 @@ def timestamp(folder: Path) -> bytes | None:
         return None
 
 
-def to_be_graded_again(course: Course, lab: Lab) -> dict[str, str]:
-    """Why marks are to be graded again, by student."""
-    rows = collect_rows(course, lab, [check.todo for check in load_checks(lab.checks)], [], {})
+def to_be_graded_again(course: Course, lab: Lab, opened: Gradebook | None = None) -> dict[str, str]:
+    """Why marks are to be graded again, by student. opened: the gradebook, where it is open."""
+    rows = collect_rows(course, lab, [check.todo for check in load_checks(lab.checks)], [], {}, opened)
     return {row.student: row.problems[0] for row in rows if row.status == AGAIN}
 
 

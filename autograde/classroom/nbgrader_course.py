@@ -33,6 +33,7 @@ from autograde.classroom.configuration import configuration, is_ours, make_class
 from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
+from autograde.classroom.runs.progress import Told
 from autograde.classroom.submission import Submission
 from autograde.classroom.times import course_zone
 from autograde.contract.places import CLASS
@@ -172,8 +173,11 @@ class Course:
         with changed(self.directory, assignment_id=lab):
             self._start(FeedbackOne, config, student=student, force=True)
 
-    def collect(self, lab: str) -> tuple[list[str], list[str]]:
-        """Fetch what was handed in since the last time. Returns notices and errors, one line each."""
+    def collect(self, lab: str, run: Told) -> tuple[list[str], list[str]]:
+        """Fetch what was handed in since the last time. Returns notices and errors, one line each.
+
+        run: where it tells how far it is.
+        """
         factory = ExchangeFactory(config=self.config)
         exchange = Path(Exchange(config=self.config).root)
         inbound, note = exchange / self.directory.course_id / "inbound", f"what is in {CLASS}/submitted is graded"
@@ -187,7 +191,7 @@ class Course:
         students = sorted({parsed.student for name in names if (parsed := read_name(name, lab))})
         failed = [f"{printable(name)}: not collected: {UNCLEAR}" for name in names if is_unclear(name, lab)]
         notices = []
-        for student in students:
+        for student in run.counted("collecting", students):
             folder = self.folder("submitted", student, lab)
             before = state(folder)
             try:

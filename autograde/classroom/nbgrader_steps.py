@@ -30,7 +30,7 @@ from autograde.build import release
 from autograde.classroom.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.graded import KEY, Graded
 from autograde.classroom.measure import measure, same
-from autograde.classroom.rebuild import Rebuilt
+from autograde.classroom.rebuild import PROBLEMS, Rebuilt
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract import show
 from autograde.contract.labs import Lab, LabError, find_lab, load_checks
@@ -175,7 +175,7 @@ def with_problems(rebuilt: Rebuilt) -> NotebookNode:
     if problems:
         listed = "\n".join(f"* {problem}" for problem in problems)
         text = f"**What was not as it should be in the submission**\n\n{listed}"
-        notebook.cells.insert(0, new_markdown_cell(text, id="submission-problems"))
+        notebook.cells.insert(0, new_markdown_cell(text, id=PROBLEMS))
     return notebook
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -23,7 +24,7 @@ from course.files import Unreadable, read_plain, write_whole
 
 
 def read_all(
-    course: Course, lab: Lab, students: list[str], force: bool
+    course: Course, lab: Lab, students: Iterable[str], force: bool
 ) -> tuple[dict[str, Submission], dict[str, str], dict[str, str]]:
     """The submissions to grade, why others cannot be graded, which is also printed, and why some were graded before
     and are graded again; all by student."""

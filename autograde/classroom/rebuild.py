@@ -36,6 +36,7 @@ from autograde.contract.questions import is_text, is_todo
 from autograde.contract.show import quoted
 from course.files import Unreadable
 
+PROBLEMS = "submission-problems"  # the cell at the top of what is graded that names them
 MOST_NAMED = 5  # other notebooks that are named
 MOST_PARTS = 50  # cells of one answer in words
 

@@ -12,7 +12,7 @@ from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, changed, describe, printable
 from autograde.contract.labs import find_lab
-from autograde.term.waiting import of_lab
+from autograde.term.waiting import graded_notebook, of_lab, opened
 
 
 class Lines(logging.Handler):
@@ -34,15 +34,15 @@ def give_back(root: Path, name: str) -> list[str]:
     """
     lab, course = find_lab(root, name), Course(root)
     with class_lock(course):
-        before = of_lab(course, lab)
-        if not before.graded and not before.again:
+        if not any(graded_notebook(course, lab, student).exists() for student in submissions(course, lab)):
             raise StepFailed(f"nobody's work on {lab.name} is graded; run `lockstep grade {lab.name}` first")
         old = [student for student in submissions(course, lab) if not up_to_date(course, lab, student)]
         failed = [student for student in old if not write_feedback(course, lab, student)]
         said = release(course, lab.name)
     if written := [printable(student) for student in old if student not in failed]:
         said.insert(0, f"feedback was written, as scores and comments are now: {', '.join(written)}")
-    now = of_lab(course, lab)
+    with opened(course) as gradebook:
+        now = of_lab(course, lab, gradebook)
     said.append(f"{lab.name}: feedback is released to {len(now.given)} of {len(now.handed_in)} who handed in")
     said += [f"{printable(student)}: there is an answer to be read before the mark is final" for student in now.to_read]
     return said

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
-from nbgrader.api import Assignment, Grade, Student, SubmittedAssignment, SubmittedNotebook
+from nbgrader.api import Assignment, Grade, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 from nbgrader.exchange.default import Exchange
 from nbgrader.utils import notebook_hash, parse_utc
 
 from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.runs.progress import read
 from autograde.contract.labs import Lab, find_labs
 from autograde.course_map import place
-from autograde.term.not_counted import registered
+from autograde.term.not_counted import has_gradebook
 from course.exchange.due import deadline_file, read_time
 from course.exchange.names import SECRET, TIMESTAMP, read_name
 
@@ -34,7 +36,8 @@ class Waiting:
     to_grade: who handed in something newer than what was graded. again: who was graded by points, TODOs or checks that
     have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
     feedback is not in the exchange, or is older than what was written last; who waits for something else first is not
-    among them.
+    among them. texts: whether there are answers in words, of somebody who is graded. grading: how far a grading is that
+    runs, in words; empty if none does.
     """
 
     name: str
@@ -50,6 +53,8 @@ class Waiting:
     again: tuple[str, ...] = ()
     to_read: tuple[str, ...] = ()
     to_release: tuple[str, ...] = ()
+    texts: bool = False
+    grading: str = ""
 
     @property
     def standing(self) -> list[str]:
@@ -77,7 +82,8 @@ class Waiting:
             (self.to_release, "with feedback to release"),
         )
         what = ", ".join(f"{len(who)} {kind}" for who, kind in counts if who)
-        return f"{self.name}: {', '.join(self.standing)}; {what or 'nothing waits'}"
+        on = f"; {self.grading}" if self.grading else ""
+        return f"{self.name}: {', '.join(self.standing)}; {what or 'nothing waits'}{on}"
 
 
 def in_words(time: datetime) -> str:
@@ -88,11 +94,17 @@ def in_words(time: datetime) -> str:
 def waiting(root: Path) -> list[Waiting]:
     """What waits in the course at `root`, by lab in its order. Raises LabError, StepFailed."""
     course = Course(root)
-    return [of_lab(course, lab) for lab in find_labs(root)]
+    with opened(course) as gradebook:
+        return [of_lab(course, lab, gradebook) for lab in find_labs(root)]
 
 
-def of_lab(course: Course, lab: Lab) -> Waiting:
-    """What waits of one lab."""
+def opened(course: Course) -> AbstractContextManager[Gradebook | None]:
+    """The open gradebook; None where there is none, and none is made."""
+    return course.gradebook() if has_gradebook(course) else nullcontext()
+
+
+def of_lab(course: Course, lab: Lab, gradebook: Gradebook | None) -> Waiting:
+    """What waits of one lab. gradebook: the open one, if there is one."""
     handed_in = inbound(course, lab)
     collected = {student: course.folder("submitted", student, lab.name) for student in submissions(course, lab)}
     graded = {student for student in collected if graded_notebook(course, lab, student).exists()}
@@ -105,11 +117,13 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
     for student, when in handed_in.items():
         if student not in collected or newer(when, time_of(collected[student])):
             to_grade.add(student)
-    known = registered(course, lab)
-    again = set(to_be_graded_again(course, lab)) - to_grade if known and graded else set()
-    to_read = read_by_hand(course, lab) & graded if known and graded else set()
+    known = bool(gradebook) and any(each.name == lab.name and each.notebooks for each in gradebook.assignments)
+    again = set(to_be_graded_again(course, lab, gradebook)) - to_grade if known and graded else set()
+    to_read = read_by_hand(gradebook, lab) & graded if known and graded else set()
     feedback = {student: given(course, lab, student) for student in graded - to_read - to_grade - again}
-    due, students = assignment(course, lab) if known else (None, set())
+    due = gradebook.find_assignment(lab.name).duedate if known else None
+    students = {student.id for student in gradebook.students} if known else set()
+    run = read(course.root, lab.name)
     return Waiting(
         lab.name,
         place(lab).title,
@@ -124,13 +138,14 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
         tuple(sorted(again)),
         tuple(sorted(to_read)),
         tuple(sorted(student for student, page in feedback.items() if page is False)),
+        has_texts(gradebook, lab) if graded and known else False,
+        str(run) if run and run.running else "",
     )
 
 
-def assignment(course: Course, lab: Lab) -> tuple[datetime | None, set[str]]:
-    """The class's deadline for a lab that the gradebook has, naive UTC, and the ids of the class."""
-    with course.gradebook() as gradebook:
-        return gradebook.find_assignment(lab.name).duedate, {student.id for student in gradebook.students}
+def has_texts(gradebook: Gradebook, lab: Lab) -> bool:
+    """Whether the lab has answers in words."""
+    return any(cell.cell_type == "markdown" for cell in gradebook.find_notebook(lab.name, lab.name).grade_cells)
 
 
 def local(time: datetime | None, zone: tzinfo) -> datetime | None:
@@ -181,18 +196,17 @@ def graded_notebook(course: Course, lab: Lab, student: str) -> Path:
     return graded_folder(course, lab, student) / lab.notebook
 
 
-def read_by_hand(course: Course, lab: Lab) -> set[str]:
+def read_by_hand(gradebook: Gradebook, lab: Lab) -> set[str]:
     """Who has an answer with points that a person must read, by the gradebook."""
-    with course.gradebook() as gradebook:
-        found = (
-            gradebook.db.query(Student.id)
-            .join(SubmittedAssignment, SubmittedAssignment.student_id == Student.id)
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
-            .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-            .filter(Assignment.name == lab.name, Grade.needs_manual_grade, Grade.max_score > 0)
-        )
-        return {student for (student,) in found.distinct()}
+    found = (
+        gradebook.db.query(Student.id)
+        .join(SubmittedAssignment, SubmittedAssignment.student_id == Student.id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .filter(Assignment.name == lab.name, Grade.needs_manual_grade, Grade.max_score > 0)
+    )
+    return {student for (student,) in found.distinct()}
 
 
 def given(course: Course, lab: Lab, student: str) -> bool | None:
@@ -218,6 +232,8 @@ def plain(found: Iterable[Waiting]) -> list[dict[str, str | int | bool | list[st
             "released": each.released,
             "due": each.due is not None,
             "standing": each.standing,
+            "texts": each.texts,
+            "grading": each.grading,
             **{kind: len(getattr(each, kind)) for kind in KINDS},
         }
         for each in found

@@ -167,6 +167,7 @@ def as_grader_runs(course: Course, folder: Path) -> dict[str, Any]:
     if os.geteuid() == 0:
         account = identity(course.grader)
         environment |= {"HOME": pwd.getpwnam(course.grader).pw_dir, "USER": course.grader}
+        environment |= {"LOCKSTEP_SANDBOX_REQUIRED": "1"}  # no student's code runs as the grader
     else:
         environment |= {name: os.environ[name] for name in ("HOME", "USER") if name in os.environ}
     return {"cwd": folder, "env": environment, **account}

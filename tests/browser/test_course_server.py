@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,25 +11,55 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from filled_gradebook import filled
+from classroom import Classroom, write
+from filled_gradebook import filled, hand_in
 from playwright.sync_api import Browser, Page, Route, expect
 from refused_hosts import refuse_other_hosts
 from server_address import address_of
-from small_course import LAB
+from small_course import ANSWERS, LAB, LAB_PY, make_course
 
+from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.runs.progress import log_path, told
 from course.jupyterhub.place import NBGRADER_CONFIG, REPOSITORY
 
 TOKEN, NAMELESS = "secret", "s1234567"
 START = 120_000  # ms
+QUESTION = '\n# %% [markdown]\n# **Why** is it $x^2$?\n\n# %% [markdown] answer="why" points=2\n# The model answer.\n'
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+HOSTILE = f"""Since $x^2$ <script>window.taken = 1</script><img src=x onerror="window.taken = 2">
+<a href="javascript:window.taken = 3">press</a> <svg onload="window.taken = 4"></svg>
+<button class="full-credit" id="why">press</button>
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+![drawn](data:image/png;base64,{PNG})
+"""
+TAKEN = "() => [window.taken, document.querySelectorAll('[onerror], [onload], [href^=javascript]').length]"
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the server of a course with one lab, in which one student's account has no full name."""
-    folder = tmp_path_factory.mktemp("hub")
-    room = filled(folder / "course")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A course with one lab. Ada's answer is hostile; another student, who is graded too, has no full name."""
+    room = filled(tmp_path_factory.mktemp("hub") / "course")
+    make_course(room.root, LAB_PY + QUESTION)
+    assert room.lockstep("build").exit_code == 0
+    Course(room.root).register(LAB)
     with room.gradebook() as gradebook:
         gradebook.add_student(NAMELESS, first_name="", last_name=NAMELESS)
+    for student, text in (("ada", HOSTILE), (NAMELESS, "It *is*.")):
+        hand_in(room, student, double=2, total=3)
+        folder = room.root / "class" / "autograded" / student / LAB
+        folder.mkdir(parents=True)
+        write(folder / f"{LAB}.ipynb", room.answered(ANSWERS | {"why": text}))
+    return room
+
+
+@pytest.fixture(scope="module")
+def address(room: Classroom) -> Iterator[str]:
+    """The address of the course's server."""
+    folder = room.root.parent
     known = {"course": "hpc", "exchange": str(folder / "exchange"), "folder": str(room.root), "check_owner": False}
     (room.root / "nbgrader_config.py").write_text(NBGRADER_CONFIG.format_map(known))
     told = {f"JUPYTER_{kind}_DIR": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
@@ -67,6 +98,117 @@ def test_the_formgrader_leads_back_and_has_no_comma_where_there_is_no_name(page,
         expect(page.get_by_text("Loading, please wait")).to_have_count(0)
         expect(page.get_by_role("link", name="Your courses")).to_have_attribute("href", "/jupyter/hub/home")
     screenshot(page, "formgrader-leads-back")
+
+
+def test_no_script_of_a_student_runs_where_work_is_read_and_the_page_leads_back(room, page, address, screenshot):
+    with room.gradebook() as gradebook:
+        submission = gradebook.find_submission_notebook(LAB, LAB, "ada").id
+    for where in (f"formgrader/submissions/{submission}/", f"text-answers/{LAB}"):
+        page.goto(f"{address}{where}")
+        expect(page.get_by_role("img", name="drawn")).to_be_visible(timeout=START)
+        expect(page.get_by_role("cell", name="2", exact=True)).to_be_visible()
+        assert page.locator("math").count() >= 1
+        page.wait_for_load_state("load")
+        assert page.evaluate(TAKEN) == [None, 0], where
+        assert page.get_by_text("window.taken").count() == 0 or "script" not in page.evaluate(TAKEN)
+        expect(page.locator("button.full-credit")).to_have_count(3 if "formgrader" in where else 0)
+        expect(page.get_by_role("link", name="Your courses")).to_have_attribute("href", "/jupyter/hub/home")
+    page.goto(f"{address}formgrader/submissions/{submission}/")
+    screenshot(page, "submission-leads-back")
+
+
+def test_texts_are_scored_one_below_the_other_by_keyboard(page, address, screenshot):
+    page.goto(f"{address}text-answers/{LAB}")
+    expect(page.get_by_role("heading", name="why: 2 points")).to_be_visible(timeout=START)
+    for width, scheme in ((1280, "light"), (640, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert Axe().run(page).response["violations"] == [], (width, scheme)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        screenshot(page, f"texts-{scheme}")
+    ada, nameless = page.get_by_role("article", name="Lovelace, Ada"), page.get_by_role("article", name=NAMELESS)
+    expect(page.get_by_text("2 to read")).to_be_visible()
+    ada.get_by_label("Score, of 2").focus()
+    for typed in ("1.5", "Tab", "Why?", "Tab", "3", "Enter"):
+        page.keyboard.press(typed) if typed in ("Tab", "Enter") else page.keyboard.type(typed)
+    expect(page.get_by_role("status")).to_have_text("Saved: 2 changes.", timeout=START)
+    expect(page.get_by_role("alert")).to_contain_text("A score is from 0 to 2 here, not 3.")
+    expect(nameless.get_by_label("Score, of 2")).to_have_value("3")
+    expect(ada.get_by_label("Comment")).to_have_value("Why?")
+    expect(page.get_by_text("1 to read")).to_be_visible()
+    assert Axe().run(page).response["violations"] == []
+    screenshot(page, "texts-refused")
+    # Somebody else changes a score meanwhile: that is kept, and named.
+    other = page.context.new_page()
+    other.goto(f"{address}text-answers/{LAB}?unnamed=1")
+    expect(
+        other.get_by_role("heading", name="Answer 2 To read").or_(other.get_by_role("heading", name="Answer 1"))
+    ).not_to_have_count(0)
+    assert "Lovelace" not in other.content() and NAMELESS not in other.content()
+    field = f"#{ada.get_by_label('Score, of 2').get_attribute('id')}"
+    other.locator(field).fill("2")
+    other.get_by_role("button", name="Save all").click()
+    expect(other.get_by_role("status")).to_have_text("Saved: 1 change.", timeout=START)
+    ada.get_by_label("Score, of 2").fill("1")
+    nameless.get_by_label("Score, of 2").fill("2")
+    page.get_by_role("button", name="Save all").click()
+    expect(page.get_by_role("alert")).to_contain_text("Somebody else gave 2 meanwhile.", timeout=START)
+    expect(page.get_by_role("status")).to_have_text("Saved: 1 change.")
+    page.get_by_role("button", name="Save all").click()
+    expect(page.get_by_text("All are read.")).to_be_visible(timeout=START)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_how_far_a_grading_is_shows_by_itself_and_it_can_be_stopped(room, page, address, screenshot):
+    page.goto(f"{address}class-grading/{LAB}")
+    expect(page.get_by_role("heading", name=f"{LAB} has not been graded yet")).to_be_visible(timeout=START)
+    with told(room.root, LAB, in_background=True) as run:
+        run.step("grading", 60)
+        page.reload()
+        expect(page.get_by_role("heading", name=f"{LAB} is being graded")).to_be_visible()
+        run.tell(done=12)
+        expect(page.get_by_role("status")).to_have_text("Grading, 12 of 60")
+        assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 0.2
+        for width, scheme in ((1280, "light"), (640, "dark")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            assert Axe().run(page).response["violations"] == [], (width, scheme)
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+            screenshot(page, f"grading-{scheme}")
+        log_path(room.root, LAB).write_text("student  score\nada      5/5 <b>\n")
+    expect(page.get_by_role("heading", name=f"{LAB} is graded")).to_be_visible()
+    expect(page.locator("pre")).to_have_text("student  score\nada      5/5 <b>")
+    assert Axe().run(page).response["violations"] == []
+    screenshot(page, "grading-done")
+    expect(page.get_by_role("main").get_by_role("link", name="Your courses")).to_have_attribute(
+        "href", "/jupyter/hub/home"
+    )
+    # Without JavaScript a run in a terminal is stopped as well.
+    holding = f"with told(pathlib.Path({str(room.root)!r}), {LAB!r}): print('on', flush=True); time.sleep(600)"
+    code = f"import time, pathlib\nfrom {told.__module__} import told\n{holding}"
+    terminal = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert terminal.stdout.readline() == b"on\n"
+    page.reload()
+    expect(page.get_by_text("in a terminal")).to_be_visible()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("heading", name=f"The grading of {LAB} was stopped")).to_be_visible()
+    assert terminal.wait() != 0
+
+
+def test_a_release_of_feedback_that_holds_somebody_back_is_no_plain_success(page, address, screenshot):
+    said = f"[WARNING] ada: feedback is not released: the points have changed; `lockstep grade {LAB}` grades again"
+    log = f"[DEBUG] Checksum\n[INFO] Releasing feedback for student 'li' on assignment\n{said}"
+    answer = json.dumps({"success": True, "log": log})
+    page.route("**/release_feedback", lambda route: route.fulfill(body=answer, content_type="text/html"))
+    page.goto(f"{address}formgrader/manage_assignments")
+    page.locator("td.release-feedback a").click(timeout=START)
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Feedback is released to 1, and not to all")).to_be_visible()
+    expect(dialog.get_by_role("listitem")).to_have_text(said.removeprefix("[WARNING] "))
+    assert "Successfully" not in dialog.inner_text()
+    screenshot(page, "feedback-held-back")
 
 
 def test_a_report_that_is_being_made_says_so_and_shows_by_itself(page, address, screenshot):

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from classroom import WHEN, Classroom
+from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 from small_course import LAB, make_course
 
+from autograde.classroom.runs.progress import path_of, read, told
 from autograde.term.waiting import in_words, waiting
 
 LATER = "2025-01-02 10:00:00.000000 UTC"
@@ -76,7 +78,7 @@ def test_each_submission_waits_for_its_next_step(room):
     (lab,) = waiting(room.root)
     assert lab.to_grade == ("ada", "finn", "zoe")
     assert lab.to_read == ("bob",)
-    assert lab.to_release == ("cleo", "eve")
+    assert lab.to_release == ("cleo", "eve") and lab.texts
     assert lab.standing == ["not released", "7 of 7 handed in", "4 graded", "feedback released to 1"]
 
 
@@ -106,7 +108,31 @@ def test_the_command_prints_lines_or_json_with_numbers(room):
     numbers = {"handed_in": 1, "graded": 0, "given": 0, "to_grade": 1, "again": 0, "to_read": 0, "to_release": 0}
     standing = ["not released", "1 of 1 handed in", "0 graded"]
     known = {"name": LAB, "title": "A small lab", "released": False, "due": False, "standing": standing}
-    assert found == known | numbers
+    assert found == known | numbers | {"texts": False, "grading": ""}
+
+
+def test_the_gradebook_is_opened_once_for_all_labs(room, monkeypatch):
+    opened = []
+    begin = Gradebook.__init__
+    monkeypatch.setattr(Gradebook, "__init__", lambda *args, **known: (opened.append(args), begin(*args, **known))[1])
+    for student in ("ada", "bob"):
+        collect(room, student)
+        grade(room, student, read=False)
+    opened.clear()
+    (lab,) = waiting(room.root)
+    assert lab.to_read == ("ada", "bob") and len(opened) == 1
+
+
+def test_a_grading_that_is_on_is_told_and_one_that_was_killed_is_not(room):
+    with told(room.root, LAB) as run:
+        run.step("grading", 60)
+        run.advance()
+        (lab,) = waiting(room.root)
+        assert lab.grading == "grading, 1 of 60" and str(lab).endswith("; grading, 1 of 60")
+        left = path_of(room.root, LAB).read_bytes()
+    assert waiting(room.root)[0].grading == ""
+    path_of(room.root, LAB).write_bytes(left + b'{"since": 1, "proc')
+    assert waiting(room.root)[0].grading == "" and read(room.root, LAB).ended == ""
 
 
 def test_a_lab_of_ones_own_waits_with_the_others_once_course_toml_names_it(room):

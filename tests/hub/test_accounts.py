@@ -16,7 +16,6 @@ from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
 from unix_accounts import User, users, with_accounts, with_python
 
-from autograde.classroom.class_report import way_back
 from autograde.install import others
 from autograde.install.causes import SetupFailed
 from course.jupyterhub.__main__ import see_to_accounts
@@ -29,7 +28,7 @@ from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health import accounts
 from course.jupyterhub.health.line import OK, WRONG, Line
 from course.jupyterhub.hub_handlers.waiting import own_name
-from course.jupyterhub.pages.your_labs import hub_address
+from course.jupyterhub.pages.hub_address import hub_address, way_back
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
 from course.jupyterhub.roster import hub_users
 

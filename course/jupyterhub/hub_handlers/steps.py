@@ -1,4 +1,4 @@
-"""What an instructor does with a lab by a button of the card: feedback, marks, an extension.
+"""What an instructor does with a lab by a button of the card: grade, feedback, marks, an extension.
 
 Each is a form without JavaScript, and a command of `./lockstep`, whose words are shown.
 """
@@ -12,11 +12,12 @@ from jupyterhub.handlers import BaseHandler
 from tornado import web
 
 from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
 from course.jupyterhub.place import Place
 from course.lab_choice import NAME
 
-URL = r"/courses/([^/]+)/labs/([^/]+)/(feedback|marks|extension)"
+URL = r"/courses/([^/]+)/labs/([^/]+)/(grade|feedback|marks|extension)"
+PROGRESS = "class-grading"  # of a course's server: see autograde.class_pages.grading
 PATIENCE = 900  # seconds: the feedback of a large class is written again
 FORMATS = {"moodle": "Moodle", "canvas": "Canvas", "csv": "CSV"}
 
@@ -35,7 +36,10 @@ class StepOfCourse(BaseHandler):
         if name not in self.known or not NAME.fullmatch(lab):
             raise web.HTTPError(404)
         title, command = getattr(self, step)(lab)
-        said = await lockstep(self.place, self.known[name], *command, patience=PATIENCE)
+        said = await lockstep_as_grader(self.place, self.known[name], *command, patience=PATIENCE)
+        if step == "grade" and not said.why:  # it has begun, or was on: the course's own server shows how far it is
+            self.redirect(f"{service.href}{PROGRESS}/{lab}", status=303)
+            return
         lines, file = list(said.lines), ""
         if step == "marks" and not said.why:  # its last line is the path of the file
             file = "/".join(PurePath(lines.pop()).relative_to(self.place.course(self.known[name])).parts)
@@ -49,6 +53,10 @@ class StepOfCourse(BaseHandler):
             "file": file,
         }
         self.finish(await self.render_template("step.html", **known))
+
+    def grade(self, lab: str) -> tuple[str, list[str]]:
+        """All that is handed in is collected and graded, in the background."""
+        return f"Grading of {lab}", ["grade", "--background", lab]
 
     def feedback(self, lab: str) -> tuple[str, list[str]]:
         """Feedback goes to all who are graded."""

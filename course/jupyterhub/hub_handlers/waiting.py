@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from jupyterhub.handlers import BaseHandler
 from tornado import web
 
 from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
+from course.jupyterhub.pages.command import Said
 from course.jupyterhub.place import Place
 
 URL = r"/waiting/([^/]+)"
@@ -34,11 +36,18 @@ class WaitingOfCourse(BaseHandler):
         if name not in self.known:
             raise web.HTTPError(404)
         course = self.known[name]
-        said = await lockstep(self.place, course, "waiting", "--json", patience=PATIENCE)
-        labs = [] if said.why else json.loads(said.lines[-1])
+        labs, why = labs_of(await lockstep_as_grader(self.place, course, "waiting", "--json", patience=PATIENCE))
         self.set_header("Cache-Control", "no-store")
-        known = {"course": service, "labs": labs, "why": said.why, "students": course.students}
+        known = {"course": service, "labs": labs, "why": why, "students": course.students}
         self.finish(await self.render_template("waiting.html", **known))
+
+
+def labs_of(said: Said) -> tuple[list[dict[str, Any]], str]:
+    """The labs that the command told of, and why there are none; that is empty where it told."""
+    try:
+        return ([], said.why) if said.why else (json.loads(said.lines[-1]), "")
+    except (IndexError, ValueError):
+        return [], " ".join(["`./lockstep waiting --json` printed no JSON", *said.lines[-1:], *said.more[-1:]])
 
 
 def own_name(user: str) -> str:

@@ -6,7 +6,6 @@ An extension of the Jupyter server of a course's formgrader.
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
 from jinja2 import Environment
@@ -17,8 +16,9 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 from tornado.escape import url_escape
 
+from course.jupyterhub.pages.command import lockstep
+from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.rendering import hub_pages
-from course.jupyterhub.pages.your_labs import hub_address
 from course.lab_choice import NAME
 
 URL = "class-report"
@@ -70,15 +70,8 @@ async def write_report(root: Path, lab: str) -> tuple[Path | None, str]:
     """
     if lab and not NAME.fullmatch(lab):
         return None, f"{lab} can be no lab's name"
-    command = [sys.executable, "-m", "autograde", "report", *([lab] if lab else [])]
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, cwd=root, stdout=pipe, stderr=pipe)
-    said, complaint = await process.communicate()
-    if process.returncode:
-        return None, (complaint.decode(errors="replace").strip().splitlines() or ["no reason is given"])[
-            -1
-        ].removeprefix("Error: ")
-    return Path(said.decode().strip().splitlines()[-1]).relative_to(root.resolve()), ""
+    said = await lockstep("report", *([lab] if lab else []), cwd=root)
+    return (None, said.why) if said.why else (Path(said.lines[-1]).relative_to(root.resolve()), "")
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:

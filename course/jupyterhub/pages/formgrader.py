@@ -1,47 +1,46 @@
-"""nbgrader's formgrader, with a way back to the hub's first page, and names as people have them.
+"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, and warnings in sight.
 
-An extension of the Jupyter server of a course's formgrader, which loads nbgrader's own.
+An extension of the Jupyter server of a course's formgrader, which loads nbgrader's own. Its templates are extended by
+those in templates/formgrader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import html
+from typing import Any
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
 from jupyter_server.serverapp import ServerApp
-from jupyter_server.utils import url_path_join
+from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader import handlers, load_jupyter_server_extension
-from tornado import web
 
-from course.jupyterhub.pages.your_labs import hub_address
-
-MENU = '<ul class="nav nav-pills nav-stacked">'  # of all pages but that of one submission
-WAY_BACK = '<li role="presentation"><a href="{}/home">Your courses</a></li>'
-# A student whose account has no full name has a last name only, which would be shown with a comma behind it.
-NAME, BETTER_NAME = b'last_name + ", " + first_name', b'[last_name, first_name].filter(Boolean).join(", ")'
+from course.jupyterhub.pages.hub_address import hub_address
+from course.jupyterhub.pages.rendering import TEMPLATES
 
 
-class Pages(FileSystemLoader):
-    """nbgrader's templates, with a link to the hub's first page as the last of each menu."""
+class SubmissionPage(HTMLExporter):
+    """Makes the page of one submission: nbgrader puts names into it as they are, which people choose themselves."""
 
-    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
-        """One template."""
-        source, path, fresh = super().get_source(environment, template)
-        return source.replace(MENU, MENU + WAY_BACK.format(hub_address())), path, fresh
+    def from_filename(self, filename: str, resources: dict | None = None, **kw: Any) -> tuple[str, dict]:
+        """The page of a graded notebook. resources: nbgrader's."""
+        safe = {name: html.escape(text) if isinstance(text, str) else text for name, text in (resources or {}).items()}
+        return super().from_filename(filename, resources=safe | {"way_back": way_back()}, **kw)
 
 
-class Scripts(web.StaticFileHandler):
-    """nbgrader's scripts, which put names together."""
+def way_back() -> str:
+    """The hub's first page."""
+    return f"{hub_address()}/home"
 
-    @classmethod
-    def get_content(cls, abspath: str, start: int | None = None, end: int | None = None) -> bytes:
-        """A script, or a part of it."""
-        return Path(abspath).read_bytes().replace(NAME, BETTER_NAME)[start:end]
 
-    def get_content_size(self) -> int:
-        """Bytes of the whole script."""
-        return len(self.get_content(self.absolute_path))
+def templates() -> Environment:
+    """nbgrader's templates, and ours that extend them. What people wrote is escaped."""
+    nbgraders = FileSystemLoader(handlers.template_path)
+    loader = ChoiceLoader(
+        [FileSystemLoader(TEMPLATES / "formgrader"), nbgraders, PrefixLoader({"nbgrader": nbgraders})]
+    )
+    made = Environment(loader=loader, autoescape=True)
+    made.globals["way_back"] = way_back()
+    return made
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
@@ -49,7 +48,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
-    scripts = url_path_join(server.base_url, r"/formgrader/static/js/(.*)")
-    server.web_app.add_handlers(".*$", [(scripts, Scripts, {"path": str(Path(handlers.static_path, "js"))})])
     load_jupyter_server_extension(server)
-    server.web_app.settings["nbgrader_jinja2_env"].loader = Pages([handlers.template_path])
+    settings = server.web_app.settings
+    settings["nbgrader_jinja2_env"] = templates()
+    settings["nbgrader_exporter"] = SubmissionPage(config=settings["nbgrader_formgrader"].config)

@@ -13,8 +13,8 @@ from course.overview.pages import pages
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def hub_pages() -> Environment:
-    """The templates of pages in a person's server, in whose pages what people wrote is escaped."""
-    made = pages(TEMPLATES)
+def hub_pages(*folders: Path) -> Environment:
+    """The templates in `folders` and in this one, in whose pages what people wrote is escaped."""
+    made = pages(*folders, TEMPLATES)
     made.filters["duration"] = lambda span: duration(abs(span)) if isinstance(span, timedelta) else ""
     return made

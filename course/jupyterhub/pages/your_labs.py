@@ -21,6 +21,7 @@ from tornado.escape import url_escape
 
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
+from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.lab_states import LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.rendering import hub_pages
@@ -116,11 +117,6 @@ class YourLabs(JupyterHandler):
             open_page=open_page,
             xsrf=self.xsrf_token.decode(),
         )
-
-
-def hub_address() -> str:
-    """Where the hub's own pages are: below its path, and with its host where each server has one of its own."""
-    return os.environ.get("JUPYTERHUB_HOST", "") + url_path_join(os.environ.get("JUPYTERHUB_BASE_URL", "/"), "hub")
 
 
 def open_page(path: str) -> str:

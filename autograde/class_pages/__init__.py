@@ -1,0 +1,1 @@
+"""Pages of a course's server for its instructors: extensions of Jupyter Server, which run as the course's grader."""

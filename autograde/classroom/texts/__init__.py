@@ -1,0 +1,1 @@
+"""Answers in words: shown without harm, and scored all at once."""

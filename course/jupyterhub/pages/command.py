@@ -1,0 +1,41 @@
+"""Runs `./lockstep`'s commands for pages, and takes what they said: the reason for a failure is their last line."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said. why: it failed, in one line; empty if it did not. more: what it warned of."""
+
+    lines: list[str]
+    why: str = ""
+    more: tuple[str, ...] = ()
+
+
+async def lockstep(*command: str, patience: float | None = None, **settings: Any) -> Said:
+    """Run a command of `./lockstep`, and end it after `patience` seconds. settings: of `subprocess`."""
+    pipe = subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "autograde", *command, stdout=pipe, stderr=pipe, **settings
+        )
+        try:
+            said, complaint = await asyncio.wait_for(process.communicate(), patience)
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+    except TimeoutError:
+        return Said([], f"it took more than {patience:.0f} seconds")
+    except OSError as error:
+        return Said([], str(error))
+    lines, more = ([*filter(None, text.decode(errors="replace").splitlines())] for text in (said, complaint))
+    if process.returncode:
+        return Said(lines, (more or lines or ["no reason is given"])[-1].removeprefix("Error: "))
+    return Said(lines, "", tuple(more))
