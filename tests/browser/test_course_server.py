@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,15 @@ def test_the_formgrader_leads_back_and_has_no_comma_where_there_is_no_name(page,
         expect(page.get_by_text("Loading, please wait")).to_have_count(0)
         expect(page.get_by_role("link", name="Your courses")).to_have_attribute("href", "/jupyter/hub/home")
     screenshot(page, "formgrader-leads-back")
+
+
+def test_a_labs_name_leads_to_its_source_and_the_preview_warns(page, address):
+    page.goto(f"{address}formgrader/manage_assignments")
+    name = page.get_by_role("link", name=LAB, exact=True)
+    expect(name).to_have_attribute("href", re.compile(f"/tree/(.*/)?solutions/{LAB}$"), timeout=START)
+    assert "build/" not in name.get_attribute("href")
+    expect(name).to_have_attribute("title", re.compile("edit lab.py here"))
+    expect(page.locator("td.preview a")).to_have_attribute("title", re.compile("runs as the course's grader"))
 
 
 def test_a_report_that_is_being_made_says_so_and_shows_by_itself(page, address, screenshot):

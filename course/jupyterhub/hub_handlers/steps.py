@@ -1,4 +1,4 @@
-"""What an instructor does with a lab by a button of the card: feedback, marks, an extension.
+"""What an instructor does with a lab by a button of the card: release, feedback, marks, an extension.
 
 Each is a form without JavaScript, and a command of `./lockstep`, whose words are shown.
 """
@@ -16,7 +16,7 @@ from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
 from course.jupyterhub.place import Place
 from course.lab_choice import NAME
 
-URL = r"/courses/([^/]+)/labs/([^/]+)/(feedback|marks|extension)"
+URL = r"/courses/([^/]+)/labs/([^/]+)/(release|feedback|marks|extension)"
 PATIENCE = 900  # seconds: the feedback of a large class is written again
 FORMATS = {"moodle": "Moodle", "canvas": "Canvas", "csv": "CSV"}
 
@@ -49,6 +49,11 @@ class StepOfCourse(BaseHandler):
             "file": file,
         }
         self.finish(await self.render_template("step.html", **known))
+
+    def release(self, lab: str) -> tuple[str, list[str]]:
+        """Students get the lab, or its corrected text, with the deadline that the form names, if it names one."""
+        deadline = self.get_body_argument("deadline", "").strip()
+        return f"Release of {lab}", ["release", *([f"--deadline={deadline}"] if deadline else []), "--", lab]
 
     def feedback(self, lab: str) -> tuple[str, list[str]]:
         """Feedback goes to all who are graded."""

@@ -1,4 +1,4 @@
-"""nbgrader's formgrader, with a way back to the hub's first page, and names as people have them.
+"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, and labs' sources.
 
 An extension of the Jupyter server of a course's formgrader, which loads nbgrader's own.
 """
@@ -20,6 +20,21 @@ MENU = '<ul class="nav nav-pills nav-stacked">'  # of all pages but that of one 
 WAY_BACK = '<li role="presentation"><a href="{}/home">Your courses</a></li>'
 # A student whose account has no full name has a last name only, which would be shown with a comma behind it.
 NAME, BETTER_NAME = b'last_name + ", " + first_name', b'[last_name, first_name].filter(Boolean).join(", ")'
+# An assignment's name leads to what is made anew from the lab's source, where an edit would be lost.
+MADE = b"""$("<a/>")
+            .text(name)
+            .map(linkTo("directory", url_prefix + "/" + this.model.get("source_path")))"""
+SOURCE = b"""$("<a/>")
+            .text(name)
+            .attr("title", "The lab's source: edit lab.py here; what is released is built from it")
+            .map(linkTo("directory", url_prefix + "/" + this.model.get("source_path").replace(/^build[/]/, "")))"""
+PREVIEW = b'this.$preview.append($("<a/>")'
+WARNED = (
+    PREVIEW
+    + b"""
+                .attr("title", "What students get, to look at: a cell that you run here runs as the course's grader")"""
+)
+SCRIPT = {NAME: BETTER_NAME, MADE: SOURCE, PREVIEW: WARNED}
 
 
 class Pages(FileSystemLoader):
@@ -32,12 +47,15 @@ class Pages(FileSystemLoader):
 
 
 class Scripts(web.StaticFileHandler):
-    """nbgrader's scripts, which put names together."""
+    """nbgrader's scripts, which put names together and link to folders."""
 
     @classmethod
     def get_content(cls, abspath: str, start: int | None = None, end: int | None = None) -> bytes:
         """A script, or a part of it."""
-        return Path(abspath).read_bytes().replace(NAME, BETTER_NAME)[start:end]
+        script = Path(abspath).read_bytes()
+        for theirs, better in SCRIPT.items():
+            script = script.replace(theirs, better)
+        return script[start:end]
 
     def get_content_size(self) -> int:
         """Bytes of the whole script."""
