@@ -1,4 +1,4 @@
-"""The commands for a class: `lockstep grade`, `feedback`, `report`, `grades`, `extend` and `enrol`."""
+"""The commands for a class: `lockstep release`, `grade`, `feedback`, `report`, `grades`, `extend` and `enrol`."""
 
 from __future__ import annotations
 
@@ -133,6 +133,23 @@ def feedback(root: Path, lab: str) -> None:
 
     with errors_in_one_line():
         for line in give_back(root, lab):
+            click.echo(line)
+
+
+@click.command()
+@click.argument("lab")
+@click.option("--deadline", metavar="UNTIL", default="", help="Its new deadline: 3d, 12h, 1w, a date, a time, or none.")
+@click.pass_obj
+def release(root: Path, lab: str, deadline: str) -> None:
+    """Build LAB and release it to students; again, if it is released, and say who has the old text.
+
+    A deadline that you change reaches students with the release. A span such as 3d counts from the deadline that LAB
+    has, or from now.
+    """
+    from autograde.term.releasing_lab import release as give_out
+
+    with errors_in_one_line():
+        for line in give_out(root, lab, deadline):
             click.echo(line)
 
 

@@ -37,7 +37,7 @@ CHAINS = {
         "files ports processes calls world batch figures",
         "watch world",
         "watch simulated",
-        "files exchange jupyterhub figures",
+        "files exchange corrections jupyterhub figures",
         "processes jupyterhub",
         "processes jupyterlab",
         "lab_choice jupyterhub",

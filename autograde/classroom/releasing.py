@@ -9,8 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograde.build import Built, build, ignored, worked_in, write_file
+from autograde.classroom.old_text import about_old_text, as_released
 from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
 from autograde.contract.places import LABS
+from course.corrections.releases import keep, kept
 from course.exchange.deadlines import PrivateRelease
 
 
@@ -35,10 +37,24 @@ class ReleaseFromSource(PrivateRelease):
             built = build(find_lab(root, name))
         except LabError as error:
             self.fail(str(error))
-        for path, file in built.student.items():
+        for path, file in as_released(built).items():
             write_file(self._folder / name / path, file)
         self.src_path = str(self._folder / name)
         self.say_what_stays(root / LABS / name, built)
+
+    def copy_files(self) -> None:
+        """Release, keep the text for students who fetch it now, and say who has an older one."""
+        course, name = self.coursedir.course_id, self.coursedir.assignment_id
+        if Path(self.dest_path).is_dir() and not self.force:
+            self.fail(
+                f"{name} is released already. To release it again: `./lockstep release {name}`, *Release again* on its "
+                "card on a hub, or nbgrader's --force"
+            )
+        super().copy_files()
+        again = bool(kept(self.root, course, name))
+        corrected = keep(self.root, course, name)
+        for line in about_old_text(self.root, course, name, corrected) if again else ():
+            self.log.warning("%s", line)
 
     def refuse_work(self, folder: Path) -> None:
         """Fail if somebody has worked in a notebook of an assignment that is released as it lies in `labs/`."""

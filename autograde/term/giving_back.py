@@ -38,7 +38,7 @@ def give_back(root: Path, name: str) -> list[str]:
             raise StepFailed(f"nobody's work on {lab.name} is graded; run `lockstep grade {lab.name}` first")
         old = [student for student in submissions(course, lab) if not up_to_date(course, lab, student)]
         failed = [student for student in old if not write_feedback(course, lab, student)]
-        said = release(course, lab.name)
+        said = exchange_step(course, lab.name, "ReleaseFeedback")
     if written := [printable(student) for student in old if student not in failed]:
         said.insert(0, f"feedback was written, as scores and comments are now: {', '.join(written)}")
     with opened(course) as gradebook:
@@ -48,13 +48,14 @@ def give_back(root: Path, name: str) -> list[str]:
     return said
 
 
-def release(course: Course, lab: str) -> list[str]:
-    """Release the pages. Returns what nbgrader warns of. Raises StepFailed."""
-    kept, log = Lines(), logging.Logger("lockstep.feedback", logging.WARNING)
+def exchange_step(course: Course, lab: str, kind: str, **traits: bool) -> list[str]:
+    """Take one of nbgrader's steps with the exchange, such as ReleaseFeedback. Returns what it warns of. Raises
+    StepFailed."""
+    kept, log = Lines(), logging.Logger("lockstep.exchange", logging.WARNING)
     log.addHandler(kept)
     with changed(course.directory, assignment_id=lab):
         factory = ExchangeFactory(config=course.config)
-        step = factory.ReleaseFeedback(coursedir=course.directory, config=course.config, log=log)
+        step = getattr(factory, kind)(coursedir=course.directory, config=course.config, log=log, **traits)
         try:
             step.start()
         except (Exception, SystemExit) as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
@@ -15,10 +15,12 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.old_text import stamp_now
 from autograde.classroom.runs.progress import read
-from autograde.contract.labs import Lab, find_labs
+from autograde.contract.labs import Lab, LabError, find_labs
 from autograde.course_map import place
 from autograde.term.not_counted import has_gradebook
+from course.corrections.releases import released_stamp
 from course.exchange.due import deadline_file, read_time
 from course.exchange.names import SECRET, TIMESTAMP, read_name
 
@@ -29,9 +31,10 @@ KINDS = ("handed_in", "graded", "given", "to_grade", "again", "to_read", "to_rel
 class Waiting:
     """How one lab stands, and what of it waits; who, as students' ids.
 
-    released: whether students can fetch it. due: the class's deadline, by the gradebook; shown: the one that students
-    see since the last release; both in the course's zone. students: how many the class has. graded: whose mark is as it
-    would be now. given: whose feedback is in the exchange as it is now.
+    released: whether students can fetch it. changed: whether what they get would differ if it was released now. due:
+    the class's deadline, by the gradebook; shown: the one that students see since the last release; both in the
+    course's zone. students: how many the class has. graded: whose mark is as it would be now. given: whose feedback is
+    in the exchange as it is now.
 
     to_grade: who handed in something newer than what was graded. again: who was graded by points, TODOs or checks that
     have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
@@ -55,6 +58,7 @@ class Waiting:
     to_release: tuple[str, ...] = ()
     texts: bool = False
     grading: str = ""
+    changed: bool = False
 
     @property
     def standing(self) -> list[str]:
@@ -65,6 +69,8 @@ class Waiting:
         if self.released and self.shown != self.due:
             seen = f"the deadline {in_words(self.shown)}" if self.shown else "no deadline"
             said.append(f"students see {seen} until it is released again")
+        if self.changed:
+            said.append("the lab was changed since it was released")
         if self.released or self.handed_in:
             said.append(f"{len(self.handed_in)} of {self.students} handed in")
         if self.handed_in:
@@ -95,7 +101,8 @@ def waiting(root: Path) -> list[Waiting]:
     """What waits in the course at `root`, by lab in its order. Raises LabError, StepFailed."""
     course = Course(root)
     with opened(course) as gradebook:
-        return [of_lab(course, lab, gradebook) for lab in find_labs(root)]
+        found = [(lab, of_lab(course, lab, gradebook)) for lab in find_labs(root)]
+    return [replace(one, changed=one.released and is_changed(course, lab)) for lab, one in found]
 
 
 def opened(course: Course) -> AbstractContextManager[Gradebook | None]:
@@ -146,6 +153,14 @@ def of_lab(course: Course, lab: Lab, gradebook: Gradebook | None) -> Waiting:
 def has_texts(gradebook: Gradebook, lab: Lab) -> bool:
     """Whether the lab has answers in words."""
     return any(cell.cell_type == "markdown" for cell in gradebook.find_notebook(lab.name, lab.name).grade_cells)
+
+
+def is_changed(course: Course, lab: Lab) -> bool:
+    """Whether what is built of a lab now differs from what is released; False of one that cannot be built."""
+    released = released_stamp(exchange(course).parent, exchange(course).name, lab.name)
+    with suppress(LabError):
+        return bool(released) and released != stamp_now(course.root, lab)
+    return False
 
 
 def local(time: datetime | None, zone: tzinfo) -> datetime | None:
@@ -231,6 +246,8 @@ def plain(found: Iterable[Waiting]) -> list[dict[str, str | int | bool | list[st
             "title": each.title,
             "released": each.released,
             "due": each.due is not None,
+            "changed": each.changed,
+            "unseen": each.released and each.shown != each.due,
             "standing": each.standing,
             "texts": each.texts,
             "grading": each.grading,

@@ -2,7 +2,7 @@
 
 An assignment's due date is in the gradebook, which students cannot read. So the exchange holds a copy, next to the
 assignment's folder: inside, it would be fetched, and be wrong once the date changes. Late penalties follow the
-gradebook. If its date changes later, `nbgrader release_assignment LAB --force` tells students. Extensions are in the
+gradebook. If its date changes later, releasing the lab again tells students. Extensions are in the
 gradebook, too, where nbgrader keeps them: with the student's submission.
 """
 
@@ -54,7 +54,10 @@ class PrivateRelease(ExchangeReleaseAssignment):
         write_whole(path, content_of(due.common))
         path.chmod(0o644)
         self.log.info(
-            "Deadline: %s UTC. If you change it, release again with --force: students are told this one", due.common
+            "Deadline: %s UTC. Students are told this one until the lab is released again: `./lockstep release %s`, or "
+            "Release again on its card",
+            due.common,
+            assignment,
         )
         for student in due.extensions:
             if not write_extension(extension_file(self.root, course, assignment, student), student, due.of(student)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -209,6 +210,15 @@ def test_a_release_of_feedback_that_holds_somebody_back_is_no_plain_success(page
     expect(dialog.get_by_role("listitem")).to_have_text(said.removeprefix("[WARNING] "))
     assert "Successfully" not in dialog.inner_text()
     screenshot(page, "feedback-held-back")
+
+
+def test_a_labs_name_leads_to_its_source_and_the_preview_warns(page, address):
+    page.goto(f"{address}formgrader/manage_assignments")
+    name = page.get_by_role("link", name=LAB, exact=True)
+    expect(name).to_have_attribute("href", re.compile(f"/tree/(.*/)?solutions/{LAB}$"), timeout=START)
+    assert "build/" not in name.get_attribute("href")
+    expect(name).to_have_attribute("title", re.compile("edit lab.py here"))
+    expect(page.locator("td.preview a")).to_have_attribute("title", re.compile("runs as the course's grader"))
 
 
 def test_a_report_that_is_being_made_says_so_and_shows_by_itself(page, address, screenshot):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 
+from axe_playwright_python.sync_playwright import Axe
 from hub_pages import (
     START,
     back_to_labs,
@@ -167,13 +168,43 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
         assert len([*hub.home(person).rglob("feedback/*/*.html")]) == 1
         screenshot(page, f"09-feedback-{person}")
 
+    # The instructor corrects a typo, and releases again. Ada gets the new text with what she wrote, also where the
+    # notebook is open.
+    source = hub.course("hpc") / "solutions" / LAB / "lab.py"
+    source.write_text(source.read_text().replace("can share the work", "can share all the work"))
+    iris.goto(f"{hub.url}/hub/home")
+    expect(of_lab).to_contain_text("the lab was changed since it was released", timeout=START)
+    screenshot(iris, "10-changed")
+    of_lab.get_by_role("button", name="Release again").click()
+    expect(iris.get_by_text("2 of 2 who handed in have the old text")).to_be_visible(timeout=START)
+    screenshot(iris, "10-released-again")
+    labs_page = f"{hub.url}/user/{hub.name('ada')}/labs"
+    ada.goto(labs_page)
+    lab_of(ada, LAB).get_by_role("link", name="Open:").click()
+    expect(ada.locator(".jp-Notebook")).to_contain_text("can share the work", timeout=START)
+    beside = ada.context.new_page()
+    beside.goto(labs_page)
+    expect(lab_of(beside, LAB)).to_contain_text("This lab was corrected on")
+    expect(lab_of(beside, LAB)).to_contain_text(": 1 cell of text.")
+    screenshot(beside, "10-corrected")
+    lab_of(beside, LAB).get_by_role("button", name="Get the corrected text").click()
+    expect(beside.get_by_role("status")).to_contain_text(f"{TITLE} has the corrected text")
+    expect(ada.locator(".jp-Notebook")).to_contain_text("can share all the work")
+    expect(lab_of(beside, LAB)).to_contain_text("Passed 1 of 4")
+    expect(lab_of(beside, LAB)).not_to_contain_text("This lab was corrected")
+    assert "# My own way." in handed_in.read_text() and "can share all the work" in handed_in.read_text()
+    (copy,) = handed_in.parent.glob(f"{LAB}_until_*.ipynb")
+    assert "can share the work" in copy.read_text()
+    assert Axe().run(beside).response["violations"] == []
+    screenshot(beside, "10-has-the-new-text")
+
     # A student does not get in where work is graded.
     bob.goto(f"{hub.url}/services/{course}/formgrader")
     expect(bob.get_by_text("403")).to_be_visible()
     bob.goto(f"{hub.url}/hub/home")
     form = {"_xsrf": bob.evaluate("() => window.jhdata.xsrf_token")}
     assert bob.request.post(f"{hub.url}/hub/courses/{course}/labs/{LAB}/feedback", form=form).status == 404
-    screenshot(bob, "10-refused")
+    screenshot(bob, "11-refused")
 
     # All this takes no network.
     assert asked == [[]] * 3

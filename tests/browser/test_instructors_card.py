@@ -36,6 +36,7 @@ LABS = [
         shown=datetime(2099, 1, 31, 12, tzinfo=UTC),
     ),
     Waiting("06_data_parallel_steps", "06 Data-parallel steps by hand"),
+    Waiting("07_horovod", "07 The same with Horovod", True, changed=True),
 ]
 
 
@@ -142,6 +143,27 @@ def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pres
         ("POST 03_pi_allreduce/feedback", {"_xsrf": ["token"]}),
         ("POST 03_pi_allreduce/marks", {"_xsrf": ["token"], "format": ["moodle"]}),
         ("POST 03_pi_allreduce/extension", {"_xsrf": ["token"], "student": ["ada"], "until": ["3d"]}),
+    ]
+
+
+def test_a_lab_is_released_and_released_again_with_a_deadline_if_wanted(card):
+    page = opened(card)
+    labs = page.locator("[data-waiting] > ul > li")
+    for number, name in ((2, "Release of 06 Data-parallel steps by hand"), (3, "Release again of 07 The same")):
+        labs.nth(number).get_by_role("button", name=name).focus()
+        page.keyboard.press("Enter")
+        expect(labs.nth(number).get_by_role("button", name="Releasing …")).to_be_visible()
+    expect(labs.nth(3)).to_contain_text("The lab was changed since it was released".lower())
+    again = labs.nth(1).get_by_role("button", name="Release again of 03 Pi on several ranks")
+    expect(again).to_be_hidden()
+    labs.nth(1).locator("summary", has_text="Marks, extension, release again").click()
+    labs.nth(1).get_by_label("New deadline (if wanted)").fill("2099-02-01T12:00")
+    again.click()
+    expect(labs.nth(1).get_by_role("button", name="Releasing …")).to_be_visible()
+    assert card.sent == [
+        ("POST 06_data_parallel_steps/release", {"_xsrf": ["token"]}),
+        ("POST 07_horovod/release", {"_xsrf": ["token"]}),
+        ("POST 03_pi_allreduce/release", {"_xsrf": ["token"], "deadline": ["2099-02-01T12:00"]}),
     ]
 
 

@@ -108,7 +108,7 @@ def test_the_command_prints_lines_or_json_with_numbers(room):
     numbers = {"handed_in": 1, "graded": 0, "given": 0, "to_grade": 1, "again": 0, "to_read": 0, "to_release": 0}
     standing = ["not released", "1 of 1 handed in", "0 graded"]
     known = {"name": LAB, "title": "A small lab", "released": False, "due": False, "standing": standing}
-    assert found == known | numbers | {"texts": False, "grading": ""}
+    assert found == known | numbers | {"texts": False, "grading": "", "changed": False, "unseen": False}
 
 
 def test_the_gradebook_is_opened_once_for_all_labs(room, monkeypatch):

@@ -206,7 +206,7 @@ def test_who_is_late_hears_it_at_once_and_by_how_much(hpc):
     due = datetime.now(UTC) - timedelta(hours=3, minutes=20, seconds=1)
     add = ["nbgrader", "db", "assignment", "add", LAB]
     hpc.must(hpc.grader, *add, f"--duedate={due:%Y-%m-%d %H:%M:%S UTC}")
-    assert "If you change it, release again" in hpc.must(hpc.grader, "nbgrader", "release_assignment", LAB, "--force")
+    assert "until the lab is released again" in hpc.must(hpc.grader, "nbgrader", "release_assignment", LAB, "--force")
     assert f"It is late: handed in 3 h 20 min after the deadline, {due:%Y-%m-%d %H:%M:%S} UTC." in hpc.submit(hpc.ada)
     listed = hpc.must(hpc.ada, "nbgrader", "list", "--cached", "--course", COURSE)
     assert "UTC, 3 h 20 min late (no feedback available)" in listed
@@ -360,7 +360,7 @@ def test_the_formgraders_buttons_are_ours(hpc):
     said = hpc.must(hpc.grader, "buttons")
     assert (
         "cheating attempt?" in said
-        and "Destination already exists, add --force" in said
+        and "is released already. To release it again" in said
         and "ReleaseFromSource" in said
     )
     assert hpc.collected(hpc.ada).is_dir()

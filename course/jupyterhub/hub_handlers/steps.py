@@ -1,4 +1,4 @@
-"""What an instructor does with a lab by a button of the card: grade, feedback, marks, an extension.
+"""What an instructor does with a lab by a button of the card: release, grade, feedback, marks, an extension.
 
 Each is a form without JavaScript, and a command of `./lockstep`, whose words are shown.
 """
@@ -16,7 +16,7 @@ from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service
 from course.jupyterhub.place import Place
 from course.lab_choice import NAME
 
-URL = r"/courses/([^/]+)/labs/([^/]+)/(grade|feedback|marks|extension)"
+URL = r"/courses/([^/]+)/labs/([^/]+)/(release|grade|feedback|marks|extension)"
 PROGRESS = "class-grading"  # of a course's server: see autograde.class_pages.grading
 PATIENCE = 900  # seconds: the feedback of a large class is written again
 FORMATS = {"moodle": "Moodle", "canvas": "Canvas", "csv": "CSV"}
@@ -53,6 +53,11 @@ class StepOfCourse(BaseHandler):
             "file": file,
         }
         self.finish(await self.render_template("step.html", **known))
+
+    def release(self, lab: str) -> tuple[str, list[str]]:
+        """Students get the lab, or its corrected text, with the deadline that the form names, if it names one."""
+        deadline = self.get_body_argument("deadline", "").strip()
+        return f"Release of {lab}", ["release", *([f"--deadline={deadline}"] if deadline else []), "--", lab]
 
     def grade(self, lab: str) -> tuple[str, list[str]]:
         """All that is handed in is collected and graded, in the background."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbgrader.utils import notebook_hash, parse_utc
 
+from course.corrections.own_folder import Correction, find_correction
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
 from course.exchange.receipts import secret_of
@@ -44,7 +45,7 @@ class LabState:
     whether the folder is there. complete: whether the notebook is in it. handed_in: the last time, or None. late: how
     late that was, in words. in_time: whether one was handed in before the deadline. unsure: whether there is feedback
     on more than what is known to be handed in. saved: when the notebook was saved. trouble: a sentence on what is in
-    the way.
+    the way. correction: that which the lab had after the student fetched it, or None.
     """
 
     course: str
@@ -64,6 +65,7 @@ class LabState:
     trouble: str
     in_time: bool = False
     unsure: bool = False
+    correction: Correction | None = None
 
     @property
     def title(self) -> str:
@@ -153,6 +155,7 @@ def lab_state(
         trouble=trouble(exchange, course, name, progress),
         in_time=bool(times and deadline and parse_utc(times[0]) <= deadline),
         unsure=not fetched <= known.keys(),
+        correction=find_correction(exchange.place, course, name, folder) if name in released else None,
     )
 
 

@@ -19,8 +19,10 @@ from nbgrader.apps import NbGrader
 from tornado import web
 from tornado.escape import url_escape
 
+from course.corrections.own_folder import Corrected
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
+from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.lab_states import LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
@@ -51,10 +53,14 @@ class YourLabs(JupyterHandler):
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Take a step (fetch, hand_in, feedback or lecture), and go to what comes next; if it fails, say why."""
+        """Take a step (fetch, hand_in, feedback, lecture, correct), and go to what comes next; if it fails, say why."""
         step, course, lab = (self.get_body_argument(name, "") for name in ("step", "course", "lab"))
         take = {"fetch": self.fetch, "hand_in": self.hand_in, "feedback": self.feedback, "lecture": self.open_lecture}
         try:
+            if step == "correct":
+                known, corrected = await asyncio.to_thread(self.correct, course, lab)
+                self.finish(await self.page(corrected=(known, corrected)))
+                return
             if step not in take:
                 raise Unavailable(f"There is no step {step!r} here. Choose one of those below.")
             path = await asyncio.to_thread(take[step], course, lab)
@@ -73,6 +79,12 @@ class YourLabs(JupyterHandler):
         """Hand a lab in. Returns the page of all labs, which confirms it."""
         self.exchange.hand_in(course, self.known(course, lab).name)
         return f"{URL}?handed_in={url_escape(f'{course}/{lab}')}"
+
+    def correct(self, course: str, lab: str) -> tuple[LabState, Corrected]:
+        """Put a lab's corrected text into the student's folder. Returns the lab and what became of it."""
+        if (known := self.known(course, lab)).correction is None:
+            raise Unavailable(f"Your folder has the text of {lab} that is released now.")
+        return known, get_corrected(known.correction, self.exchange.root / known.folder, self.contents_manager.notary)
 
     def feedback(self, course: str, lab: str) -> str:
         """Fetch the feedback on a lab, or what is new of it. Returns the page of the newest."""
@@ -94,8 +106,11 @@ class YourLabs(JupyterHandler):
                     return one
         raise Unavailable(f"There is no lab {lab!r} in a course {course!r} of yours, or not any more.")
 
-    async def page(self, failed: str = "", handed_in: str = "") -> str:
-        """The page's HTML. failed: why a step was not taken. handed_in: COURSE/LAB of what was just handed in."""
+    async def page(
+        self, failed: str = "", handed_in: str = "", corrected: tuple[LabState, Corrected] | None = None
+    ) -> str:
+        """The page's HTML. failed: why a step was not taken. handed_in: COURSE/LAB of what was just handed in.
+        corrected: the lab whose corrected text was just put into the folder, and what became of that."""
         try:
             courses = await asyncio.to_thread(course_states, self.exchange)
         except Unavailable as error:
@@ -110,6 +125,7 @@ class YourLabs(JupyterHandler):
             failed=failed,
             notices=await asyncio.to_thread(notices, self.exchange.root),
             done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
+            corrected=corrected,
             student=self.exchange.student,
             now=datetime.now(UTC).replace(tzinfo=None),
             base_url=self.base_url,

@@ -18,6 +18,16 @@ for (const view of [window.StudentUI, window.SubmissionUI, window.SubmittedNoteb
     this.$el.find('td, a').filter((_, part) => !part.children.length && part.textContent === shown).text(better);
   };
 }
+// An assignment's name leads to what is made anew from the lab's source, where an edit would be lost.
+if (window.AssignmentUI) {
+  const render = AssignmentUI.prototype.render;
+  AssignmentUI.prototype.render = function () {
+    this.model.attributes.source_path = this.model.get('source_path')?.replace(/^build[/]/, '');
+    render.call(this);
+    this.$name.find('a').attr('title', "The lab's source: edit lab.py here; what is released is built from it");
+    this.$preview.find('a').attr('title', "What students get, to look at: a cell that you run here runs as the course's grader");
+  };
+}
 // What nbgrader calls a success may have left somebody out: the log's warnings are told first, and its errors.
 const logModal = window.createLogModal;
 window.createLogModal = (id, title, message, log, error) => {

@@ -28,6 +28,12 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
               await Promise.allSettled(changed.map(context => context.save()));
               return changed.filter(context => context.model.dirty).map(context => context.path);
             };
+            // Shows a file as it is on disk now. Where something was written since it was saved, JupyterLab asks on saving.
+            const reload = path => Promise.allSettled(
+              [...new Set([...app.shell.widgets('main')].map(({context}) => context))]
+                .filter(context => context?.path === path && !context.model?.dirty)
+                .map(context => context.revert())
+            );
             const leave = async () => {
               const unsaved = await save();
               if (unsaved.length) {
@@ -40,9 +46,11 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
               }
               window.location.assign(labs);
             };
-            // The page of labs, in another tab, asks for the same before it hands something in.
+            // The page of labs, in another tab, asks for the same before it hands something in,
+            // and tells of a notebook that it has written.
             const channel = new BroadcastChannel(`lockstep-labs ${new URL(PageConfig.getBaseUrl()).pathname}`);
             channel.onmessage = async ({data}) => {
+              if (data.kind === 'reload') await reload(data.path);
               if (data.kind !== 'save') return;
               channel.postMessage({kind: 'saving', request: data.request});
               channel.postMessage({kind: 'saved', request: data.request, unsaved: await save()});
