@@ -34,7 +34,7 @@ class Waiting:
     to_grade: who handed in something newer than what was graded. again: who was graded by points, TODOs or checks that
     have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
     feedback is not in the exchange, or is older than what was written last; who waits for something else first is not
-    among them.
+    among them. chosen: of whose hand-ins one counts by an instructor's choice.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Waiting:
     again: tuple[str, ...] = ()
     to_read: tuple[str, ...] = ()
     to_release: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
 
     @property
     def standing(self) -> list[str]:
@@ -64,6 +65,8 @@ class Waiting:
             said.append(f"{len(self.handed_in)} of {self.students} handed in")
         if self.handed_in:
             said.append(f"{len(self.graded)} graded")
+        if self.chosen:
+            said.append(f"of {', '.join(self.chosen)} what you chose counts")
         if self.graded:
             said.append(f"feedback released to {len(self.given)}")
         return said
@@ -102,8 +105,10 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
         if time_of(folder) != time_of(graded_folder(course, lab, student))
     }
     to_grade |= {student for student in collected if student not in graded}
+    chosen = {student: time for student in handed_in if (time := course.chosen(lab.name, student))}
     for student, when in handed_in.items():
-        if student not in collected or newer(when, time_of(collected[student])):
+        have = time_of(collected[student]) if student in collected else None
+        if chosen[student].encode() != have if student in chosen else newer(when, have):
             to_grade.add(student)
     known = registered(course, lab)
     again = set(to_be_graded_again(course, lab)) - to_grade if known and graded else set()
@@ -124,6 +129,7 @@ def of_lab(course: Course, lab: Lab) -> Waiting:
         tuple(sorted(again)),
         tuple(sorted(to_read)),
         tuple(sorted(student for student, page in feedback.items() if page is False)),
+        tuple(sorted(chosen)),
     )
 
 
