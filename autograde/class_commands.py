@@ -1,4 +1,4 @@
-"""The commands for a class: `lockstep release`, `grade`, `feedback`, `report`, `grades`, `extend` and `enrol`."""
+"""The commands for a class: `lockstep release`, `grade`, `feedback`, `report`, `grades`, `extend`, `counts`, ..."""
 
 from __future__ import annotations
 
@@ -219,6 +219,31 @@ def extend(root: Path, lab: str, student: str, until: str | None) -> None:
             given = give_more_time(root, lab, student, until)
         for line in given:
             click.echo(line)
+
+
+@click.command()
+@click.argument("lab")
+@click.argument("student", type=StudentId())
+@click.argument("time", required=False)
+@click.option("--json", "as_json", is_flag=True, help="List as JSON, for other programs.")
+@click.pass_obj
+def counts(root: Path, lab: str, student: str, time: str | None, as_json: bool) -> None:
+    """List when STUDENT handed in LAB, and which of these counts; with TIME, let that one count.
+
+    TIME is as listed, or a part of it such as 11:20; last takes the choice back, and the last one counts again. A
+    choice holds whatever is handed in afterwards. Deadline, late penalty and marks follow with the next grade.
+    """
+    import json
+
+    from autograde.classroom.nbgrader_course import Course
+    from autograde.contract.labs import find_lab
+    from autograde.term.counting.hand_ins import choose, hand_ins, plain
+
+    with errors_in_one_line():
+        said = choose(root, lab, student, time) if time else []
+        found = hand_ins(Course(root), find_lab(root, lab), student) if as_json or not time else []
+    for line in [*said, *(map(str, found) if not as_json else [json.dumps(plain(found))])]:
+        click.echo(line)
 
 
 @click.command()

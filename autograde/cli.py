@@ -9,7 +9,17 @@ from typing import Any
 
 import click
 
-from autograde.class_commands import enrol, errors_in_one_line, extend, feedback, grade, grades, release, report
+from autograde.class_commands import (
+    counts,
+    enrol,
+    errors_in_one_line,
+    extend,
+    feedback,
+    grade,
+    grades,
+    release,
+    report,
+)
 from autograde.contract.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
@@ -49,7 +59,7 @@ def main(context: click.Context) -> None:
     context.obj = course_root()
 
 
-for command in (release, grade, feedback, report, grades, extend, enrol, mutants, rewritings, book):
+for command in (release, grade, feedback, report, grades, extend, counts, enrol, mutants, rewritings, book):
     main.add_command(command)
 
 

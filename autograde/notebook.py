@@ -33,7 +33,7 @@ from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE
 from course.exchange.due import deadline_here, told
-from course.overview import RESULT
+from course.overview import RESULT, text_mark
 from course.world import NotEnoughRanks, RanksFailed, World
 
 ELSEWHERE = (
@@ -98,7 +98,9 @@ class Checker:
             due = self.when_due() if result.passed else ""
             steps = () if execution else (self.where_it_was_run(todo), self.where_hints_are(result), due)
             hint = " ".join(filter(None, steps))
-            output.show(show.text(result, hint), show.html(result, hint), {RESULT: {"passed": result.passed}})
+            source = self.source_of(todo)
+            noted = {"passed": result.passed, "checked": text_mark(source) if source else ""}
+            output.show(show.text(result, hint), show.html(result, hint), {RESULT: noted})
         if self.checks[todo].batch is not None and (message := self.about_record(self.checks[todo])):
             show_markdown(f"**Batch run.** {message}")
         return result.score if execution == "autograde" else None

@@ -24,9 +24,11 @@ from pathlib import Path
 from typing import IO
 
 from nbgrader.exchange.default import ExchangeCollect
-from nbgrader.utils import check_mode, ignore_patterns
+from nbgrader.utils import check_mode, ignore_patterns, parse_utc
 
 from course.exchange.deadlines import Deadlines, deadlines
+from course.exchange.due import to_the_minute
+from course.exchange.handed_in.choice import read_choice
 from course.exchange.names import SECRET, TIMESTAMP, UNCLEAR, Name, read_name
 
 # How much later than its name says a submission may arrive, e.g. because two clocks differ.
@@ -46,6 +48,7 @@ class PlainCollect(ExchangeCollect):
     """nbgrader's collect, which trusts less. It replaces nbgrader's own wherever our nbgrader_config.py is read.
 
     A submission that cannot be collected is named in the log, and the student's previous one is collected instead.
+    Where the instructor has chosen one that counts, that one is collected, or none.
     """
 
     def init_src(self) -> None:
@@ -69,6 +72,8 @@ class PlainCollect(ExchangeCollect):
         for student, submissions in self.found.items():
             last = due.of(student) or datetime.max
             submissions.sort(key=lambda each: (each.name.when <= last, each.name.when), reverse=True)
+        choices = {student: read_choice(self.root, course, lab, student) for student in self.found}
+        self.chosen = {student: parse_utc(time) for student, time in choices.items() if time}
 
     def copy_files(self) -> None:
         """Collect each student's new submission, if there is one."""
@@ -79,15 +84,36 @@ class PlainCollect(ExchangeCollect):
             self.log.info("Processing %d submissions of '%s' for course '%s'", len(self.found), lab, course)
         for student, submissions in sorted(self.found.items()):
             dest = Path(self.coursedir.format_path(self.coursedir.submitted_directory, student, lab))
+            if student in self.chosen:
+                submissions = self.only_chosen(student, submissions, dest)
             for inbound in submissions:
                 if not self.wanted(inbound, dest) or self.take(inbound, dest):
                     break
 
+    def only_chosen(self, student: str, submissions: list[Inbound], dest: Path) -> list[Inbound]:
+        """The submission that the instructor has chosen; none if only `dest` has it, or nobody any more."""
+        when, lab = self.chosen[student], self.coursedir.assignment_id
+        found = [each for each in submissions if each.name.when == when]
+        if not found and self.coursedir.get_existing_timestamp(str(dest)) != when:
+            self.log.warning(
+                "%s: what was handed in at %s counts, by your choice, and is not in the exchange any more; nothing "
+                "else is collected. `lockstep counts %s %s last` takes the choice back",
+                *(student, to_the_minute(when), lab, student),
+            )
+        elif any(each.name.when > when for each in submissions):
+            self.log.warning(
+                "%s: what was handed in at %s counts, by your choice, and not what was handed in later",
+                *(student, to_the_minute(when)),
+            )
+        return found
+
     def wanted(self, inbound: Inbound, dest: Path) -> bool:
-        """Whether a submission replaces what is at `dest`, by nbgrader's rules."""
+        """Whether a submission replaces what is at `dest`, by nbgrader's rules, or by the instructor's choice."""
         if not dest.is_dir():
             return True
         have = self.coursedir.get_existing_timestamp(str(dest))
+        if inbound.name.student in self.chosen:
+            return have != inbound.name.when
         if (self.update and (have is None or inbound.name.when > have)) or (
             self.before_duedate and have != inbound.name.when
         ):

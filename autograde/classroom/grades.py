@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.utils import parse_utc
 
 from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.feedback import penalty_now
@@ -20,6 +21,7 @@ from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
 from autograde.contract.labs import Lab, load_checks
 from autograde.contract.places import CLASS
+from course.exchange.due import to_the_minute
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain
 
@@ -37,7 +39,8 @@ class Row:
     seed: of the cases; `lockstep grade --seed` repeats the grading exactly. jobs: cluster/number, of the records.
     findings: ``TODO:key``. criteria: of rubrics, ``TODO:criterion points/points``.
     to_read: names of the answers that wait to be graded by hand. deadline: the student's own, naive UTC; None if the
-    lab has none. extended: whether it is later than the class's. comments: the instructor's.
+    lab has none. extended: whether it is later than the class's. comments: the instructor's. chosen: when what
+    counts by the instructor's choice was handed in, UTC; empty if the last one counts.
     """
 
     student: str
@@ -58,6 +61,7 @@ class Row:
     deadline: datetime | None = None
     extended: bool = False
     comments: list[str] = field(default_factory=list)
+    chosen: str = ""
 
 
 def notes(course: Course, lab: Lab, student: str) -> Graded | None:
@@ -128,6 +132,8 @@ def row_of(course: Course, gradebook: Gradebook, lab: Lab, todos: list[str], stu
         return row
     if notebook.assignment.extension and row.deadline:
         row.deadline, row.extended = notebook.assignment.duedate, True
+    if chosen := course.chosen(lab.name, student):
+        row.chosen = to_the_minute(parse_utc(chosen))
     found = notes(course, lab, student)
     grades = {grade.name.removesuffix("-check"): grade for grade in notebook.grades}
     known = {todo: grade for todo, grade in grades.items() if (grade.auto_score, grade.manual_score) != (None, None)}

@@ -20,7 +20,7 @@ ANSWER = re.compile(r"^# %%.*\banswer=.*$", re.MULTILINE)  # a question's marker
 CHANGED = "the lab's points, TODOs or checks have changed since it was graded"
 INCOMPLETE = "its grading was not completed, or what was graded is gone"
 OTHER_SCORES = "the gradebook has other scores than its grading gave"
-NEWER = "something else was handed in since it was graded"
+NEWER = "another hand-in counts now than the one that was graded"
 
 
 def measure(lab: Lab) -> str:

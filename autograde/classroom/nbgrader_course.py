@@ -38,6 +38,7 @@ from autograde.classroom.submission import Submission
 from autograde.classroom.times import course_zone
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Examined
+from course.exchange.handed_in.choice import read_choice
 from course.exchange.names import UNCLEAR, is_unclear, read_name
 
 
@@ -155,6 +156,10 @@ class Course:
         except OSError:
             return set()
 
+    def chosen(self, lab: str, student: str) -> str:
+        """The time of the hand-in that counts by an instructor's choice; empty if the last one counts."""
+        return read_choice(Exchange(config=self.config).root, self.directory.course_id, lab, student)
+
     def register(self, lab: str) -> list[str]:
         """Put the lab's cells and points into the gradebook. Returns nbgrader's warnings. Raises StepFailed."""
         with changed(self.directory, assignment_id=lab, release_directory="build/release"):  # labs/ stays as it is
@@ -173,10 +178,10 @@ class Course:
         with changed(self.directory, assignment_id=lab):
             self._start(FeedbackOne, config, student=student, force=True)
 
-    def collect(self, lab: str, run: Told) -> tuple[list[str], list[str]]:
+    def collect(self, lab: str, run: Told | None = None, only: str = "") -> tuple[list[str], list[str]]:
         """Fetch what was handed in since the last time. Returns notices and errors, one line each.
 
-        run: where it tells how far it is.
+        run: where it tells how far it is. only: by this student.
         """
         factory = ExchangeFactory(config=self.config)
         exchange = Path(Exchange(config=self.config).root)
@@ -191,7 +196,8 @@ class Course:
         students = sorted({parsed.student for name in names if (parsed := read_name(name, lab))})
         failed = [f"{printable(name)}: not collected: {UNCLEAR}" for name in names if is_unclear(name, lab)]
         notices = []
-        for student in run.counted("collecting", students):
+        chosen = sorted({only} & {*students}) if only else students
+        for student in run.counted("collecting", chosen) if run else chosen:
             folder = self.folder("submitted", student, lab)
             before = state(folder)
             try:

@@ -40,7 +40,7 @@ class Waiting:
     have changed since. to_read: who has an answer, or a whole notebook, that a person must read. to_release: whose
     feedback is not in the exchange, or is older than what was written last; who waits for something else first is not
     among them. texts: whether there are answers in words, of somebody who is graded. grading: how far a grading is that
-    runs, in words; empty if none does.
+    runs, in words; empty if none does. chosen: of whose hand-ins one counts by an instructor's choice.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Waiting:
     to_release: tuple[str, ...] = ()
     texts: bool = False
     grading: str = ""
+    chosen: tuple[str, ...] = ()
     changed: bool = False
 
     @property
@@ -75,6 +76,8 @@ class Waiting:
             said.append(f"{len(self.handed_in)} of {self.students} handed in")
         if self.handed_in:
             said.append(f"{len(self.graded)} graded")
+        if self.chosen:
+            said.append(f"of {', '.join(self.chosen)} what you chose counts")
         if self.graded:
             said.append(f"feedback released to {len(self.given)}")
         return said
@@ -121,8 +124,10 @@ def of_lab(course: Course, lab: Lab, gradebook: Gradebook | None) -> Waiting:
         if time_of(folder) != time_of(graded_folder(course, lab, student))
     }
     to_grade |= {student for student in collected if student not in graded}
+    chosen = {student: time for student in handed_in if (time := course.chosen(lab.name, student))}
     for student, when in handed_in.items():
-        if student not in collected or newer(when, time_of(collected[student])):
+        have = time_of(collected[student]) if student in collected else None
+        if chosen[student].encode() != have if student in chosen else newer(when, have):
             to_grade.add(student)
     known = bool(gradebook) and any(each.name == lab.name and each.notebooks for each in gradebook.assignments)
     again = set(to_be_graded_again(course, lab, gradebook)) - to_grade if known and graded else set()
@@ -147,6 +152,7 @@ def of_lab(course: Course, lab: Lab, gradebook: Gradebook | None) -> Waiting:
         tuple(sorted(student for student, page in feedback.items() if page is False)),
         has_texts(gradebook, lab) if graded and known else False,
         str(run) if run and run.running else "",
+        tuple(sorted(chosen)),
     )
 
 

@@ -49,7 +49,7 @@ def taken(
 
 
 def copy_file(source: Path, dest: Path) -> str:
-    """Copy one file. Returns why it was left out; empty if it was copied. Raises OSError."""
+    """Copy one file, which keeps its time. Returns why it was left out; empty if it was copied. Raises OSError."""
     try:
         opened = os.open(source, os.O_RDONLY | os.O_NONBLOCK)  # if it is a pipe, do not wait for a writer
     except OSError:
@@ -62,6 +62,8 @@ def copy_file(source: Path, dest: Path) -> str:
         with os.fdopen(os.open(dest, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as written:
             shutil.copyfileobj(read, written)
             written.flush()
+            found = os.fstat(opened)
+            os.utime(written.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
             os.fsync(written.fileno())
     return ""
 

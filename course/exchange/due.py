@@ -27,7 +27,12 @@ def deadline_file(root: Path | str, course: str, assignment: str) -> Path:
 
 def extension_file(root: Path | str, course: str, assignment: str, student: str) -> Path:
     """The file with a student's own deadline in the exchange at `root`. No nbgrader command looks there."""
-    return Path(root, course, "outbound", f".{assignment}.extensions", quote(student, safe="").replace(".", "%2E"))
+    return of_student(root, course, f".{assignment}.extensions", student)
+
+
+def of_student(root: Path | str, course: str, folder: str, student: str) -> Path:
+    """A student's own file in a hidden folder of what is released in a course."""
+    return Path(root, course, "outbound", folder, quote(student, safe="").replace(".", "%2E"))
 
 
 def content_of(deadline: datetime) -> bytes:
@@ -90,6 +95,11 @@ def told(deadline: datetime, now: datetime) -> str:
     if deadline < now:
         return f"The deadline was {when}, {duration(now - deadline)} ago: what you hand in now is late."
     return f"Hand in by {when}: in {duration(deadline - now)}."
+
+
+def to_the_minute(time: datetime) -> str:
+    """A naive time in UTC, as messages have it: pages show it in the reader's own zone."""
+    return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def duration(span: timedelta) -> str:

@@ -1,6 +1,6 @@
-"""Shows a student an extension, and nobody else: that somebody has more time is that person's own affair.
+"""Shows a student an extension, or which hand-in counts, and nobody else: that is that person's own affair.
 
-Each extension is a file in the exchange that the student's account may read, by an access control list: only an owner
+Each is a file in the exchange that the student's account may read, by an access control list: only an owner
 with root's rights could give the file away. Linux keeps the list as an extended attribute, `linux/posix_acl_xattr.h`.
 Without such lists, as on NFS 4, the student is not shown the extension here; deadline and penalties are as it says.
 """
@@ -26,23 +26,35 @@ def write_extension(path: Path, student: str, until: datetime | None) -> bool:
 
     Raises OSError.
     """
-    try:
-        user = pwd.getpwnam(student).pw_uid
-    except KeyError:
-        return until is None
     path.unlink(missing_ok=True)
     if until is None:
         return True
+    put(path, content_of(until))
+    if show_to(path, student):
+        return True
+    path.unlink()
+    return False
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file that only its owner reads, in a folder in which nobody lists who has one. Raises OSError."""
     path.parent.mkdir(exist_ok=True)
-    path.parent.chmod(0o711)  # nobody lists who has one
-    path.touch(0o600)
+    path.parent.chmod(0o711)
+    new = path.with_name(f".{path.name}")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    new.rename(path)
+
+
+def show_to(path: Path, student: str) -> bool:
+    """Let a student's account read a file of ours. Returns whether it can."""
     try:
+        user = pwd.getpwnam(student).pw_uid
         if user != os.getuid():
             os.setxattr(path, LIST, access(user))
-    except OSError:  # no such lists on this file system
-        path.unlink()
+    except (KeyError, OSError):  # no such account; no such lists on this file system
         return False
-    path.write_bytes(content_of(until))
     return True
 
 

@@ -1,7 +1,8 @@
 """Receipts: what a student has handed in is known where it counts, in the exchange; the home has copies of them.
 
 A receipt is a folder that nbgrader takes for the student's own copy of a submission. It has the secret that names the
-feedback, where the submission is, and the notebooks' names, as empty files: nbgrader looks for no more. Receipts are in
+feedback, where the submission is, a digest of its content, and the notebooks' names, as empty files: nbgrader looks for
+no more. Receipts are in
 `inbound/.receipts.STUDENT/COURSE/`, which its student makes and nobody else enters. People clear their homes, and
 exchanges are cleared and restored: whichever of the two lost a receipt gets it from the other.
 
@@ -31,18 +32,21 @@ from course.exchange.names import HIDDEN, SECRET, Name, hidden, lab_of, read_rec
 from course.homes.look import name_of
 
 WHERE = "submission.txt"  # in a receipt: the path of what was handed in
+CONTENT = "content.txt"  # in a receipt: a digest of it, see handed_in/content.py
 WHOLE = re.compile(r"[0-9a-f]{128}")  # a secret
 DAY = 24 * 3600  # seconds
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a receipt says. name: STUDENT+LAB+TIME. work: what the exchange calls the submission, empty if unknown."""
+    """What a receipt says. name: STUDENT+LAB+TIME. work: what the exchange calls the submission, empty if unknown.
+    content: a digest of what was handed in; empty if it is not known yet, or not any more."""
 
     name: str
     secret: str
     notebooks: tuple[str, ...]
     work: str
+    content: str = ""
 
     def write(self, folder: Path, inbound: Path) -> None:
         """Write it into an empty folder. Raises OSError."""
@@ -51,6 +55,8 @@ class Receipt:
             write_synced(folder / notebook, "")
         if self.work:
             write_synced(folder / WHERE, str(inbound / self.work))
+        if self.content:
+            write_synced(folder / CONTENT, self.content)
         sync(folder)
 
 
@@ -116,6 +122,9 @@ class Receipts:
             if not os.path.lexists(note) and not os.path.lexists(issued):  # somebody took its owner for dead
                 make_private(note)
                 receipt.write(note, self.inbound)
+            elif receipt.content:
+                with suppress(OSError):  # then it is not known whether the next one is the same
+                    write_synced(note / CONTENT, receipt.content)
             note.rename(issued)
         self._mend()
 
@@ -145,11 +154,12 @@ class Receipts:
             if not broken or not (lab := lab_of(name)):
                 continue
             work = next(filter(None, map(work_of, copies)), "")
+            content = next(filter(None, map(content_in, copies)), "")
             secret = next(filter(None, map(secret_of, [*copies, *([self.inbound / work] if work else [])])), "")
             if secret:
                 notebooks = {path.name for copy in copies for path in copy.glob("*.ipynb")} or {f"{lab}.ipynb"}
                 for copy in broken:
-                    self._replace(copy, Receipt(name, secret, tuple(notebooks), work))
+                    self._replace(copy, Receipt(name, secret, tuple(notebooks), work, content))
 
     def _replace(self, copy: Path, receipt: Receipt) -> None:
         """Write a receipt that is missing or damaged, or leave it as it is."""
@@ -204,6 +214,11 @@ def is_abandoned(note: Path) -> bool:
 def work_of(receipt: Path) -> str:
     """What the exchange calls the submission of a receipt; empty if that is not known."""
     return os.path.basename(text(receipt / WHERE).strip())
+
+
+def content_in(receipt: Path) -> str:
+    """The digest of what was handed in; empty if that is not known."""
+    return text(receipt / CONTENT).strip()
 
 
 def secret_of(folder: Path) -> str:

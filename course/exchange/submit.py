@@ -12,6 +12,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,15 +20,20 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError
 from nbgrader.exchange.default import ExchangeSubmit
 from nbgrader.utils import ignore_patterns
+from traitlets import Bool
 from traitlets.config import Config
 
 from course.exchange.copying import copy_private, make_private, open_to_group, remove, taken, write_synced
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
+from course.exchange.handed_in.again import Asked, Unchanged, by_choice, question, unchanged
+from course.exchange.handed_in.choice import read_choice
+from course.exchange.handed_in.content import content_of
+from course.exchange.handed_in.summary import summary
 from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS, megabytes, notebook_too_large
 from course.exchange.names import SECRET, TIMESTAMP, hidden, receipt_of
 from course.exchange.own import OwnFeedback, OwnList
-from course.exchange.receipts import Receipt, Receipts, reader
+from course.exchange.receipts import Receipt, Receipts
 
 NOTHING = "Nothing was handed in; your files are as they were."
 REPLACED = (
@@ -60,7 +66,15 @@ def use_receipts(c: Config) -> None:
 
 
 class PrivateSubmit(ExchangeSubmit):
-    """nbgrader's submit with its own way of copying, and messages that say what to do."""
+    """nbgrader's submit with its own way of copying, and messages that say what to do.
+
+    Raises Unchanged where nothing has changed since the last hand-in, and Asked where this one would be late and
+    replace one that was in time or is graded, or would not count; then nothing is handed in.
+    """
+
+    confirmed = Bool(False, help="Whether to hand in what would be late and replace something, or not count").tag(
+        config=True
+    )
 
     def ensure_root(self) -> None:
         """Check that there is an exchange, and that it is not read-only."""
@@ -107,9 +121,10 @@ class PrivateSubmit(ExchangeSubmit):
         self.receipts.clear()
         if self.receipts.trouble:
             self.log.warning("Receipts cannot be kept in the exchange: %s. Tell your instructor", self.receipts.trouble)
+        self.refuse_what_is_to_be_asked()
         receipt, note, alive = self.reserve()
         try:
-            self.hand_in(receipt)
+            receipt = replace(receipt, content=self.hand_in(receipt))
         except BaseException:
             if not Path(self.inbound_path, receipt.work).is_dir():
                 remove(note)
@@ -118,7 +133,24 @@ class PrivateSubmit(ExchangeSubmit):
             os.close(alive)
         self.receipts.issue(note, receipt)
         self.log.info("Submitted as: %s %s %s", self.coursedir.course_id, self.coursedir.assignment_id, self.timestamp)
-        self.tell()
+        self.tell(Path(self.inbound_path, receipt.work))
+
+    def refuse_what_is_to_be_asked(self) -> None:
+        """Raise Unchanged or Asked, if that is so."""
+        course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
+        with self.explained(Path(self.inbound_path)):
+            now = content_of(Path(self.src_path), self.ignored(quiet=True))
+        chosen = read_choice(self.root, course, assignment, self.receipts.student)
+        try:
+            if said := unchanged(self.receipts, assignment, now, chosen):
+                raise Unchanged(said)
+            if not self.confirmed:
+                deadline = read_deadline(self.root, course, assignment, self.receipts.student)
+                if said := question(self.receipts, assignment, self.timestamp, deadline, chosen):
+                    raise Asked(said, NOTHING)
+        except ExchangeError as error:
+            self.log.error("%s", error)
+            raise
 
     def reserve(self) -> tuple[Receipt, Path, int]:
         """Choose when this is handed in, which is no other hand-in's time.
@@ -142,8 +174,8 @@ class PrivateSubmit(ExchangeSubmit):
         known = f"{self.receipts.trouble}. " if self.receipts.trouble else ""
         self.refuse(f"The receipt cannot be put {', nor '.join(reasons)}. {known}Tell your instructor.")
 
-    def hand_in(self, receipt: Receipt) -> None:
-        """Make a copy under a hidden name, and rename it when it is complete; or leave none."""
+    def hand_in(self, receipt: Receipt) -> str:
+        """Make a copy under a hidden name, and rename it when it is complete; or leave none. Returns its digest."""
         dest = Path(self.inbound_path, receipt.work)
         sent = dest.with_name(hidden(dest.name))
         self.log.info("Source: %s", self.src_path)
@@ -154,35 +186,41 @@ class PrivateSubmit(ExchangeSubmit):
                 if sent.stat().st_gid != dest.parent.stat().st_gid:
                     self.refuse(f"{dest.parent} is not prepared for handing in. Tell your instructor.")
                 copy_private(Path(self.src_path), sent, self.ignored(), self.left_out)
+                content = content_of(sent)
                 write_synced(sent / TIMESTAMP, self.timestamp)
                 write_synced(sent / SECRET, receipt.secret)
                 open_to_group(sent)
                 sent.rename(dest)
         finally:
             remove(sent)
+        return content
 
-    def ignored(self) -> ignore_patterns:
-        """What nbgrader leaves out, as `shutil.copytree` takes it."""
+    def ignored(self, quiet: bool = False) -> ignore_patterns:
+        """What nbgrader leaves out, as `shutil.copytree` takes it. quiet: it is not told."""
         rules = self.coursedir
-        return ignore_patterns(rules.ignore, rules.include, rules.max_file_size, self.log)
+        return ignore_patterns(rules.ignore, rules.include, rules.max_file_size, None if quiet else self.log)
 
     def left_out(self, path: Path, reason: str) -> None:
         """Warn of what is not handed in."""
         self.log.warning("%s is not handed in: %s", path, reason)
 
-    def tell(self) -> None:
-        """Say what the student should know of this submission: how late it is, and that only the last counts."""
+    def tell(self, submission: Path) -> None:
+        """Say what the student should know of this submission: what is in it, how late it is, and which one counts."""
         course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
-        deadline = read_deadline(self.root, course, assignment, reader(self.coursedir))
+        deadline = read_deadline(self.root, course, assignment, self.receipts.student)
         before = [name.when for name in self.receipts.of(assignment).values() if name.time != self.timestamp]
+        chosen = read_choice(self.root, course, assignment, self.receipts.student)
+        with contextlib.suppress(OSError):
+            self.log.info("%s", summary(submission, assignment))
         if late := how_late(self.timestamp, deadline):
             self.log.warning("It is late: handed in %s after the deadline, %s UTC.", late, deadline)
-            if before and min(before) <= deadline:
+            if before and min(before) <= deadline and not chosen:
                 self.log.warning("%s", REPLACED)
         elif deadline:
             self.log.info("It is in time: your deadline is %s UTC.", deadline)
         if before:
-            self.log.info("You have handed in %d times now. The last one counts, which is this one.", len(before) + 1)
+            counts = by_choice(chosen) or "The last one counts, which is this one."
+            self.log.info("You have handed in %d times now. %s", len(before) + 1, counts)
 
     @contextlib.contextmanager
     def explained(self, place: Path) -> Iterator[None]:

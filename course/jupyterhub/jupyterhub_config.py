@@ -16,7 +16,7 @@ from pathlib import Path
 from course.jupyterhub.accounts.homes import make_home_first
 from course.jupyterhub.accounts.login import AccountAuthenticator, TrialAuthenticator
 from course.jupyterhub.courses import everybody, read_courses, roles
-from course.jupyterhub.hub_handlers import lectures_site, steps
+from course.jupyterhub.hub_handlers import counts, lectures_site, steps
 from course.jupyterhub.hub_handlers.links import FormgraderLink
 from course.jupyterhub.hub_handlers.waiting import URL, WaitingOfCourse, own_name
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, REPOSITORY, Place
@@ -159,6 +159,7 @@ c.JupyterHub.extra_handlers = [
     (r"/(?:tree|notebooks|edit)/.*", FormgraderLink),
     (URL, WaitingOfCourse, of_courses),
     (steps.URL, steps.StepOfCourse, of_courses),
+    (counts.URL, counts.HandInsOfStudent, of_courses),
     lectures_site.HANDLER,
 ]
 

@@ -11,10 +11,11 @@ from typing import Any
 import nbformat
 from nbgrader.utils import compute_checksum
 
-from course.overview import RESULT
+from course.overview import RESULT, text_mark
 from course.overview.about import NoNotebook
 
 CHECK = "-check"  # ends the grade_id of a TODO's check
+NOT_TODAYS = "it is not a notebook of today's form"
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,51 @@ class Progress:
         return 0 < self.todos == self.passed
 
 
+@dataclass(frozen=True)
+class Todo:
+    """How far one TODO is, by what is saved. untouched: its cells are as released. checked: its check was run on a text
+    that is there. passed: and it passed."""
+
+    name: str
+    untouched: bool
+    checked: bool
+    passed: bool
+
+
+def todos(cells: list[dict[str, Any]]) -> list[Todo]:
+    """The TODOs of a notebook with a check, in order. Raises NoNotebook."""
+    try:
+        texts = {text_mark(cell["source"]) for cell in cells if cell.get("cell_type") == "code"}
+        return [todo(str(tag_of(cell)["grade_id"]).removesuffix(CHECK), cell, cells, texts) for cell in checks(cells)]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise NoNotebook(NOT_TODAYS) from error
+
+
+def todo(name: str, check: dict[str, Any], cells: list[dict[str, Any]], texts: set[str]) -> Todo:
+    """One TODO. check: its cell. texts: marks of all texts in code cells of the notebook."""
+    own = [cell for cell in cells if tag_of(cell).get("solution") and tag_of(cell).get("grade_id") == name]
+    checked = any(result.get("checked") in texts for result in results(check))
+    untouched = bool(own) and not any(map(is_changed, own))
+    return Todo(name, untouched, checked, checked and has_passed(check))
+
+
 def progress(cells: list[dict[str, Any]]) -> Progress:
     """The progress in a notebook's cells. Raises NoNotebook."""
     try:
-        checks = [cell for cell in cells if is_check(cell)]
-        passed = [cell for cell in checks if has_passed(cell)]
-        return Progress(len(checks), len(passed), any(was_run(cell) or is_changed(cell) for cell in cells))
+        passed = [cell for cell in checks(cells) if has_passed(cell)]
+        return Progress(len(checks(cells)), len(passed), any(was_run(cell) or is_changed(cell) for cell in cells))
     except (AttributeError, KeyError, TypeError) as error:  # outputs or metadata of no known form
-        raise NoNotebook("it is not a notebook of today's form") from error
+        raise NoNotebook(NOT_TODAYS) from error
 
 
 def tag_of(cell: dict[str, Any]) -> dict[str, Any]:
     """nbgrader's metadata of a cell; empty if it has none."""
     return cell["metadata"].get("nbgrader", {})
+
+
+def checks(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells that check a TODO."""
+    return [cell for cell in cells if is_check(cell)]
 
 
 def is_check(cell: dict[str, Any]) -> bool:
@@ -65,8 +98,12 @@ def is_check(cell: dict[str, Any]) -> bool:
 
 def has_passed(cell: dict[str, Any]) -> bool:
     """Whether a check's saved output says that it passed."""
-    results = (output.get("metadata", {}).get(RESULT, {}) for output in cell.get("outputs", ()))
-    return any(result.get("passed") is True for result in results)
+    return any(result.get("passed") is True for result in results(cell))
+
+
+def results(cell: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the saved outputs of a check say of it."""
+    return [output.get("metadata", {}).get(RESULT, {}) for output in cell.get("outputs", ())]
 
 
 def was_run(cell: dict[str, Any]) -> bool:

@@ -167,6 +167,8 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
         assert (COMMENT in feedback) == comment
         assert len([*hub.home(person).rglob("feedback/*/*.html")]) == 1
         screenshot(page, f"09-feedback-{person}")
+        page.get_by_role("link", name="Your labs").click()
+        expect(page.get_by_role("heading", name="Your labs")).to_be_visible()
 
     # The instructor corrects a typo, and releases again. Ada gets the new text with what she wrote, also where the
     # notebook is open.

@@ -14,7 +14,7 @@ from autograde.classroom.configuration import configuration
 from autograde.classroom.nbgrader_steps import outputs
 from autograde.contract.check import Result
 from autograde.sandbox.examine import Marked
-from course.jupyterhub.pages.lab_states import SCORE
+from course.exchange.handed_in.given import SCORE
 
 MARKS = {"schema_version": 3, "locked": False, "task": False}
 

@@ -16,8 +16,9 @@ from small_course import ANSWERS, LAB, make_course
 from traitlets.config import Config
 
 from course.exchange.folders import OF_A_COURSE
+from course.exchange.handed_in.given import score
 from course.exchange.submit import hand_in_privately
-from course.jupyterhub.pages.lab_states import CourseState, LabState, course_states, score
+from course.jupyterhub.pages.lab_states import CourseState, LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.rendering import hub_pages
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
@@ -98,8 +99,10 @@ def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
     assert f"Handed in {lab.late} late" in write_page(ada)
     later = lab.handed_in.timestamp() + 3 * 86400
     os.utime(notebook(ada), (later, later))
+    assert not lab_of(ada).changed, "it was only saved"
+    (notebook(ada).parent / "notes.txt").write_text("More.")
     assert lab_of(ada).changed
-    assert "You saved it after that: hand it in again if that is to count." in write_page(ada)
+    assert "You changed it after that: hand it in again if that is to count." in write_page(ada)
 
     assert room.lockstep("grade", LAB).exit_code == 0
     assert lab_of(ada).feedback is None, "it is not released yet"
@@ -111,7 +114,7 @@ def test_a_lab_goes_from_to_be_fetched_to_its_score(room, ada):
     assert "Score: 2.0 / 5.0" in (ada.root / given.path).read_text()
 
     # What was given back stays with what it was given for, and when the lab is not released any more.
-    ada.hand_in(COURSE, LAB)
+    ada.hand_in(COURSE, LAB, confirmed=True)
     outbound = room.exchange / COURSE / "outbound" / LAB
     outbound.rename(outbound.with_name(".away"))
     try:
@@ -164,9 +167,9 @@ def test_a_folder_or_notebook_that_was_renamed_is_named_and_stays_as_it_is(ada):
     assert (
         lab.fetched
         and not lab.complete
-        and "90_small.ipynb is missing in your folder lockstep/90_small." in lab.trouble
+        and "`90_small.ipynb` is missing in your folder lockstep/90_small, and `mine.ipynb` lies there" in lab.trouble
     )
-    assert lab.trouble in write_page(ada) and "Fetch again" in write_page(ada)
+    assert "mine.ipynb lies there. If that is yours, rename it back. Rename it back Fetch again" in write_page(ada)
     ada.fetch(COURSE, LAB)
     assert lab_of(ada).complete and (folder / "mine.ipynb").exists()
     notebook(ada).write_text("{ not json")

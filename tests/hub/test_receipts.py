@@ -13,25 +13,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from labs_page import write_page
 from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
-from traitlets.config import Config
+from one_student import COURSE, LAB, NOTEBOOK, student_with
 
 from autograde.classroom.submission import read_submission
 from course.exchange import receipts, submit
 from course.exchange.due import content_of, deadline_file
-from course.exchange.folders import OF_A_COURSE
 from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK
-from course.exchange.submit import hand_in_privately
 from course.files import Unreadable
+from course.jupyterhub.pages.confirmation import confirmation
 from course.jupyterhub.pages.lab_states import course_states
 from course.jupyterhub.pages.student_exchange import QUIET, StudentExchange, Unavailable
 
-COURSE, LAB = "hpc", "90_small"
-NOTEBOOK = f"{LAB}.ipynb"
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 SECRET = "submission_secret.txt"
 
@@ -39,20 +35,14 @@ SECRET = "submission_secret.txt"
 @pytest.fixture
 def ada(tmp_path: Path) -> StudentExchange:
     """A student who has fetched the one lab of a course."""
-    for folder, mode in OF_A_COURSE.items():
-        path = tmp_path / "exchange" / COURSE / folder
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(mode)
-    released = tmp_path / "exchange" / COURSE / "outbound" / LAB
-    released.mkdir()
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Small")]), released / NOTEBOOK)
-    config = Config()
-    hand_in_privately(config, tmp_path / "exchange")
-    config.Exchange.cache = str(tmp_path / "home" / ".local")
-    config.CourseDirectory.student_id = "ada"
-    student = StudentExchange(config, tmp_path / "home")
-    student.fetch(COURSE, LAB)
-    return student
+    return student_with(tmp_path)
+
+
+def hand_in(exchange: StudentExchange) -> None:
+    """Hand in, with a new line in the student's notes, whatever it replaces."""
+    with open(exchange.root / COURSE / LAB / "notes.txt", "a") as notes:
+        notes.write("One more thing.\n")
+    exchange.hand_in(COURSE, LAB, confirmed=True)
 
 
 def inbound(exchange: StudentExchange) -> Path:
@@ -84,13 +74,13 @@ def killed_in(exchange: StudentExchange, place: object, name: str, monkeypatch: 
     child = os.fork()
     if not child:
         monkeypatch.setattr(place, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        exchange.hand_in(COURSE, LAB)
+        hand_in(exchange)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 
 def test_who_clears_the_home_still_has_what_was_handed_in_and_its_feedback(ada):
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     (submission,) = handed_in(ada)
     give_back(ada, submission)
     shutil.rmtree(ada.root / ".local")
@@ -98,13 +88,13 @@ def test_who_clears_the_home_still_has_what_was_handed_in_and_its_feedback(ada):
     assert "Handed in ," in page and "3 of 12 points" in page and "Open feedback" in page and "Next" not in page
     ada.fetch_feedback(COURSE, LAB)
     assert "Score: 3.0" in next((ada.root / COURSE / LAB).glob("feedback/*/*.html")).read_text()
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     assert "2 times, the last one counts" in write_page(ada)
 
 
 def test_receipts_are_small_and_nobody_elses(ada):
     (ada.root / COURSE / LAB / "large.bin").write_bytes(bytes(1_000_000))
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     for place in (own(ada).parent, ada.root / ".local"):
         files = [path for path in place.rglob("*") if path.is_file()]
         assert sum(path.stat().st_size for path in files) < 1000 and {path.stat().st_mode & 0o77 for path in files} == {
@@ -115,7 +105,7 @@ def test_receipts_are_small_and_nobody_elses(ada):
 
 
 def test_a_late_hand_in_that_replaces_one_in_time_is_told_before_and_after(ada, caplog):
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     now = datetime.now(UTC).replace(tzinfo=None)
     (receipt,) = own(ada).iterdir()
     receipt.rename(receipt.with_name(f"ada+{LAB}+{now - timedelta(hours=2)} UTC"))  # two hours ago
@@ -125,13 +115,13 @@ def test_a_late_hand_in_that_replaces_one_in_time_is_told_before_and_after(ada, 
         deadline_file(ada.place, COURSE, LAB).write_bytes(content_of(due))
         assert (warned in write_page(ada, now=now)) == (due < now)
     with caplog.at_level("INFO", logger=QUIET):
-        ada.hand_in(COURSE, LAB)
+        hand_in(ada)
     assert f"It is late: handed in 1 h after the deadline, {due:%Y-%m-%d %H:%M:%S} UTC." in caplog.text
     assert "You had handed in in time before. The last one counts, which is this late one." in caplog.text
     assert "You have handed in 2 times now." in caplog.text
     page = write_page(ada, now=now)
     assert "late" in page and warned not in page
-    done = write_page(ada, now=now, done=course_states(ada)[0].labs[0])
+    done = confirmation(ada, course_states(ada)[0].labs[0])
     assert "the last one counts, and no longer the one that was in time" in done
 
 
@@ -141,13 +131,13 @@ def test_a_file_server_without_locks_stops_no_hand_in_and_loses_none_under_way(a
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(fcntl, "flock", no_lock)
-    under_way(ada, monkeypatch, lambda: ada.hand_in(COURSE, LAB))
+    under_way(ada, monkeypatch, lambda: hand_in(ada))
     assert len(handed_in(ada)) == len(list(own(ada).iterdir())) == 2
     killed_in(ada, submit, "open_to_group", monkeypatch)
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     (left,) = own(ada).glob(".*")
     os.utime(left, (0, 0))  # long ago
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     assert len(handed_in(ada)) == len(list(own(ada).iterdir())) == 4
 
 
@@ -161,11 +151,11 @@ def under_way(exchange: StudentExchange, monkeypatch: pytest.MonkeyPatch, meanwh
         finish(folder)
 
     monkeypatch.setattr(submit, "open_to_group", nearly_done)
-    exchange.hand_in(COURSE, LAB)
+    hand_in(exchange)
 
 
 def test_two_hand_ins_at_the_same_time_both_arrive(ada, monkeypatch):
-    under_way(ada, monkeypatch, lambda: ada.hand_in(COURSE, LAB))
+    under_way(ada, monkeypatch, lambda: hand_in(ada))
     first, second = handed_in(ada)
     assert "2 times, the last one counts" in write_page(ada)
     names = {path.name.rpartition("+")[0]: (path / SECRET).read_text() for path in (first, second)}
@@ -184,13 +174,13 @@ def test_two_hand_ins_at_the_same_time_both_arrive(ada, monkeypatch):
 def test_a_hand_in_that_is_killed_is_there_or_not(ada, monkeypatch, place, name, arrived):
     killed_in(ada, place, name, monkeypatch)
     assert ("Handed in" in write_page(ada)) == arrived
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     assert len(handed_in(ada)) == len(list(own(ada).iterdir())) == 1 + arrived
     assert list(own(ada).iterdir()) == [path for path in own(ada).iterdir() if (path / SECRET).read_text()]
 
 
 def test_a_receipt_that_is_lost_or_damaged_comes_back_from_where_it_is_known(ada):
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     (submission,), (receipt,) = handed_in(ada), own(ada).iterdir()
     give_back(ada, submission)
     shutil.rmtree(own(ada).parent)
@@ -212,7 +202,7 @@ def test_a_receipt_that_is_lost_or_damaged_comes_back_from_where_it_is_known(ada
 
 
 def test_what_only_the_feedback_knows_is_told_as_such(ada):
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     give_back(ada, *handed_in(ada))
     ada.fetch_feedback(COURSE, LAB)
     unsure = "The exchange does not know all that you handed in: this is by the feedback in your folder"
@@ -225,12 +215,12 @@ def test_what_only_the_feedback_knows_is_told_as_such(ada):
 
 def test_a_home_without_room_is_not_needed_and_without_any_place_for_the_receipt_nothing_is_handed_in(ada):
     ada.config.Exchange.cache = "/proc/nowhere"
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     assert "Handed in ," in write_page(ada)
     shutil.rmtree(own(ada).parent)
     own(ada).parent.write_text("in the way")
     with pytest.raises(Unavailable) as refused:
-        ada.hand_in(COURSE, LAB)
+        hand_in(ada)
     said = str(refused.value)
     assert (
         "The receipt cannot be put into /proc/nowhere/hpc: " in said and f"{own(ada).parent} was put there by" in said
@@ -241,7 +231,7 @@ def test_a_home_without_room_is_not_needed_and_without_any_place_for_the_receipt
 
 
 def test_receipts_are_not_removed_as_a_list_is(ada):
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     with pytest.raises(ExchangeError, match="Receipts of what you handed in are kept"):
         ada._call("List", COURSE, LAB, cached=True, remove=True).start()
     assert "Handed in ," in write_page(ada)
@@ -260,7 +250,7 @@ def test_a_notebook_has_one_limit_which_is_told_before_it_is_handed_in(ada):
     folder = ada.root / COURSE / LAB
     padded(ada, MAX_NOTEBOOK)
     assert "MB" not in write_page(ada)
-    ada.hand_in(COURSE, LAB)
+    hand_in(ada)
     (submission,) = handed_in(ada)
     assert isinstance(read_submission(submission / NOTEBOOK).raw, bytes), "what is handed in is graded"
     padded(ada, MAX_NOTEBOOK + 1)
@@ -270,7 +260,7 @@ def test_a_notebook_has_one_limit_which_is_told_before_it_is_handed_in(ada):
     )
     assert reason in write_page(ada)
     with pytest.raises(Unavailable, match=re.escape(f"{LAB} is not handed in: {reason} Nothing was handed in")):
-        ada.hand_in(COURSE, LAB)
+        hand_in(ada)
     (folder / NOTEBOOK).rename(folder / "Try.IPYNB.txt")
     ada.fetch(COURSE, LAB)
     assert "Try.IPYNB.txt has 32.1 MB" in write_page(ada)
@@ -292,5 +282,5 @@ def test_a_folder_has_one_limit_of_what_is_handed_in_of_it(ada):
     )
     assert f"{reason}is large.bin, 100 MB." in write_page(ada)
     with pytest.raises(Unavailable, match=re.escape(f"{LAB} is not handed in: {reason}")):
-        ada.hand_in(COURSE, LAB)
+        hand_in(ada)
     assert handed_in(ada) == []

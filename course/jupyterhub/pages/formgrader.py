@@ -1,5 +1,5 @@
-"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, labs' sources, and warnings
-in sight.
+"""nbgrader's formgrader, with a way back to the hub's first page, names as people have them, labs' sources, and
+warnings in sight.
 
 An extension of the Jupyter server of a course's formgrader, which loads nbgrader's own. Its templates are extended by
 those in templates/formgrader.

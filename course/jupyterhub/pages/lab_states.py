@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nbgrader.utils import notebook_hash, parse_utc
+from nbgrader.utils import parse_utc
 
 from course.corrections.own_folder import Correction, find_correction
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
-from course.exchange.receipts import secret_of
+from course.exchange.handed_in.choice import read_choice
+from course.exchange.handed_in.given import released_page, score
+from course.exchange.receipts import content_in, secret_of
+from course.jupyterhub.pages.renamed import Beside, beside, said
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
 from course.overview.entries import look_at
 from course.overview.progress import Progress
-
-SCORE = re.compile(r"<h4>[^<]* \(Score: ([\d.]+) / ([\d.]+)\)</h4>")  # as nbgrader's page of feedback has it
-PENALTY = re.compile(r'class="late-penalty">[^<]*\(Score: -([\d.]+)\)')
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,13 @@ class LabState:
 
     about: what the notebook says of itself. progress: how far the student is in it, once it is fetched. folder: where
     the lab is below the student's root, or would be. released: whether it can be fetched and handed in now. fetched:
-    whether the folder is there. complete: whether the notebook is in it. handed_in: the last time, or None. late: how
-    late that was, in words. in_time: whether one was handed in before the deadline. unsure: whether there is feedback
-    on more than what is known to be handed in. saved: when the notebook was saved. trouble: a sentence on what is in
-    the way. correction: that which the lab had after the student fetched it, or None.
+    whether the folder is there. complete: whether the notebook is in it. handed_in: the last time, or None. chosen: the
+    time of the one that counts by an instructor's choice, or None: then it is the last. late: how late the one was that
+    counts, in words. in_time: whether one was handed in before the deadline. unsure: whether there is feedback on more
+    than what is known to be handed in. saved: when the notebook was saved. changed: whether what would be handed in is
+    another than the last. trouble: a sentence on what is in the way. renamed: the paths in the folder of notebooks that
+    may be the lab's under another name.
+    correction: that which the lab had after the student fetched it, or None.
     """
 
     course: str
@@ -66,6 +68,9 @@ class LabState:
     in_time: bool = False
     unsure: bool = False
     correction: Correction | None = None
+    changed: bool = False
+    chosen: datetime | None = None
+    renamed: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -78,9 +83,9 @@ class LabState:
         return f"{self.folder}/{self.name}.ipynb"
 
     @property
-    def changed(self) -> bool:
-        """Whether the notebook was saved after it was handed in."""
-        return bool(self.handed_in and self.saved and self.saved > self.handed_in)
+    def counts(self) -> datetime | None:
+        """When what counts was handed in."""
+        return self.chosen or self.handed_in
 
     @property
     def to_do(self) -> bool:
@@ -136,7 +141,10 @@ def lab_state(
     fetched = fetched_feedback(folder)
     times = sorted({*known, *fetched}, key=parse_utc)
     last = times[-1] if times else ""
+    chosen = read_choice(exchange.place, course, name, exchange.student) if last else ""
     about, progress = look_at(notebook)
+    saved = saved_at(notebook)
+    others = beside(notebook, original) if folder.is_dir() else []
     return LabState(
         course=course,
         name=name,
@@ -149,14 +157,25 @@ def lab_state(
         deadline=deadline,
         handed_in=parse_utc(last) if last else None,
         times=len(times),
-        late=how_late(last, deadline) if last else "",
-        saved=saved_at(notebook),
-        feedback=newest_feedback(exchange, course, name, {time: known.get(time) for time in times}),
-        trouble=trouble(exchange, course, name, progress),
+        late=how_late(chosen or last, deadline) if last else "",
+        saved=saved,
+        feedback=newest_feedback(exchange, course, name, {time: known.get(time) for time in times}, chosen),
+        trouble=trouble(exchange, course, name, progress, others),
         in_time=bool(times and deadline and parse_utc(times[0]) <= deadline),
         unsure=not fetched <= known.keys(),
         correction=find_correction(exchange.place, course, name, folder) if name in released else None,
+        changed=bool(last) and is_changed(exchange, course, name, known.get(last), saved, parse_utc(last)),
+        chosen=parse_utc(chosen) if chosen else None,
+        renamed=tuple(each.where for each in others if each.to_rename),
     )
+
+
+def is_changed(
+    exchange: StudentExchange, course: str, name: str, receipt: Path | None, saved: datetime | None, last: datetime
+) -> bool:
+    """Whether a lab is another than was handed in, at `last`; where that is not known, whether it was saved since."""
+    content = content_in(receipt) if receipt else ""
+    return exchange.content(course, name) != content if content and saved else bool(saved and saved > last)
 
 
 def fetched_feedback(folder: Path) -> set[str]:
@@ -180,14 +199,16 @@ def saved_at(notebook: Path) -> datetime | None:
         return None
 
 
-def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress) -> str:
+def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress, others: list[Beside]) -> str:
     """What is in the way of a lab: its notebook cannot be read, or that or its folder is too large, or was renamed,
-    moved or removed. Empty if nothing is.
+    moved or removed. Empty if nothing is. others: notebooks beside it.
     """
     folder, file = f"{course}/{name}", f"{name}.ipynb"
     if (exchange.root / folder / file).is_file():
         damaged = f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
-        return damaged or exchange.too_large(course, name)
+        return damaged or " ".join(filter(None, [exchange.too_large(course, name), said(file, folder, others)]))
+    if others:
+        return said(file, folder, others)
     elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
     places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
     if places and not list((exchange.root / folder).glob("*.ipynb")):
@@ -201,29 +222,19 @@ def trouble(exchange: StudentExchange, course: str, name: str, progress: Progres
 
 
 def newest_feedback(
-    exchange: StudentExchange, course: str, name: str, receipts: Mapping[str, Path | None]
+    exchange: StudentExchange, course: str, name: str, receipts: Mapping[str, Path | None], chosen: str
 ) -> Feedback | None:
-    """The feedback on the newest submission that has some; None if there is none. receipts: by time, oldest first."""
-    for time, receipt in reversed(receipts.items()):
+    """The feedback on what counts by an instructor's choice, else on the newest submission that has some; None if there
+    is none. receipts: by time, oldest first.
+    """
+    for time, receipt in sorted(reversed(receipts.items()), key=lambda each: each[0] != chosen):
         path = f"{course}/{name}/feedback/{time}/{name}.html"
-        for page in (*released_page(exchange, course, name, receipt), exchange.root / path):
+        secret = secret_of(receipt) if receipt else ""
+        released = [released_page(exchange.place, course, name, secret)] if secret else []
+        for page in (*released, exchange.root / path):
             try:
                 text = page.read_text(encoding="utf-8", errors="replace")
             except OSError:
                 continue
             return Feedback(parse_utc(time), path, *score(text))
     return None
-
-
-def released_page(exchange: StudentExchange, course: str, name: str, receipt: Path | None) -> list[Path]:
-    """Where the exchange has the feedback on a submission, under a name made from its secret; empty without one."""
-    secret = secret_of(receipt) if receipt else ""
-    folder = exchange.place / course / "feedback"
-    return [folder / f"{notebook_hash(secret=secret, notebook_id=name)}.html"] if secret else []
-
-
-def score(page: str) -> tuple[float | None, float | None, float]:
-    """The score after the late penalty, the points and the penalty on a page of feedback; None where it has none."""
-    found, late = SCORE.search(page), PENALTY.search(page)
-    penalty = float(late[1]) if late else 0.0
-    return (max(0.0, float(found[1]) - penalty), float(found[2]), penalty) if found else (None, None, penalty)

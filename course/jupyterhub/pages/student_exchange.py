@@ -16,9 +16,12 @@ from nbgrader.auth import Authenticator
 from nbgrader.auth.jupyterhub import JupyterhubApiError, JupyterhubEnvironmentError
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError, ExchangeFactory
+from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
-from course.exchange.receipts import reader
+from course.exchange.handed_in.again import Asked, Unchanged
+from course.exchange.handed_in.content import content_of
+from course.exchange.receipts import reader, work_of
 from course.exchange.submit import too_large
 
 QUIET = "lockstep.labs"  # nbgrader tells each thing that it lists, which a page says itself
@@ -77,13 +80,29 @@ class StudentExchange:
         """Fetch a lab, or those of its files that are missing; nothing is replaced. Raises Unavailable."""
         self._start("FetchAssignment", course, lab, "fetched", {"replace_missing_files": True})
 
-    def hand_in(self, course: str, lab: str) -> None:
-        """Hand a lab in. Raises Unavailable."""
-        self._start("Submit", course, lab, "handed in", {})
+    def hand_in(self, course: str, lab: str, confirmed: bool = False) -> None:
+        """Hand a lab in. Raises Unavailable, Unchanged, and Asked unless it is confirmed."""
+        self._start("Submit", course, lab, "handed in", {"confirmed": confirmed})
 
     def fetch_feedback(self, course: str, lab: str) -> None:
         """Fetch the feedback on all that was handed in of a lab. Raises Unavailable."""
         self._start("FetchFeedback", course, lab, "fetched", {})
+
+    def last_submission(self, course: str, lab: str) -> Path:
+        """What was handed in last of a lab, in the exchange, where it need not be any more."""
+        known = (each["submissions"] for each in self.handed_in(course) if each["assignment_id"] == lab)
+        receipts = sorted((Path(one["path"]) for found in known for one in found), key=lambda path: path.name)
+        return self.place / course / "inbound" / (work_of(receipts[-1]) if receipts else "nothing")
+
+    def content(self, course: str, lab: str) -> str:
+        """The digest of what would be handed in of a lab; empty if it cannot be read."""
+        rules = CourseDirectory(config=self.config)
+        try:
+            return content_of(
+                self.root / course / lab, ignore_patterns(rules.ignore, rules.include, rules.max_file_size)
+            )
+        except OSError:
+            return ""
 
     def too_large(self, course: str, lab: str) -> str:
         """Why a lab that was fetched is too large to be handed in, and what to do; empty if it is not."""
@@ -101,6 +120,8 @@ class StudentExchange:
     def _start(self, kind: str, course: str, lab: str, verb: str, traits: dict[str, Any]) -> None:
         try:
             self._call(kind, course, lab, **traits).start()
+        except (Asked, Unchanged):
+            raise
         except ExchangeError as error:  # whose message is for the student
             raise Unavailable(f"{lab} is not {verb}: {error}") from error
         except Exception as error:  # of nbgrader's many kinds: a full disk, a file in the way, a hub that is silent

@@ -20,12 +20,15 @@ from tornado import web
 from tornado.escape import url_escape
 
 from course.corrections.own_folder import Corrected
+from course.exchange.handed_in.again import Asked, Unchanged
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
+from course.jupyterhub.pages.confirmation import confirmation
 from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.lab_states import LabState, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
+from course.jupyterhub.pages.renamed import rename_back
 from course.jupyterhub.pages.rendering import hub_pages
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.entries import lecture_entries
@@ -53,9 +56,16 @@ class YourLabs(JupyterHandler):
     @web.authenticated
     @authorized
     async def post(self) -> None:
-        """Take a step (fetch, hand_in, feedback, lecture, correct), and go to what comes next; if it fails, say why."""
+        """Take a step (fetch, hand_in, rename, feedback, lecture or correct), and go to what comes next; if it is not
+        taken, say why, or ask. JupyterLab gets what is said of it as JSON: `kind`, and `text`."""
         step, course, lab = (self.get_body_argument(name, "") for name in ("step", "course", "lab"))
-        take = {"fetch": self.fetch, "hand_in": self.hand_in, "feedback": self.feedback, "lecture": self.open_lecture}
+        take = {
+            "fetch": self.fetch,
+            "hand_in": self.hand_in,
+            "rename": self.rename,
+            "feedback": self.feedback,
+            "lecture": self.open_lecture,
+        }
         try:
             if step == "correct":
                 known, corrected = await asyncio.to_thread(self.correct, course, lab)
@@ -65,9 +75,26 @@ class YourLabs(JupyterHandler):
                 raise Unavailable(f"There is no step {step!r} here. Choose one of those below.")
             path = await asyncio.to_thread(take[step], course, lab)
         except Unavailable as error:
-            self.finish(await self.page(failed=str(error)))
+            await self.say("failed", str(error))
+        except Unchanged as error:
+            await self.say("unchanged", str(error))
+        except Asked as error:
+            await self.say("question", error.question, asked=await asyncio.to_thread(self.known, course, lab))
         else:
-            self.redirect(url_path_join(self.base_url, path), status=303)
+            if self.for_jupyterlab:
+                done = await asyncio.to_thread(self.known, course, lab)
+                await self.say("done", await asyncio.to_thread(confirmation, self.exchange, done))
+            else:
+                self.redirect(url_path_join(self.base_url, path), status=303)
+
+    @property
+    def for_jupyterlab(self) -> bool:
+        """Whether JupyterLab asks, which shows no page of ours."""
+        return self.request.headers.get("Accept") == "application/json"
+
+    async def say(self, kind: str, text: str, **more: object) -> None:
+        """Answer with what is said of a step that was not taken, or with what JupyterLab shows."""
+        self.finish({"kind": kind, "text": text} if self.for_jupyterlab else await self.page(**{kind: text}, **more))
 
     def fetch(self, course: str, lab: str) -> str:
         """Fetch a lab. Returns the page of its notebook."""
@@ -77,7 +104,7 @@ class YourLabs(JupyterHandler):
 
     def hand_in(self, course: str, lab: str) -> str:
         """Hand a lab in. Returns the page of all labs, which confirms it."""
-        self.exchange.hand_in(course, self.known(course, lab).name)
+        self.exchange.hand_in(course, self.known(course, lab).name, bool(self.get_body_argument("confirmed", "")))
         return f"{URL}?handed_in={url_escape(f'{course}/{lab}')}"
 
     def correct(self, course: str, lab: str) -> tuple[LabState, Corrected]:
@@ -85,6 +112,17 @@ class YourLabs(JupyterHandler):
         if (known := self.known(course, lab)).correction is None:
             raise Unavailable(f"Your folder has the text of {lab} that is released now.")
         return known, get_corrected(known.correction, self.exchange.root / known.folder, self.contents_manager.notary)
+
+    def rename(self, course: str, lab: str) -> str:
+        """Give a notebook beside the lab's the lab's own name, and keep what has that. Returns the page of all labs."""
+        known, where = self.known(course, lab), self.get_body_argument("where", "")
+        if where not in known.renamed:
+            raise Unavailable(f"{where!r} is not in your folder {known.folder} any more. Look at the lab below.")
+        try:
+            rename_back(self.exchange.root / known.notebook, where)
+        except OSError as error:
+            raise Unavailable(f"{where} is not renamed: {error.strerror}. Rename it in JupyterLab.") from error
+        return URL
 
     def feedback(self, course: str, lab: str) -> str:
         """Fetch the feedback on a lab, or what is new of it. Returns the page of the newest."""
@@ -107,14 +145,23 @@ class YourLabs(JupyterHandler):
         raise Unavailable(f"There is no lab {lab!r} in a course {course!r} of yours, or not any more.")
 
     async def page(
-        self, failed: str = "", handed_in: str = "", corrected: tuple[LabState, Corrected] | None = None
+        self,
+        failed: str = "",
+        unchanged: str = "",
+        question: str = "",
+        asked: LabState | None = None,
+        handed_in: str = "",
+        corrected: tuple[LabState, Corrected] | None = None,
     ) -> str:
-        """The page's HTML. failed: why a step was not taken. handed_in: COURSE/LAB of what was just handed in.
-        corrected: the lab whose corrected text was just put into the folder, and what became of that."""
+        """The page's HTML. failed: why a step was not taken. unchanged: that nothing was handed in again. question:
+        what is to be answered before the lab `asked` is handed in. handed_in: COURSE/LAB of what just was. corrected:
+        the lab whose corrected text was just put into the folder, and what became of that."""
         try:
             courses = await asyncio.to_thread(course_states, self.exchange)
         except Unavailable as error:
             courses, failed = [], str(error)
+        done = next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None)
+        done = done if done and done.handed_in else None
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
         lectures = await asyncio.to_thread(lecture_entries, self.lectures, self.exchange.root, str(COPIES))
@@ -123,9 +170,13 @@ class YourLabs(JupyterHandler):
             lectures=lectures,
             site=os.environ.get("LOCKSTEP_LECTURES"),
             failed=failed,
+            unchanged=unchanged,
+            question=question,
+            asked=asked,
             notices=await asyncio.to_thread(notices, self.exchange.root),
-            done=next((lab for one in courses for lab in one.labs if f"{one.name}/{lab.name}" == handed_in), None),
             corrected=corrected,
+            done=done,
+            confirmation=done and await asyncio.to_thread(confirmation, self.exchange, done),
             student=self.exchange.student,
             now=datetime.now(UTC).replace(tzinfo=None),
             base_url=self.base_url,

@@ -9,10 +9,15 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
       scope = given;
     },
     get: async () => {
-      const [{Dialog, showDialog}, {ILauncher}, {Widget}, {PageConfig}] = await Promise.all(
-        ['@jupyterlab/apputils', '@jupyterlab/launcher', '@lumino/widgets', '@jupyterlab/coreutils'].map(shared)
+      const [{Dialog, Notification, showDialog}, {ILauncher}, {Widget}, {PageConfig}, {ServerConnection}] = await Promise.all(
+        ['@jupyterlab/apputils', '@jupyterlab/launcher', '@lumino/widgets', '@jupyterlab/coreutils', '@jupyterlab/services'].map(shared)
       );
       const labs = `${PageConfig.getBaseUrl()}labs`;
+      // A lab's notebook is COURSE/LAB/LAB.ipynb, below where the server's files begin.
+      const labOf = path => path.match(/^([^/]+)\/([^/]+)\/\2\.ipynb$/)?.slice(1);
+      // As on the page of labs: times in the reader's own zone.
+      const inOwnZone = text => text.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC/g, (_, day, time) =>
+        new Date(`${day}T${time}Z`).toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'}));
       return () => ({
         __esModule: true,
         default: {
@@ -46,15 +51,81 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
               }
               window.location.assign(labs);
             };
-            // The page of labs, in another tab, asks for the same before it hands something in,
+            // Closes what is open of a path, which the page of labs opens or renames. Returns why not, or nothing.
+            const close = path => {
+              const open = [...app.shell.widgets('main')].filter(({context}) => context?.path === path);
+              if (open.some(({context}) => context.model.dirty)) return 'and could not be saved there';
+              if (open.some(({context}) => context.sessionContext?.session?.kernel?.status === 'busy')) return 'where a cell runs';
+              open.forEach(widget => widget.close());
+              if (open.length) Notification.info(`${path} was saved and closed here, as you go on with it from Your labs in another tab.`, {autoClose: false});
+            };
+            // The page of labs, in another tab, asks for that before it hands something in, or opens it,
             // and tells of a notebook that it has written.
             const channel = new BroadcastChannel(`lockstep-labs ${new URL(PageConfig.getBaseUrl()).pathname}`);
             channel.onmessage = async ({data}) => {
               if (data.kind === 'reload') await reload(data.path);
               if (data.kind !== 'save') return;
               channel.postMessage({kind: 'saving', request: data.request});
-              channel.postMessage({kind: 'saved', request: data.request, unsaved: await save()});
+              const unsaved = await save();
+              channel.postMessage({kind: 'saved', request: data.request, unsaved, kept: data.close && close(data.close)});
             };
+            // Hands a lab in, as its button on the page of labs does. Returns what is said: its kind and a text.
+            const send = async ([course, lab], confirmed) => {
+              const settings = ServerConnection.makeSettings();
+              const body = new URLSearchParams({step: 'hand_in', course, lab, confirmed});
+              const headers = {Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded'};
+              try {
+                const answer = await ServerConnection.makeRequest(labs, {method: 'POST', body, headers}, settings);
+                if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+                return await answer.json();
+              } catch (error) {
+                return {kind: 'failed', text: `It is not known whether it is handed in: ${error.message}. Look at Your labs.`};
+              }
+            };
+            const titles = {done: 'Handed in', unchanged: 'Not handed in again', question: 'Not handed in yet', failed: 'Not handed in'};
+            const handIn = async path => {
+              const unsaved = await save();
+              const said = unsaved.includes(path)
+                ? {kind: 'failed', text: `${path} could not be saved. Save it first.`}
+                : await send(labOf(path), '');
+              const more = said.kind === 'question';
+              const {button} = await showDialog({
+                title: titles[said.kind],
+                body: inOwnZone(said.text),
+                buttons: more
+                  ? [Dialog.cancelButton({label: 'Leave it as it is'}), Dialog.warnButton({label: 'Hand in all the same'})]
+                  : [Dialog.okButton()],
+                defaultButton: 0
+              });
+              if (!more || !button.accept) return;
+              const {kind, text} = await send(labOf(path), 'yes');
+              await showDialog({title: titles[kind], body: inOwnZone(text), buttons: [Dialog.okButton()]});
+            };
+            app.docRegistry.addWidgetExtension('Notebook', {
+              createNew: (panel, context) => {
+                const button = document.createElement('button');
+                button.textContent = 'Hand in';
+                button.className = 'jp-ToolbarButtonComponent';
+                button.style.cssText = 'padding: 0 8px; color: var(--jp-ui-font-color1); font-size: var(--jp-ui-font-size1)';
+                button.addEventListener('click', async () => {
+                  if (button.getAttribute('aria-disabled')) return;
+                  button.setAttribute('aria-disabled', 'true');
+                  button.textContent = 'Handing in …';
+                  await handIn(context.path).finally(() => {
+                    button.textContent = 'Hand in';
+                    button.removeAttribute('aria-disabled');
+                  });
+                });
+                const widget = new Widget({node: document.createElement('div')});
+                widget.addClass('jp-ToolbarButton');
+                widget.node.append(button);
+                const show = () => widget.setHidden(!labOf(context.path));
+                context.pathChanged.connect(show);
+                show();
+                panel.toolbar.insertItem(11, 'lockstep-hand-in', widget);  // after Validate
+                return widget;
+              }
+            });
             const link = document.createElement('a');
             link.href = labs;
             link.textContent = 'Your labs';

@@ -1,0 +1,1 @@
+"""Which of a student's hand-ins counts, for instructors."""

@@ -1,0 +1,1 @@
+"""What a student has handed in: what is in it, which one counts, what was given back on it."""

@@ -1,0 +1,45 @@
+"""A student's hand-ins of a lab, and which of them counts, for instructors: `./lockstep counts`, on a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from jupyterhub.handlers import BaseHandler
+from tornado import web
+
+from course.jupyterhub.courses import Course
+from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.place import Place
+from course.lab_choice import NAME
+
+URL = r"/courses/([^/]+)/labs/([^/]+)/counts"
+PATIENCE = 90  # seconds, on a machine where a class begins
+
+
+class HandInsOfStudent(BaseHandler):
+    """Lists what a student handed in of a lab, and lets one of them count."""
+
+    def initialize(self, place: Place, courses: Mapping[str, Course]) -> None:
+        """courses: by name."""
+        self.place, self.known = place, courses
+
+    @web.authenticated
+    async def post(self, name: str, lab: str) -> None:
+        """The page, after the choice that the form names, if it does: `time`, or "last" to take one back."""
+        service = service_of(self, name)
+        if name not in self.known or not NAME.fullmatch(lab):
+            raise web.HTTPError(404)
+        student, time = (self.get_body_argument(each, "").strip() for each in ("student", "time"))
+        command = ["counts", "--json", "--", lab, student, *([time] if time else [])]
+        said = await lockstep(self.place, self.known[name], *command, patience=PATIENCE)
+        known = {
+            "course": service,
+            "lab": lab,
+            "student": student,
+            "hand_ins": [] if said.why else json.loads(said.lines[-1]),
+            "lines": [] if said.why else said.lines[:-1],
+            "why": said.why,
+        }
+        self.set_header("Cache-Control", "no-store")
+        self.finish(await self.render_template("counts.html", **known))
