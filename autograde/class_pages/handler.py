@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment
@@ -28,7 +29,12 @@ class LabPage(JupyterHandler):
 
     def initialize(self, pages: Environment) -> None:
         """pages: the templates."""
-        self.pages, self.nonce = pages, secrets.token_urlsafe(16)
+        self.pages = pages
+
+    @cached_property
+    def nonce(self) -> str:
+        """What the page's own script is known by."""
+        return secrets.token_urlsafe(16)
 
     @property
     def root(self) -> Path:

@@ -1,7 +1,7 @@
-"""*Validate* in the server of `./lockstep lab`, whose labs lie behind a link: an extension of Jupyter's server.
+"""*Validate* in JupyterLab, in points, and where labs lie behind a link: an extension of Jupyter's server.
 
-nbgrader follows the link, and refuses what it then finds outside of the server's folder (403, which JupyterLab shows as
-"Unexpected token '<'"). JupyterLab itself opens and saves notebooks behind links.
+In `./lockstep lab` they do. nbgrader follows the link, and refuses what it then finds outside of the server's folder
+(403, which JupyterLab shows as "Unexpected token '<'"). JupyterLab itself opens and saves notebooks behind links.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from jupyter_server.utils import url_path_join
-from nbgrader.server_extensions.validate_assignment.handlers import ValidateAssignmentHandler, default_handlers
+from nbgrader.server_extensions.validate_assignment import handlers
+from nbgrader.server_extensions.validate_assignment.handlers import ValidateAssignmentHandler
+from tornado import web
 from tornado.web import HTTPError
 from traitlets.config import Config
 
-from course.exchange.validating import validate_as_graded
+from course.exchange.validating import CountingValidator, validate_as_graded
+
+SAID = "lockstep_validated"  # a setting of the server: what the last notebook that was validated makes in points
 
 
 class ValidateBehindLinks(ValidateAssignmentHandler):
@@ -41,7 +46,19 @@ class ValidateBehindLinks(ValidateAssignmentHandler):
         if not notebook.is_relative_to(root):
             raise HTTPError(403, f"{path} is outside of this server's folder")
         self._folder = str(notebook.parent.resolve())
-        return super().validate_notebook(notebook.name)
+        answer = super().validate_notebook(notebook.name)
+        found = answer["value"] if answer["success"] else {}
+        self.settings[SAID] = found.pop("said", "")
+        return answer
+
+
+class Validated(JupyterHandler):
+    """What the last *Validate* in this server makes in points, for the dialog, which nbgrader fills without it."""
+
+    @web.authenticated
+    def get(self) -> None:
+        """The sentence."""
+        self.finish({"said": self.settings.get(SAID, "")})
 
 
 def _load_jupyter_server_extension(app: ServerApp) -> None:
@@ -49,5 +66,6 @@ def _load_jupyter_server_extension(app: ServerApp) -> None:
     app.web_app.settings["root_dir"] = os.path.normpath(app.root_dir)
     base = app.web_app.settings["base_url"]
     ours = {ValidateAssignmentHandler: ValidateBehindLinks}
-    handlers = [(url_path_join(base, pattern), ours.get(handler, handler)) for pattern, handler in default_handlers]
-    app.web_app.add_handlers(".*$", handlers)
+    handlers.Validator = CountingValidator  # which nbgrader's handler makes
+    known = [(url_path_join(base, path), ours.get(handler, handler)) for path, handler in handlers.default_handlers]
+    app.web_app.add_handlers(".*$", [*known, (url_path_join(base, "assignments/validated"), Validated)])

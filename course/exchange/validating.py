@@ -10,6 +10,7 @@ import copy
 
 from nbformat import NotebookNode
 from nbgrader.preprocessors import CheckCellMetadata
+from nbgrader.utils import determine_grade, is_grade
 from nbgrader.validator import Validator
 from traitlets.config import Config
 
@@ -29,6 +30,31 @@ class CheckFirstMetadata(CheckCellMetadata):
                 del cell.metadata["nbgrader"]
             seen.add(name)
         return super().preprocess(nb, resources)
+
+
+class CountingValidator(Validator):
+    """nbgrader's validator, which also says how many checks pass, and what that makes in points."""
+
+    said = ""
+
+    def validate(self, filename: str) -> dict:
+        """What fails, as nbgrader tells it, and `said`: a sentence, empty where the notebook was not run."""
+        return super().validate(filename) | {"said": self.said}
+
+    def _get_failed_cells(self, nb: NotebookNode) -> list[NotebookNode]:
+        self.said = in_points([determine_grade(cell, self.log) for cell in nb.cells if is_grade(cell)])
+        return super()._get_failed_cells(nb)
+
+
+def in_points(grades: list[tuple[float | None, float]]) -> str:
+    """What the checks of a notebook make: score and points of each, where the score of a text is not known."""
+    checks = [(score, points) for score, points in grades if score is not None]
+    read = sum(points for score, points in grades if score is None)
+    scored, most = (sum(each[number] for each in checks) for number in (0, 1))
+    passed = f"{sum(score == points for score, points in checks)} of {len(checks)} "
+    passed += "check passes" if len(checks) == 1 else "checks pass"
+    said = f"{passed}, {scored:g} of {most:g} points."
+    return said + (f" Your instructor gives up to {read:g} more for what you wrote." if read else "")
 
 
 def validate_as_graded(c: Config) -> None:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -63,8 +64,11 @@ def main(port: int, folder: Path, create_accounts: bool, config: Path | None) ->
             password.write_text(secrets.token_urlsafe(9) + "\n")
         prepare(place.exchange, {course.name: course.grader for course in courses})
         for course in courses:
-            click.echo(f"{course.name}: {len(course.students)} students; preparing labs and gradebook ...")
+            begin, new = time.monotonic(), not place.course(course).exists()
+            doing = "making labs and gradebook (2 min)" if new else "seeing to labs and gradebook (10 s)"
+            click.echo(f"{course.name}: {len(course.students)} students; {doing} ...")
             prepare_course(place, course)
+            click.echo(f"{course.name}: ready, after {time.monotonic() - begin:.0f} s")
     except (CoursesError, ChoiceError, AccountsError, FoldersError, HomeError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except subprocess.CalledProcessError as error:

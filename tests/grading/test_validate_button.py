@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import nbformat
 import pytest
 from classroom import REPOSITORY
 from server_address import address_of
+
+from course.exchange.validating import in_points
 
 TOKEN = "secret"
 
@@ -47,6 +50,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.wait()
 
 
+def in_points_now(address: str) -> str:
+    """What the last notebook that was validated makes in points, as the server tells it."""
+    asked = urllib.request.Request(f"{address}assignments/validated", headers={"Authorization": f"token {TOKEN}"})
+    with urllib.request.urlopen(asked, timeout=120) as answer:
+        return json.load(answer)["said"]
+
+
 def validated(address: str, path: str) -> tuple[int, str]:
     """The status and the text of what the server answers."""
     asked = urllib.request.Request(
@@ -68,9 +78,17 @@ FAILS = pytest.param("wrong", True, marks=pytest.mark.thorough)
 def test_a_notebook_behind_the_link_is_validated(address, name, fails):
     status, said = validated(address, f"labs/90_small/{name}.ipynb")
     assert status == 200 and said.startswith('{"success": true'), said
-    assert ('"failed": [' in said) == fails
+    assert ('"failed": [' in said) == fails and '"said"' not in said
+    assert in_points_now(address) == f"{0 if fails else 1} of 1 check passes, {0 if fails else 1} of 1 points."
 
 
 @pytest.mark.parametrize("path", ["../outside.ipynb", "labs/../../outside.ipynb", "/etc/passwd"])
 def test_nothing_outside_of_the_servers_folder_is_validated(address, path):
     assert validated(address, path)[0] == 403
+
+
+def test_points_are_counted_over_all_checks_and_texts_are_left_to_the_instructor():
+    assert in_points([(3, 3), (1.5, 2), (None, 2)]) == (
+        "1 of 2 checks pass, 4.5 of 5 points. Your instructor gives up to 2 more for what you wrote."
+    )
+    assert in_points([(1, 1)] * 4) == "4 of 4 checks pass, 4 of 4 points."

@@ -13,9 +13,10 @@ spare_hub(os.environ)
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
+    "course.exchange.validate_handler": True,  # loads what nbgrader's would
     "course.jupyterhub.pages.your_labs": True,
     "nbgrader.server_extensions.assignment_list": True,
-    "nbgrader.server_extensions.validate_assignment": True,
+    "nbgrader.server_extensions.validate_assignment": False,
     "nbgrader.server_extensions.course_list": False,
     "nbgrader.server_extensions.formgrader": False,
     "ipyparallel": False,

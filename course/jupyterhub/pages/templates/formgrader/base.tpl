@@ -36,7 +36,8 @@ window.createLogModal = (id, title, message, log, error) => {
   if (told.length && id === 'success-modal') {
     const given = lines.filter(line => line.startsWith('[INFO] Releasing feedback for student')).length;
     const feedback = message.startsWith('Successfully released feedback');
-    title = feedback ? `Feedback is released to ${given}, and not to all` : 'Done, with warnings';
+    const to = given ? `${given}, and not to all` : 'nobody';
+    title = feedback ? `Feedback is released to ${to}` : 'Done, with warnings';
     if (feedback) message = 'Who got none, and why:';
   }
   const modal = logModal(id, title, message, log, error);

@@ -24,6 +24,29 @@ window._JUPYTERLAB.lockstep = {
         });
       }
     }, {
+      id: 'lockstep:validated',
+      description: 'Says what a notebook that was validated makes in points.',
+      autoStart: true,
+      activate: app => {
+        const say = async result => {
+          const answer = await fetch(`${app.serviceManager.serverSettings.baseUrl}assignments/validated`);
+          const {said} = answer.ok ? await answer.json() : {};
+          if (!said) return;
+          const line = document.createElement('p');
+          line.textContent = said;
+          result.prepend(line);
+        };
+        // nbgrader's dialog has no place for it, so it is waited for.
+        new MutationObserver(changes => {
+          for (const {addedNodes} of changes) {
+            for (const node of addedNodes) {
+              const result = node.querySelector?.('.validation-success, .validation-failed');
+              if (result) say(result);
+            }
+          }
+        }).observe(document.body, {childList: true});
+      }
+    }, {
       id: 'lockstep:nothing-to-save',
       description: 'Shows a notebook as saved that nobody has changed, though its kernel has said what it runs.',
       autoStart: true,
