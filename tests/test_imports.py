@@ -43,7 +43,7 @@ CHAINS = {
         "lab_choice jupyterhub",
         "lectures",
         "homes processes",
-        "homes overview jupyterhub",
+        "homes overview exchange jupyterhub",
     ),
 }
 
