@@ -43,8 +43,7 @@ CHAINS = {
         "lab_choice jupyterhub",
         "lectures",
         "homes processes",
-        "files homes overview jupyterhub",
-        "homes exchange",
+        "files homes overview exchange jupyterhub",
     ),
 }
 

@@ -38,7 +38,9 @@ def student_with(folder: Path, cells: Sequence[NotebookNode] = ()) -> StudentExc
     released = folder / "exchange" / COURSE / "outbound" / LAB
     released.mkdir()
     heading = nbformat.v4.new_markdown_cell("# Small", id="heading")
-    nbformat.write(nbformat.v4.new_notebook(cells=[heading, *cells]), released / NOTEBOOK)
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    lab = nbformat.v4.new_notebook(cells=[heading, *cells], metadata={"kernelspec": kernel})
+    nbformat.write(lab, released / NOTEBOOK)
     config = Config()
     hand_in_privately(config, folder / "exchange")
     config.Exchange.cache = str(folder / "home" / ".local")

@@ -122,7 +122,7 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
                 const show = () => widget.setHidden(!labOf(context.path));
                 context.pathChanged.connect(show);
                 show();
-                panel.toolbar.insertItem(11, 'lockstep-hand-in', widget);  // after Validate
+                panel.toolbar.insertItem(10, 'lockstep-hand-in', widget);  // beside Validate
                 return widget;
               }
             });
