@@ -63,9 +63,11 @@ class Call(TypedDict):
     communicator or group, in its order. These are all numbers of ranks of the run, and None for a rank that is none of
     them, or is not known. context: tells communicators with these members apart, on all ranks alike; 0 for the first.
     bytes, dtype: of what this rank sends, see `course.watch.payload`; in a collective, what it brings, if anything: in
-    a broadcast or a scatter the root alone does, in a reduce all ranks do, and the root alone has results.
-    room: of a broadcast, bytes of what a rank has to send or to receive into. values: the numbers that it puts in,
-    where they are few. start: seconds since the run began.
+    a broadcast or a scatter the root alone does, in a reduce all ranks do, and the root alone has results. dtype is
+    that of the room where a rank only receives into an array.
+    room: bytes of what a rank has to receive into, in a receive, a broadcast or a scatter of arrays; in one of torch's
+    or Horovod's broadcasts, also of what the root sends. values: the numbers that it puts in, where they are few.
+    start: seconds since the run began.
     """
 
     library: str

@@ -106,6 +106,9 @@ def described_buffer(payload: Any, vector: bool) -> Payload:
     if len(counts) < len(rest):
         datatype = rest[-1] if isinstance(rest[-1], MPI.Datatype) else MPI.Datatype.fromcode(rest[-1])
     about = described(buffer) if hasattr(buffer, "dtype") else in_memory(buffer)
+    if datatype is not None and datatype.is_predefined:
+        dtype = named_type(datatype.typestr)
+        about = about._replace(dtype=dtype, values=about.values if dtype == about.dtype else None)
     if not counts or counts[0] is None:
         return about._replace(bytes=MPI.buffer(buffer).nbytes)
     count, displaced = counts[0], len(counts) > 1
@@ -115,6 +118,14 @@ def described_buffer(payload: Any, vector: bool) -> Payload:
     width = datatype.Get_size() if datatype else memoryview(buffer).itemsize
     known = about.values is not None and not displaced and width * len(about.values) == about.bytes
     return about._replace(bytes=items * width, values=about.values[:items] if known else None)
+
+
+@functools.cache
+def named_type(typestr: str) -> str:
+    """The name of a type of MPI's, by numpy's code of it."""
+    import numpy as np
+
+    return str(np.dtype(typestr)) if typestr[0] in "?biufc" else typestr
 
 
 @functools.cache

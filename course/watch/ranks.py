@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from course.watch.events import ANY, kind_of
-from course.watch.payload import EMPTY, Payload, bound, describe, describe_buffer, describe_pickled, part_of
+from course.watch.payload import EMPTY, NOTHING, Payload, bound, describe, describe_buffer, describe_pickled, part_of
 from course.watch.recorder import Recorder, Said, Told, said
 
 
@@ -93,6 +93,7 @@ class Ranks:
         payload_at, out_at, op_at, root_at = (place(names, name) for name in ("payload", "out", "op", "root"))
         missing = tuple({"op": self.mpi.SUM, "root": 0}.get(name) for name in names)
         describing, in_place, kind = describes(operation), self.mpi.IN_PLACE, kind_of(operation)
+        buffers = operation[0].isupper()
         rooted, from_root = kind in {"broadcast", "gather", "scatter", "reduce"}, kind in {"broadcast", "scatter"}
 
         def about(args: tuple, kwargs: dict) -> Said:
@@ -107,9 +108,10 @@ class Ranks:
                 at = args[root_at] if root_at else 0
                 root, is_root = self.peer(members, at), at in (args[0].rank, self.mpi.ROOT)
             sent, out = args[payload_at] if payload_at else None, args[out_at] if out_at else None
-            if from_root and not is_root:
-                size, dtype, values = EMPTY
-            elif sent is not in_place:
+            if from_root and not is_root:  # it has room only
+                room, dtype, _ = describing(out if out_at else sent) if buffers else NOTHING
+                return (root, None, None, None, None, None, number, 0, room, dtype), None, None
+            if sent is not in_place:
                 size, dtype, values = describing(sent) if payload_at else EMPTY
             elif kind == "gather":
                 size, dtype, values = EMPTY
@@ -155,9 +157,14 @@ class Ranks:
                     return self.found(members, status)
                 return self.arrived(members, status if at_once else result, "source" if sends else "peer")
 
-            payload = describing(given.get("payload")) if "payload" in names else EMPTY
+            payload, room = EMPTY, None
+            if "payload" in names:
+                payload = describing(given.get("payload"))
+            elif not probes and operation[0].isupper():
+                room, dtype, _ = describing(given.get("out"))
+                payload = EMPTY._replace(dtype=dtype)
             peers = (dest, source) if sends else (source, None)
-            return said(*peers, tag, None, number, payload, finished if asks else None, asked)
+            return said(*peers, tag, None, number, payload, finished if asks else None, asked, room)
 
         return about
 

@@ -162,11 +162,13 @@ class WatchedRequests:
         return named(wait, f"comm.Request.{operation}")
 
     def forget(self, plain: type, operation: str) -> Callable:
-        """A method that gives a request up: nobody waits for what it began."""
+        """A method that gives a request up: nobody waits for what it began. MPI brings a send to its end then."""
         function = getattr(plain, operation)
 
         def free(request: Any) -> None:
             self.pending.pop(request.number, None)
+            if request.describe is None and request.said[2] is None:
+                self.recorder.end(request.number)
             request.number = -1
             function(request)
 

@@ -256,10 +256,13 @@ class WatchedTorch:
                 return results_of(out, result)
 
             payload, room, tells = describe(given.get("payload")) if sends else EMPTY, None, reduces or kind == "recv"
+            if kind == "recv":
+                room, dtype, _ = describe(out)
+                payload = EMPTY._replace(dtype=dtype)
             if kind in ("broadcast", "reduce"):
                 is_root = peer is None or peer == self.default()[2]
                 room = payload.bytes if kind == "broadcast" else None
-                payload = payload if is_root or kind == "reduce" else EMPTY
+                payload = payload if is_root or kind == "reduce" else EMPTY._replace(dtype=payload.dtype)
                 tells = tells and is_root
             asked = (ANY if peer is None else peer, tag) if kind == "recv" else (None, None)
             return said(peer, None, tag, reduction, group, payload, finished if tells else None, asked, room)

@@ -7,12 +7,14 @@ import linecache
 import re
 import signal
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypedDict
 
+from course.watch.differences import Difference, differences, told
 from course.watch.events import PREFIX, Event, in_cell
 from course.watch.notes import without_notes
+from course.watch.wording import enumerate_words, label_ranks, name_ranks
 from course.world.meeting import MEETING, is_meeting
 from course.world.standing import place_of
 
@@ -124,6 +126,13 @@ class RankReport:
         if self.killed or self.state in ("waiting", "running") or (self.state == "died" and self.code is None):
             self.state, self.loss, self.code, self.call, self.line, self.source = "died", end, None, None, None, None
 
+    def before_meeting(self) -> RankReport:
+        """This report, or where this rank waits for others after its call, that of one that has returned."""
+        if self.state != "waiting" or self.call != MEETING:
+            return self
+        last = self.events[-1:] if self.events and is_meeting(self.events[-1]) else []
+        return replace(self, state="returned", events=self.events[: len(self.events) - len(last)])
+
     def refuse(self, reason: str) -> None:
         """Discard what this rank returned, which cannot be read."""
         self.state, self.result = "raised", None
@@ -211,6 +220,16 @@ class Outcome:
             for group in self._alike()
         )
 
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """What differs between the ranks, though it should not, also where all returned."""
+        return differences([rank.before_meeting() for rank in self.ranks])
+
+    @property
+    def explained(self) -> str:
+        """The report, and what differs."""
+        return "\n\n".join(filter(None, [self.report, told(self.differences)]))
+
     @property
     def _late(self) -> str:
         """The ranks that have not come to where those that returned wait for them."""
@@ -230,7 +249,7 @@ class Outcome:
             replace(rank, result=None, stdout=rank.stdout[:HEAD] + rank.stdout[HEAD:][-PRINTED:]) for rank in self.ranks
         ]
         ranks = [asdict(rank) for rank in ranks]  # without results: copying them could run the student's code
-        state, detail = self.state, self.detail
+        state, detail, report = self.state, self.detail, self.report if self.ok else self.explained
         for entry, rank in zip(ranks, self.ranks, strict=True):
             try:
                 entry["result"] = json.loads(json.dumps(rank.result))
@@ -239,7 +258,7 @@ class Outcome:
                     "bad-result",
                     f"rank {rank.rank} returned what is not plain data: {type(rank.result).__name__}",
                 )
-        return {"state": state, "detail": detail, "report": self.report, "seconds": self.seconds, "ranks": ranks}
+        return {"state": state, "detail": detail, "report": report, "seconds": self.seconds, "ranks": ranks}
 
 
 ORDER = ["died", "raised", "waiting", "running", "returned"]
@@ -291,32 +310,3 @@ def first_line(text: str) -> str:
     """The first line of `text`, shortened."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 160 else line[:157] + "..."
-
-
-def enumerate_words(words: list[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-
-
-def label_ranks(ranks: list[int]) -> str:
-    """``rank 1``, ``ranks 0, 2``, ``ranks 0-3, 7``: short, for the beginning of a line. ranks: in rising order."""
-    return f"rank{'s' * (len(ranks) > 1)} {', '.join(shorten_ranks(ranks, '-'))}"
-
-
-def shorten_ranks(ranks: Iterable[int], dash: str) -> list[str]:
-    """Ranks as words, three or more in a row as one: ``0-3``, ``5``, ``6``. ranks: in rising order."""
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    parts = []
-    for run in runs:
-        parts += [f"{run[0]}{dash}{run[-1]}"] if len(run) > 2 else map(str, run)
-    return parts
-
-
-def name_ranks(ranks: list[int]) -> str:
-    """``rank 1``, ``ranks 0 and 2``."""
-    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {enumerate_words([str(rank) for rank in ranks])}"

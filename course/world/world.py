@@ -23,6 +23,7 @@ from course.processes.horovod_setup import wait_for_horovod
 from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
+from course.watch.differences import told
 from course.watch.events import DamagedLog, Event, read_log
 from course.watch.log import has_unseen, is_full
 from course.world import subworld
@@ -49,7 +50,7 @@ class RanksFailed(RuntimeError):
 
     def __init__(self, outcome: Outcome) -> None:
         self.outcome = outcome
-        super().__init__(f"{outcome.detail}\n\n{outcome.report}")
+        super().__init__(f"{outcome.detail}\n\n{outcome.explained}")
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook: the report and the ranks' own tracebacks, without the frames of this module."""
@@ -124,7 +125,7 @@ class World:
     def run(self, function: Callable, *args: Any, **options: Any) -> list[Any]:
         """Like `attempt`, but returns the results in rank order. Raises RanksFailed, with the report, if a rank fails.
 
-        Prints what the ranks printed, with their numbers.
+        Prints what the ranks printed, with their numbers, and what differs between them, though it should not.
         """
         outcome = self.attempt(function, *args, **options)
         for rank in outcome.ranks:
@@ -132,6 +133,8 @@ class World:
                 print(f"[rank {rank.rank}] {line}")
         if not outcome.ok:
             raise RanksFailed(outcome)
+        if found := told(outcome.differences):
+            print(found)
         return outcome.results
 
     def attempt(
@@ -178,7 +181,7 @@ class World:
             for member in members:
                 remove(log.format(rank=member))
             if stop.pressed:
-                raise Interrupted(f"stopped by you\n\n{self.outcome.report}")
+                raise Interrupted(f"stopped by you\n\n{self.outcome.explained}")
         return self.outcome
 
     def stop(self) -> None:

@@ -105,6 +105,14 @@ def test_in_a_hang_it_says_who_never_came():
     assert said(reduction([None, 0.1, None], None, state="called")) == f"Rank 1 waits for ever {text}"
 
 
+def test_in_a_hang_a_rank_that_makes_the_call_on_another_communicator_is_not_said_to_leave_it_out():
+    calls = [[event(members=[0, 1], context=number, end=None, state="called", line=8)] for number in range(2)]
+    text = (
+        "Rank {} waits for ever in comm.allreduce (line 8) for rank {}, which makes that call on another communicator"
+    )
+    assert said(calls) == f"{text.format(0, 1)}; {text[0].lower()}{text[1:].format(1, 0)}."
+
+
 def test_in_a_hang_of_a_broadcast_only_its_root_is_missed():
     hang = reduction([None, 0.1, None], None, kind="broadcast", peer=0, state="called")
     assert said(hang).endswith("for rank 0, which never makes that call.")

@@ -159,8 +159,8 @@ def test_the_libraries_are_as_before_when_a_run_is_over(world):
     )
     watched = world.attempt(call, look, size=1).results[0]
     plain = world.attempt(call, look, size=1, watch=False).results[0]
-    assert not any("watch" in str(where) for where in plain)
-    assert all("watch" in where for where in watched)
+    assert not any("course/watch" in str(where) for where in plain)
+    assert all("course/watch" in where.replace(".", "/") for where in watched)
 
 
 def test_a_call_that_raises_is_marked_and_the_next_ones_are_recorded(world):

@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from course.figures.style import COLOURS
 from course.watch.events import Event
-from course.world.report import shorten_ranks
+from course.watch.wording import shorten_ranks
 
 # Kinds of call that share a colour, the same in every figure of the course. The last one, grey, is of calls that move
 # no data.

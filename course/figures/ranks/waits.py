@@ -35,7 +35,7 @@ def waits(events: Sequence[Sequence[Event]], sent: Sequence[Message]) -> Iterato
     """Every wait of a run. events: by rank. sent: its messages, see `course.watch.messages`."""
     for meeting in meetings(events):
         for rank, event in meeting.items():
-            yield from wait_for_last(rank, event, meeting)
+            yield from wait_for_last(rank, event, meeting, events)
     yield from waits_for_messages(events, sent)
     for rank, of_rank in enumerate(events):
         for event in of_rank:
@@ -69,14 +69,21 @@ def meetings(events: Sequence[Sequence[Event]]) -> list[dict[int, Event]]:
     return list(found.values())
 
 
-def wait_for_last(rank: int, event: Event, meeting: dict[int, Event]) -> Iterator[Wait]:
+def wait_for_last(
+    rank: int, event: Event, meeting: dict[int, Event], events: Sequence[Sequence[Event]]
+) -> Iterator[Wait]:
     """The wait of a rank in a collective, if any: for the last of those that it needs, or for those that never come."""
     root = event["peer"] if event["kind"] in FROM_ROOT and event["peer"] != rank else None
     needed = {member for member in event["members"] or () if member not in (None, rank)}
     if waits_for_ever(event):
         missing = needed - meeting.keys()
         others = {root} if root in missing else missing
-        yield Wait(rank, event, tuple(sorted(others)), math.inf, f"never make{'s' * (len(others) == 1)} that call")
+        one = len(others) == 1
+        how = f"never make{'s' * one} that call"
+        if elsewhere := [other for other in others if makes_elsewhere(event, events[other])]:
+            whole = len(elsewhere) == len(others)
+            how = f"make{'s' * one} that call on another communicator" if whole else "are not in that call"
+        yield Wait(rank, event, tuple(sorted(others)), math.inf, how)
         return
     needed = {root} if root in needed else needed
     came = [(other["start"], who) for who, other in meeting.items() if who in needed]
@@ -87,6 +94,12 @@ def wait_for_last(rank: int, event: Event, meeting: dict[int, Event]) -> Iterato
     if event["waited"] < start <= event["end"]:
         how = "is the root and comes late" if last == root else "comes last"
         yield Wait(rank, event, (last,), start - event["waited"], how)
+
+
+def makes_elsewhere(event: Event, others: Sequence[Event]) -> bool:
+    """Whether a rank waits for ever in the same call as this one, on another communicator."""
+    waiting = [other for other in others if waits_for_ever(other)]
+    return any((other["library"], other["op"]) == (event["library"], event["op"]) for other in waiting)
 
 
 def waits_for_messages(events: Sequence[Sequence[Event]], sent: Sequence[Message]) -> Iterator[Wait]:

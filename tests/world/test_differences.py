@@ -1,0 +1,98 @@
+"""What differs between ranks is told, also where MPI lets it pass, and right programs stay silent."""
+
+from __future__ import annotations
+
+import pytest
+from differing_programs import FIRST, HANGING, PASSING, RIGHT, TORCH, TORCH_RIGHT, program
+from student_cells import call
+
+from course.figures.ranks.timeline import timeline
+from course.watch.differences import told
+from course.watch.differences.difference import KEYS, PASSED
+from course.world import COMM
+from course.world.world import RanksFailed
+
+
+def found_in(world, body: str, init: str | None = None, size: int = 2):
+    """What differs between the ranks that run this."""
+    outcome = world.attempt(call, program(body), COMM, size=size, init=init)
+    return outcome, outcome.differences
+
+
+@pytest.mark.parametrize("name", PASSING)
+def test_what_mpi_lets_pass_is_told_all_the_same(world, name):
+    key, lines, body = PASSING[name]
+    outcome, found = found_in(world, body)
+    assert outcome.state == "ok", "else it belongs to the others"
+    assert [each.key for each in found] == [key], told(found)
+    assert [*found[0].lines] == [FIRST + line for line in lines]
+    assert found[0].sentence.endswith(PASSED) == (key != "never-waited")
+    assert key in KEYS
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.thorough] * (each in ("order", "root"))) for each in TORCH]
+)
+def test_what_differs_with_torch_is_told(world, name):
+    key, lines, body = TORCH[name]
+    outcome, found = found_in(world, body, init="torch")
+    assert [each.key for each in found] == [key], (outcome.report, told(found))
+    assert {*found[0].lines} == {FIRST + line for line in lines}
+
+
+def test_a_right_program_with_torch_stays_silent(world):
+    outcome, found = found_in(world, TORCH_RIGHT, init="torch", size=4)
+    assert outcome.ok, outcome.report
+    assert told(found) == ""
+
+
+def test_with_horovod_names_count_and_not_the_order(world):
+    body = """
+        import horovod.torch as hvd
+        names = ["a", "b"] if rank else ["b", "a"]
+        handles = [hvd.allreduce_async(torch.ones(1), name=name) for name in names]
+        [hvd.synchronize(handle) for handle in handles]
+        hvd.allreduce_async(torch.ones(1), name="forgotten")
+        """
+    outcome, found = found_in(world, body, init="horovod")
+    assert outcome.ok, outcome.report
+    assert [(each.key, each.lines, each.ranks) for each in found] == [("never-waited", (FIRST + 4,), (0, 1))]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_program_stays_silent(world, name):
+    outcome, found = found_in(world, RIGHT[name], size=4)
+    assert outcome.ok, outcome.report
+    assert told(found) == ""
+
+
+def test_it_is_told_once_under_the_output_and_a_right_run_prints_its_own_lines_only(world, capsys):
+    world.run(call, program("print('here')\nfor _ in range(3):\n    comm.Bcast(one, root=rank)"), COMM, size=2)
+    *printed, said = capsys.readouterr().out.splitlines()
+    assert printed == ["[rank 0] here", "[rank 1] here"]
+    assert said == (
+        f"In comm.Bcast (cell line {FIRST + 2}), the ranks name different roots: rank 0: root 0, rank 1: root 1. "
+        + PASSED
+    )
+    world.run(call, program("print('here')\ncomm.Bcast(one)"), COMM, size=2)
+    assert capsys.readouterr().out.splitlines() == ["[rank 0] here", "[rank 1] here"]
+
+
+def test_a_run_that_hangs_says_which_communicators_differ(world):
+    with pytest.raises(RanksFailed) as failed:
+        world.run(call, program("other = comm.Dup()\n(other if rank else comm).allreduce(1)"), COMM, size=2)
+    outcome = failed.value.outcome
+    assert [(each.key, each.lines) for each in outcome.differences] == [("communicator-differs", (FIRST + 1,))]
+    assert told(outcome.differences) in str(failed.value)
+    assert told(outcome.differences) in outcome.plain()["report"], "which a check shows"
+    assert "which makes that call on another communicator" in timeline(outcome.events).alt
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", HANGING)
+def test_what_differs_where_ranks_hang_is_told(world, name):
+    key, lines, body = HANGING[name]
+    outcome, found = found_in(world, body)
+    assert outcome.state == "hang"
+    assert [each.key for each in found] == [key], told(found)
+    assert [*found[0].lines] == [FIRST + line for line in lines]
