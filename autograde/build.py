@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,7 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
-from autograde.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched
-from autograde.contract import questions
+from autograde.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.contract.labs import Lab, LabError, find_labs, load_checks, read_package, without_hidden_cases
 from autograde.contract.places import LABS, SOURCE
 from autograde.course_map import course_map
@@ -127,43 +125,8 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
     tell_points(notebook)
-    validate(lab, notebook, list(points), points)
+    validate(lab, notebook, points)
     return notebook
-
-
-def validate(lab: Lab, notebook: NotebookNode, checks: list[str], points: dict[str, float]) -> None:
-    """Raise LabError if TODO cells, check cells and checks do not match."""
-    names = [cell.id for cell in notebook.cells]
-    tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
-    todos = [name for name, tag in tags.items() if questions.is_todo(tag)]
-    numbers = {name for name, tag in tags.items() if questions.is_number(tag)}
-    for name in sorted(numbers ^ set(questions.read_questions(lab.folder))):
-        missing = f"table [{name}] in {questions.FILE}" if name in numbers else f'cell `# %% answer="{name}"`'
-        raise LabError(f"{lab.name}: question `{name}` has no {missing}")
-    checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
-    for todo in todos:
-        if todo not in checks:
-            raise LabError(f"{lab.name}: TODO `{todo}` has no checks/{todo}.py")
-        if todo not in checked:
-            raise LabError(f'{lab.name}: TODO `{todo}` has no check: add a cell `# %% check="{todo}"` after it')
-        if names.index(f"{todo}-check") < names.index(todo):
-            raise LabError(f"{lab.name}: the check of `{todo}` stands before the TODO")
-    for name in checked:
-        if name not in todos:
-            raise LabError(f'{lab.name}: check `{name}` has no TODO: there is no cell `# %% todo="{name}"`')
-    for name in checks:
-        if name not in todos:
-            raise LabError(f'{lab.name}: there is checks/{name}.py, but no cell `# %% todo="{name}"`')
-        if not points[name] > 0:
-            raise LabError(f"{lab.name}: check `{name}` is worth {points[name]} points; it must be more than 0")
-    for cell in notebook.cells:
-        begins, ends = (len(re.findall(rf"{mark} SOLUTION", cell.source)) for mark in ("BEGIN", "END"))
-        if cell.id in todos and not begins:
-            raise LabError(f"{lab.name}: TODO `{cell.id}` has no line `### BEGIN SOLUTION`")
-        if cell.id not in todos and begins + ends:
-            raise LabError(f"{lab.name}: cell `{cell.id}` has a SOLUTION mark, but is no TODO: students would get it")
-        if begins != ends:
-            raise LabError(f"{lab.name}: TODO `{cell.id}` has {begins} BEGIN SOLUTION and {ends} END SOLUTION")
 
 
 def release(notebook: NotebookNode) -> NotebookNode:

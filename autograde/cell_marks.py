@@ -1,12 +1,15 @@
-"""The marker of a cell in lab.py, such as `# %% todo="total"`: what it says, and nbgrader's metadata made from it."""
+"""The marker of a cell in lab.py, such as `# %% todo="total"`: what it says, and nbgrader's metadata made from it;
+and whether the markers of a lab fit its checks."""
 
 from __future__ import annotations
+
+import re
 
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autograde.contract import questions
-from autograde.contract.labs import LabError
+from autograde.contract.labs import Lab, LabError
 
 NO_POINTS = "They count no points."  # what labs say of their questions
 
@@ -87,3 +90,38 @@ def untouched(cell: NotebookNode, tag: dict) -> bool:
     if questions.is_number(tag):
         return cell.source == questions.blank(tag["grade_id"])
     return tag.get("checksum") == compute_checksum(cell)
+
+
+def validate(lab: Lab, notebook: NotebookNode, points: dict[str, float]) -> None:
+    """Raise LabError if TODO cells, check cells and checks do not match. points: of each check, by its TODO."""
+    names = [cell.id for cell in notebook.cells]
+    tags = {cell.id: cell.metadata.get("nbgrader", {}) for cell in notebook.cells}
+    todos = [name for name, tag in tags.items() if questions.is_todo(tag)]
+    numbers = {name for name, tag in tags.items() if questions.is_number(tag)}
+    for name in sorted(numbers ^ set(questions.read_questions(lab.folder))):
+        missing = f"table [{name}] in {questions.FILE}" if name in numbers else f'cell `# %% answer="{name}"`'
+        raise LabError(f"{lab.name}: question `{name}` has no {missing}")
+    checked = [name.removesuffix("-check") for name in names if name.endswith("-check")]
+    for todo in todos:
+        if todo not in points:
+            raise LabError(f"{lab.name}: TODO `{todo}` has no checks/{todo}.py")
+        if todo not in checked:
+            raise LabError(f'{lab.name}: TODO `{todo}` has no check: add a cell `# %% check="{todo}"` after it')
+        if names.index(f"{todo}-check") < names.index(todo):
+            raise LabError(f"{lab.name}: the check of `{todo}` stands before the TODO")
+    for name in checked:
+        if name not in todos:
+            raise LabError(f'{lab.name}: check `{name}` has no TODO: there is no cell `# %% todo="{name}"`')
+    for name in points:
+        if name not in todos:
+            raise LabError(f'{lab.name}: there is checks/{name}.py, but no cell `# %% todo="{name}"`')
+        if not points[name] > 0:
+            raise LabError(f"{lab.name}: check `{name}` is worth {points[name]} points; it must be more than 0")
+    for cell in notebook.cells:
+        begins, ends = (len(re.findall(rf"{mark} SOLUTION", cell.source)) for mark in ("BEGIN", "END"))
+        if cell.id in todos and not begins:
+            raise LabError(f"{lab.name}: TODO `{cell.id}` has no line `### BEGIN SOLUTION`")
+        if cell.id not in todos and begins + ends:
+            raise LabError(f"{lab.name}: cell `{cell.id}` has a SOLUTION mark, but is no TODO: students would get it")
+        if begins != ends:
+            raise LabError(f"{lab.name}: TODO `{cell.id}` has {begins} BEGIN SOLUTION and {ends} END SOLUTION")

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from course.processes import mpi, rank, rank_server, reaper
 from course.processes.mpi import WorldError
+from course.processes.ranks.status import Status
 from course.processes.surroundings import room
 from course.processes.surroundings.environment import MACHINE, left_out, taken
 from course.processes.surroundings.limits import MORE_PROCESSES, few_processes, share_of_memory
@@ -92,11 +93,11 @@ class Local:
         """Arguments of the reaper other than mark and folders."""
         return []
 
-    def kill(self, mark: str, statuses: list[rank.Status]) -> None:
+    def kill(self, mark: str, statuses: list[Status]) -> None:
         """Kill all ranks. statuses: what each has recorded of itself."""
         reaper.kill_marked(f"{mark}-ranks", spared=self._server.pid)
 
-    def dump_stacks(self, statuses: dict[int, rank.Status]) -> set[int]:
+    def dump_stacks(self, statuses: dict[int, Status]) -> set[int]:
         """Have ranks dump their stacks. Returns the ranks that may answer. statuses: by rank."""
         asked = set()
         for member, status in statuses.items():

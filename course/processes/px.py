@@ -43,6 +43,22 @@ def before_cell(processes: weakref.ref[Processes]) -> Callable[[Any], None]:
     return wait
 
 
+def point_at(view: Any, processes: weakref.ref[Processes], known: bool) -> bool:
+    """Point ``%px`` and ``%%px`` at the ranks of `view`, in its order, where there is a notebook. Returns whether there
+    is one. known: it calls `before_cell` already."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is None:
+        return False
+    view.block = True
+    view.activate()
+    if not known:
+        tell_outputs_apart()
+        shell.events.register("pre_run_cell", before_cell(processes))
+    return True
+
+
 def tell_outputs_apart() -> None:
     """Patch ipyparallel 9.2 to show what each rank printed before it looked; it shows the last rank's output only.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import gc
-import json
 import os
 import signal
 import socket
@@ -19,10 +18,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
-from course.files import write_whole
 from course.processes.fork_server import run, same_person, send
+from course.processes.ranks.status import read_status, write_end, write_status
 from course.processes.shared_files import share_open_files
 
 FOLDER = "LOCKSTEP_FOLDER"
@@ -50,22 +49,6 @@ IMPORTED = (
     "torch.distributed",
     "tornado.platform.asyncio",
 )
-
-
-class Status(TypedDict):
-    """What is recorded of a rank's process.
-
-    pid: its id. step: its Slurm job step. state: "started" or "ended". memory: how often memory had run out when it
-    started, see `machine.out_of_memory`. code: exit status, or minus the signal's number. ran_out: what to say if it
-    was killed as no memory was left.
-    """
-
-    pid: int
-    state: str
-    step: NotRequired[str | None]
-    memory: NotRequired[dict[str, int]]
-    code: NotRequired[int]
-    ran_out: NotRequired[str]
 
 
 class ForkRequest(TypedDict):
@@ -187,29 +170,6 @@ def let_forks_end() -> None:
         after_in_parent=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, term),
         after_in_child=in_child,
     )
-
-
-def read_status(folder: str, rank: int) -> dict:
-    """What was noted of a rank's process. Raises FileNotFoundError."""
-    with open(f"{folder}/rank-{rank}.json") as file:
-        return json.load(file)
-
-
-def write_status(folder: str, rank: int, status: Status) -> None:
-    """Note the state of a rank's process."""
-    write_whole(f"{folder}/rank-{rank}.json", json.dumps(status).encode())
-
-
-def write_end(folder: str, rank: int, pid: int, status: int) -> None:
-    """Note how a rank's process ended, whose group this one is in, too. status: as os.waitpid gives it."""
-    end: Status = {"pid": pid, "state": "ended", "code": os.waitstatus_to_exitcode(status)}
-    with suppress(FileNotFoundError):  # it had not started, or the world replaced it, and does not ask any more
-        if end["code"] == -signal.SIGKILL:
-            from course.processes.surroundings.machine import ran_out  # only now: others need not wait for it
-
-            end["ran_out"] = ran_out(read_status(folder, rank).get("memory", {}))
-    with suppress(FileNotFoundError):
-        write_status(folder, rank, end)
 
 
 def request_fork(path: str, place: ForkRequest) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from course.processes import mpi, rank, reaper
 from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.progress import counted, ranks_bar
-from course.processes.px import before_cell, tell_outputs_apart
+from course.processes.px import point_at
+from course.processes.ranks.stacks import new_stacks
+from course.processes.ranks.status import read_status
 from course.processes.slurm import Slurm
 from course.processes.surroundings import folder as current
 from course.processes.surroundings import machine
@@ -117,19 +119,12 @@ class RankProcesses:
     def stacks(self, members: list[int]) -> dict[int, str]:
         """Where ranks stand now: faulthandler's text, empty for one that gives none in time. Ranks that are gone are
         left out."""
-        if not members:
-            return {}
         paths = {member: Path(self._path(member, "stack")) for member in members if self._alive(member)}
-        before = {member: path.stat().st_size for member, path in paths.items() if path.exists()}
-        asked = self.host.dump_stacks({member: self._status(member) for member in before})
-        before = {member: size for member, size in before.items() if member in asked}
-        end = time.monotonic() + self.host.patience
-        while not self._all_ended() and time.monotonic() < end:
-            if all(written(paths[member], size) for member, size in before.items() if self._alive(member)):
-                break
-            time.sleep(0.01)
-        there = {member: paths[member].read_text()[size:] for member, size in before.items() if self._alive(member)}
-        return {member: text for member, text in there.items() if text or not self._all_ended()}
+
+        def ask(there: Iterable[int]) -> set[int]:
+            return self.host.dump_stacks({member: self._status(member) for member in there})
+
+        return new_stacks(paths, ask, self._alive, self._all_ended, self.host.patience) if paths else {}
 
     def _alive(self, member: int) -> bool:
         return bool(self._status(member)) and self.exit_code(member) is None
@@ -156,7 +151,7 @@ class RankProcesses:
 
     def _status(self, member: int) -> dict:
         try:
-            return rank.read_status(f"{self.folder}/ranks-{self._generation}", member)
+            return read_status(f"{self.folder}/ranks-{self._generation}", member)
         except FileNotFoundError:
             return {}
 
@@ -242,7 +237,7 @@ class RankProcesses:
                 raise self._not_started()
             time.sleep(0.02)
         self.engines = self._in_rank_order({engine for engine, _ in new})
-        self._activate()
+        self._in_notebook = point_at(self.client[self.engines], weakref.ref(self), self._in_notebook)
 
     def _in_rank_order(self, engines: set[int]) -> list[int]:
         """The engines, by the rank that each says it is.
@@ -302,24 +297,3 @@ class RankProcesses:
         with suppress(OSError, AttributeError):
             return self.cluster.controller.get_output()[-2000:]
         return ""
-
-    def _activate(self) -> None:
-        """Point ``%px`` and ``%%px`` at the ranks, in rank order, where there is a notebook."""
-        from IPython import get_ipython
-
-        shell = get_ipython()
-        if shell is not None:
-            view = self.client[self.engines]
-            view.block = True
-            view.activate()
-            if not self._in_notebook:
-                self._in_notebook = True
-                tell_outputs_apart()
-                shell.events.register("pre_run_cell", before_cell(weakref.ref(self)))
-
-
-def written(path: Path, size: int) -> bool:
-    """Whether a stack is in this file, which had this size before: frame by frame, up to the one that its first line
-    names; and of a deep one, as much as faulthandler writes."""
-    text = path.read_text(errors="replace")
-    return text[size:].endswith((text.partition("\n")[0] + "\n", "\n  ...\n"))

@@ -28,9 +28,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import course.processes.surroundings.machine  # noqa: F401  rank.write_end takes it, in a handler, which must not import
+import course.processes.surroundings.machine  # noqa: F401  write_end takes it, in a handler, which must not import
 from course.files import write_whole
 from course.processes import fork_server, rank, reaper
+from course.processes.ranks.status import write_end
 
 POLL = 2.0  # seconds between two checks whether the owner is there
 STREAMS = 3  # standard input, output and error, which a rank takes over
@@ -84,7 +85,7 @@ def keep(folder: str, member: int, child: int, line: socket.socket) -> None:
         with suppress(ChildProcessError):  # asked for once, whoever gets it: see `serve`
             if (ended := os.waitpid(child, os.WNOHANG))[0]:
                 alive = False
-                rank.write_end(folder, member, *ended)
+                write_end(folder, member, *ended)
 
     signal.signal(signal.SIGCHLD, note_end)
     note_end()
@@ -132,7 +133,7 @@ def serve(path: str, owner: int) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 place = known.pop(ended[0])
-                rank.write_end(place["folder"], place["rank"], *ended)
+                write_end(place["folder"], place["rank"], *ended)
 
     signal.signal(signal.SIGCHLD, note_ends)
     with socket.socket(socket.AF_UNIX) as door:

@@ -1,0 +1,1 @@
+"""What the files in the ranks' folder tell of each rank's process."""
