@@ -18,7 +18,7 @@ from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import code_to_html, markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
-from autograde.classroom.releasing import ReleaseFromSource
+from autograde.classroom.release.from_source import ReleaseFromSource
 from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.submit import use_receipts
 from course.exchange.validating import validate_as_graded

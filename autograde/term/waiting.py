@@ -15,7 +15,7 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.old_text import stamp_now
+from autograde.classroom.release.old_text import stamp_now
 from autograde.classroom.runs.progress import read
 from autograde.contract.labs import Lab, LabError, find_labs
 from autograde.course_map import place

@@ -11,7 +11,7 @@ from small_course import LAB, LAB_PY, make_course
 from traitlets.config import Config
 
 from autograde.build import build, write_file
-from autograde.classroom.old_text import as_released
+from autograde.classroom.release.old_text import as_released
 from autograde.contract.labs import find_lab
 from course.corrections.releases import keep
 from course.exchange.folders import OF_A_COURSE

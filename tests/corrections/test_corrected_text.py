@@ -236,6 +236,21 @@ def test_nothing_is_lost_where_the_exchange_has_lost_the_old_text(room, ada):
     assert "Now with ranks." not in after and run(read(ada)) == []
 
 
+def test_an_answer_in_several_cells_stays_in_them(room, ada):
+    room.put_out()
+    notebook = work(ada, {"double": "def half(x):\n    return x / 2"})
+    at = [each.id for each in notebook.cells].index("double")
+    second = nbformat.v4.new_code_cell(ANSWERS["double"], metadata=notebook.cells[at].metadata)  # as JupyterLab splits
+    notebook.cells.insert(at + 1, second)
+    nbformat.write(notebook, folder_of(ada) / f"{LAB}.ipynb")
+    room.correct(TYPO)
+    room.put_out()
+    assert get(room, ada).lost == ()
+    after = read(ada).cells
+    assert [each.source for each in after[at : at + 2]] == ["def half(x):\n    return x / 2", ANSWERS["double"]]
+    assert [each.metadata.nbgrader.grade_id for each in after[at : at + 2]] == ["double", "double"]
+
+
 def test_what_was_changed_elsewhere_stays_where_the_labs_text_is_as_it_was(room, ada):
     room.put_out()
     work(ada, {"start-1": "# A small lab\n\nMy own words.", "double-check-1": "Now with ranks, I see."})

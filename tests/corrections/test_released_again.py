@@ -45,7 +45,7 @@ def test_releasing_again_says_what_was_changed_and_who_handed_in_the_old_text(ro
     assert re.search(rf"{LAB}: corrected since [\d-]+ [\d:]+ UTC: 1 cell of text\n", said)
     assert f"{LAB}: 2 of 2 who handed in have the old text: ada, bob\n" in said
     assert re.search(
-        rf"{LAB}: whoever fetched it before [\d-]+ [\d:]+ UTC keeps the old text; Your labs on a hub", said
+        rf"{LAB}: whoever fetched it before [\d-]+ [\d:]+ UTC keeps the old text; on a hub, Your labs", said
     )
     assert said.endswith(f"{LAB}: released again; it has no deadline\n") and not state(room)["changed"]
     hand_in(room, "bob")

@@ -15,7 +15,7 @@ from small_course import ANSWERS, LAB, make_course
 from autograde.build import build
 from autograde.bundle import bundle_files
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.old_text import as_released
+from autograde.classroom.release.old_text import as_released
 from autograde.contract.labs import find_lab
 from autograde.lectures.notebooks import FOLDER
 from autograde.lectures.site import stage

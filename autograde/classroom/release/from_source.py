@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograde.build import Built, build, ignored, worked_in, write_file
-from autograde.classroom.old_text import about_old_text, as_released
+from autograde.classroom.release.old_text import about_old_text, as_released
 from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
 from autograde.contract.places import LABS
 from course.corrections.releases import keep, kept
@@ -52,7 +52,11 @@ class ReleaseFromSource(PrivateRelease):
             )
         super().copy_files()
         again = bool(kept(self.root, course, name))
-        corrected = keep(self.root, course, name)
+        try:
+            corrected = keep(self.root, course, name)
+        except OSError as error:
+            self.log.warning("%s: released, but students are not told that it was corrected: %s", name, error)
+            return
         for line in about_old_text(self.root, course, name, corrected) if again else ():
             self.log.warning("%s", line)
 

@@ -70,8 +70,8 @@ def about_old_text(root: Path | str, course: str, lab: str, corrected: bool) -> 
     return [
         *(same or [f"{lab}: corrected since {since.when:%Y-%m-%d %H:%M} UTC: {in_words(since, new)}"]),
         f"{lab}: {who or 'nobody has handed in the old text'}",
-        f"{lab}: whoever fetched it before {new.when:%Y-%m-%d %H:%M} UTC keeps the old text; Your labs on a hub tells "
-        "them, and gets them the new one with what they wrote",
+        f"{lab}: whoever fetched it before {new.when:%Y-%m-%d %H:%M} UTC keeps the old text; on a hub, Your labs "
+        "tells them, and gets them the new one with what they wrote",
     ]
 
 
