@@ -91,6 +91,7 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     # Ada validates. What is open is saved when she goes back, and when Bob hands in, as he does in another tab.
     save(ada)
     said = validate(ada)
+    assert "1 of 4 checks pass, 3 of 12 points." in said
     assert 'check("parallel_pi")' in said and 'check("partial_sum")' not in said
     write(ada, cell_with(ada, "def partial_sum"), f"{RIGHT}# My own way.\n")
     back_to_labs(ada)
@@ -140,7 +141,15 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     for person, score in (("ada", "3 / 12"), ("bob", "1 / 12")):
         expect(of_student(iris, hub.name(person))).to_contain_text(score)
 
-    # On the card a button gives feedback back to both, as scores and comments are now, and another one makes marks.
+    # On the card a button collects and grades what is new, which is nothing, and its page says so and leads back.
+    iris.goto(f"{hub.url}/hub/home")
+    of_lab.get_by_role("button", name="Collect and grade all").click(timeout=START)
+    expect(iris.get_by_role("heading", name=f"{LAB} is graded")).to_be_visible(timeout=START)
+    expect(iris.locator("pre")).to_contain_text(f"{LAB}: 0 to grade, 2 graded before and unchanged")
+    screenshot(iris, "08-graded")
+    iris.get_by_role("main").get_by_role("link", name="Your courses").click()
+
+    # Another button gives feedback back to both, as scores and comments are now, and another one makes marks.
     assert iris.request.post(f"{hub.url}/hub/courses/{course}/labs/{LAB}/feedback").status == 403  # no form of ours
     iris.goto(f"{hub.url}/hub/home")
     of_lab.get_by_role("button", name="Release feedback").click(timeout=START)

@@ -21,7 +21,14 @@ from course.jupyterhub.place import REPOSITORY
 HUB, COURSE = "http://hub.example", "hpc"
 STATIC = Path(DATA_FILES_PATH)
 LABS = [
-    Waiting("01_sgd_trajectories", "01 Paths over a loss surface", True, students=4, handed_in=("ada", "bob")),
+    Waiting(
+        "01_sgd_trajectories",
+        "01 Paths over a loss surface",
+        True,
+        students=4,
+        handed_in=("ada", "bob"),
+        grading="grading, 1 of 2",
+    ),
     Waiting(
         "03_pi_allreduce",
         "03 Pi on several ranks",
@@ -32,6 +39,8 @@ LABS = [
         given=("ada",),
         to_grade=("cleo",),
         to_release=("bob",),
+        to_read=("ada",),
+        texts=True,
         due=datetime(2099, 1, 31, 12, tzinfo=UTC),
         shown=datetime(2099, 1, 31, 12, tzinfo=UTC),
     ),
@@ -102,13 +111,21 @@ def opened(card: SimpleNamespace) -> Page:
 def test_a_course_is_called_by_its_title_and_each_lab_says_how_it_stands(card, screenshot):
     page = opened(card)
     course = page.get_by_role("region", name="High-performance computing")
-    expect(course.get_by_text("What waits for you: 1 to grade, 1 with feedback to release.")).to_be_visible()
+    expect(course.get_by_text("What waits for you: 1 to grade, 1 to read, 1 with feedback to release.")).to_be_visible()
     labs = course.locator("[data-waiting] > ul > li")
     expect(labs.nth(0)).to_contain_text("Released, 2 of 4 handed in, 0 graded")
     expect(labs.nth(1)).to_contain_text(
         "Released, due Sat 31 Jan 2099, 12:00 UTC, 3 of 4 handed in, 2 graded, feedback released to 1"
     )
     expect(labs.nth(2)).to_contain_text("Not released")
+    on = labs.nth(0).get_by_role("link", name="Grading, 1 of 2: 01 Paths over a loss surface")
+    expect(on).to_have_attribute("href", "/services/hpc/class-grading/01_sgd_trajectories")
+    expect(labs.nth(0).get_by_role("button", name="Collect and grade all")).to_have_count(0)
+    texts = "/services/hpc/text-answers/03_pi_allreduce"
+    expect(labs.nth(1).get_by_role("link", name="1 to read")).to_have_attribute("href", texts)
+    expect(labs.nth(1).get_by_role("link", name="Text answers of 03 Pi on several ranks")).to_have_attribute(
+        "href", texts
+    )
     expect(course.get_by_role("link", name="Class report on 03 Pi on several ranks")).to_be_visible()
     expect(course.get_by_role("link", name="1 to grade")).to_have_count(1)
     screenshot(page, "card")
@@ -128,6 +145,8 @@ def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pres
         lab.get_by_role(kind, name=name).focus()
         page.keyboard.press("Enter")
 
+    press("button", "Collect and grade all of 03 Pi on several ranks")
+    expect(lab.get_by_role("button", name="Beginning …")).to_have_attribute("aria-disabled", "true")
     press("button", "Release feedback of 03 Pi on several ranks")
     expect(lab.get_by_role("button", name="Releasing …")).to_have_attribute("aria-disabled", "true")
     press("button", "Releasing …")
@@ -140,6 +159,7 @@ def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pres
     page.keyboard.press("Enter")
     expect(lab.get_by_role("button", name="Extending …")).to_be_visible()
     assert card.sent == [
+        ("POST 03_pi_allreduce/grade", {"_xsrf": ["token"]}),
         ("POST 03_pi_allreduce/feedback", {"_xsrf": ["token"]}),
         ("POST 03_pi_allreduce/marks", {"_xsrf": ["token"], "format": ["moodle"]}),
         ("POST 03_pi_allreduce/extension", {"_xsrf": ["token"], "student": ["ada"], "until": ["3d"]}),

@@ -42,6 +42,7 @@ STYLES = [
 ]
 STYLES += ["text-align", "text-decoration", "vertical-align", "width"]
 COLOURED = re.compile(r"highlight|language-[\w+#-]+|[a-z][a-z0-9]{0,2}")  # classes of pygments and of fenced code
+WORDLESS = re.compile(r"<img(?![^<>]* alt=)")  # a picture without words for who cannot see it
 LEADING = {"", "http", "https", "mailto"}  # protocols of links; a picture that cannot be shown is named by its address
 PROTOCOLS = {"http", "https", "mailto", "attachment", "data", "file", "ftp"}
 
@@ -59,7 +60,8 @@ def sanitised(page: str, mark: str = "") -> str:
         return name in ANYWHERE or name in OF_TAG.get(tag, ()) or (tag, name) == ("span", mark)
 
     styles = CSSSanitizer(allowed_css_properties=STYLES)
-    return Cleaner(tags=TAGS, attributes=allowed, protocols=PROTOCOLS, strip=True, css_sanitizer=styles).clean(page)
+    cleaner = Cleaner(tags=TAGS, attributes=allowed, protocols=PROTOCOLS, strip=True, css_sanitizer=styles)
+    return WORDLESS.sub('<img alt=""', cleaner.clean(page))
 
 
 def scheme(address: str) -> str:

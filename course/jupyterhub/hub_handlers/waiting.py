@@ -47,7 +47,8 @@ def labs_of(said: Said) -> tuple[list[dict[str, Any]], str]:
     try:
         return ([], said.why) if said.why else (json.loads(said.lines[-1]), "")
     except (IndexError, ValueError):
-        return [], " ".join(["`./lockstep waiting --json` printed no JSON", *said.lines[-1:], *said.more[-1:]])
+        instead = "; ".join([*said.lines[-1:], *said.more[-1:]])
+        return [], "`./lockstep waiting --json` printed no JSON" + (f": {instead}" if instead else "")
 
 
 def own_name(user: str) -> str:
