@@ -249,13 +249,16 @@ def test_two_hand_ins_within_a_second_count_both_from_the_assignment_list(hpc):
     hpc.place.joinpath("clicks.py").write_text(
         "from nbgrader.server_extensions.assignment_list.handlers import AssignmentList\n"
         "clicks = AssignmentList(); clicks.root_dir = '.'\n"
-        f"print([clicks.submit_assignment({COURSE!r}, {LAB!r}) for _ in range(3)])\n"
+        f"notes = open('{COURSE}/{LAB}/notes.txt', 'w', buffering=1)\n"
+        f"print([(print('more', file=notes), clicks.submit_assignment({COURSE!r}, {LAB!r}))[1] for _ in range(3)])\n"
+        f"print(clicks.submit_assignment({COURSE!r}, {LAB!r})['value'])\n"
         f"print(clicks.submit_assignment({COURSE!r}, 'unknown')['value'])\n"
     )
     hpc.fetched(hpc.ada)
     said = hpc.must(hpc.ada, "clicks", config="seconds")
     assert str([{"success": True}] * 3) in said
     assert len({path.name.split("+")[2] for path in hpc.handed_in(hpc.ada)}) == 3
+    assert "It is as you handed it in at " in said
     assert "During handling of the above exception" not in said and "`unknown` is not released in `hpc`" in said
 
 
