@@ -2,7 +2,8 @@
 
 exchange/        1777  nbgrader insists that all may write; sticky: nobody can replace a course's folder
   COURSE/        0755  owned by its grader, as all below
-    outbound/    0755  what is released; .LAB.extensions/ in it is 0711, and each file there is one student's to read
+    outbound/    0755  what is released; .LAB.extensions/ and .LAB.counts/ in it are 0711, and each file there is one
+                       student's to read
     inbound/     3733  submissions: they get the grader's group (setgid); nobody else lists, renames or deletes them;
                        .receipts.STUDENT/ in it is 0700, and its student's: see receipts.py
     feedback/    0711  readable by those who know the name, which is made from a secret in the submission

@@ -20,6 +20,8 @@ from server_address import address_of
 from small_clone import ROOT
 
 from course.exchange.due import content_of, deadline_file
+from course.exchange.handed_in.choice import choice_file, write_choice
+from course.exchange.names import read_name
 
 pytestmark = pytest.mark.thorough
 WAIT = 90_000  # ms for JupyterLab to open, on a machine that does other things too
@@ -81,9 +83,14 @@ def change(ada: SimpleNamespace, text: str) -> None:
     nbformat.write(saved, notebook(ada))
 
 
+def submissions(ada: SimpleNamespace) -> list[Path]:
+    """What the student has handed in, oldest first."""
+    return sorted((ada.exchange.place / COURSE / "inbound").glob("ada+*"))
+
+
 def handed_in(ada: SimpleNamespace) -> int:
     """How often the student has handed in."""
-    return len([*(ada.exchange.place / COURSE / "inbound").glob("ada+*")])
+    return len(submissions(ada))
 
 
 def opened(page: Page) -> None:
@@ -146,6 +153,19 @@ def test_without_javascript_the_question_is_a_step_of_its_own(ada, browser):
         page.goto(ada.labs)
         lab_of(page, LAB).get_by_role("button", name="Hand in").click()
         expect(page.get_by_role("status")).to_contain_text("nothing was handed in again")
+        before = handed_in(ada)
+        change(ada, "Even more.")
+        last = read_name(submissions(ada)[-1].name, LAB).when
+        write_choice(choice_file(ada.exchange.place, COURSE, LAB, "ada"), "ada", f"{last} UTC")
+        lab_of(page, LAB).get_by_role("button", name="Hand in").click()
+        asked = page.get_by_role("alert")
+        expect(asked).to_contain_text("counts, by your instructor's choice. What you hand in now does not count")
+        asked.get_by_role("link", name="Leave it as it is").click()
+        lab_of(page, LAB).get_by_role("button", name="Hand in").click()
+        asked.get_by_role("button", name="Hand in all the same").click()
+        expect(page.get_by_role("status")).to_contain_text("Small is handed in.")
+        assert handed_in(ada) == before + 1
+        write_choice(choice_file(ada.exchange.place, COURSE, LAB, "ada"), "ada", "")
 
 
 def test_a_renamed_notebook_is_renamed_back_by_one_step(ada, context, screenshot):

@@ -163,6 +163,12 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
         iris.get_by_role("link", name="Download marks.csv").click(timeout=START)
     assert hub.name("bob") in marks.value.path().read_text()
     screenshot(iris, "08-marks")
+    iris.goto(f"{hub.url}/hub/home")
+    of_lab.locator("summary").click(timeout=START)
+    of_lab.get_by_label("Hand-ins of").fill(hub.name("bob"))
+    of_lab.get_by_role("button", name="Show, and let one count").click()
+    expect(iris.get_by_role("listitem").filter(has_text="graded 1 of 12, counts")).to_be_visible(timeout=START)
+    screenshot(iris, "08-counts")
 
     # Each student reads the own feedback, and has nobody else's. Ada has cleared her home.
     shutil.rmtree(hub.home("ada") / ".local")

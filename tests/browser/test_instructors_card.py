@@ -15,6 +15,8 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader
 from jupyterhub._data import DATA_FILES_PATH
 from playwright.sync_api import Browser, Page, Route, expect
 
+from autograde.term.counting.hand_ins import HandIn
+from autograde.term.counting.hand_ins import plain as of_student
 from autograde.term.waiting import Waiting, plain
 from course.jupyterhub.place import REPOSITORY
 
@@ -158,11 +160,15 @@ def test_feedback_marks_and_an_extension_are_a_button_away_and_no_button_is_pres
     lab.get_by_label("until").fill("3d")
     page.keyboard.press("Enter")
     expect(lab.get_by_role("button", name="Extending …")).to_be_visible()
+    lab.get_by_label("Hand-ins of").fill("bob")
+    page.keyboard.press("Enter")
+    expect(lab.get_by_role("button", name="Looking …")).to_be_visible()
     assert card.sent == [
         ("POST 03_pi_allreduce/grade", {"_xsrf": ["token"]}),
         ("POST 03_pi_allreduce/feedback", {"_xsrf": ["token"]}),
         ("POST 03_pi_allreduce/marks", {"_xsrf": ["token"], "format": ["moodle"]}),
         ("POST 03_pi_allreduce/extension", {"_xsrf": ["token"], "student": ["ada"], "until": ["3d"]}),
+        ("POST 03_pi_allreduce/counts", {"_xsrf": ["token"], "student": ["bob"]}),
     ]
 
 
@@ -197,3 +203,34 @@ def test_the_card_can_be_used_narrow_in_the_dark_and_by_a_reader_of_screens(card
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
         assert Axe().run(page, context="main").response["violations"] == [], (width, scheme)
         screenshot(page, f"card-{width}-{scheme}")
+
+
+def test_a_students_hand_ins_are_a_page_on_which_one_can_be_let_count(card, screenshot):
+    times = ("2099-01-30 11:20:05.000000 UTC", "2099-01-31 12:00:12.000000 UTC")
+    late = HandIn(times[0], "2099-01-30 11:20:05 UTC", "", True, "graded 13.5 of 14", False, False)
+    hand_ins = [late, HandIn(times[1], "2099-01-31 12:00:12 UTC", "12 s", True, "", True, True)]
+    known = {
+        "course": SimpleNamespace(name=COURSE),
+        "lab": "03_pi_allreduce",
+        "student": "ada",
+        "hand_ins": of_student(hand_ins),
+        "lines": [],
+        "why": "",
+    }
+    card.page.goto(f"{HUB}/hub/home")
+    card.page.set_content(rendered("counts.html", **known))
+    page = card.page
+    for width, scheme in ((1280, "light"), (640, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+        assert Axe().run(page, context="main").response["violations"] == [], (width, scheme)
+        screenshot(page, f"counts-{width}-{scheme}")
+    first, second = page.get_by_role("main").get_by_role("listitem").all()
+    expect(first).to_contain_text("2099-01-30 11:20:05 UTC: in time, graded 13.5 of 14")
+    expect(second.get_by_role("button", name="Take the choice back")).to_be_visible()
+    first.get_by_role("button", name="Let this one count of 2099-01-30 11:20:05 UTC").focus()
+    page.keyboard.press("Enter")
+    expect(second).to_contain_text("12 s late, counts, by your choice")
+    posted = [each for each in card.sent if each[0].startswith("POST ")]
+    assert posted == [("POST 03_pi_allreduce/counts", {"_xsrf": ["token"], "student": ["ada"], "time": [times[0]]})]

@@ -19,6 +19,7 @@ from course_accounts import COURSE, School, contents, school
 from small_course import LAB
 from unix_accounts import User, with_accounts
 
+from course.exchange.due import content_of, deadline_file
 from course.exchange.folders import prepare
 
 pytestmark = with_accounts
@@ -248,13 +249,16 @@ def test_two_hand_ins_within_a_second_count_both_from_the_assignment_list(hpc):
     hpc.place.joinpath("clicks.py").write_text(
         "from nbgrader.server_extensions.assignment_list.handlers import AssignmentList\n"
         "clicks = AssignmentList(); clicks.root_dir = '.'\n"
-        f"print([clicks.submit_assignment({COURSE!r}, {LAB!r}) for _ in range(3)])\n"
+        f"notes = open('{COURSE}/{LAB}/notes.txt', 'w', buffering=1)\n"
+        f"print([(print('more', file=notes), clicks.submit_assignment({COURSE!r}, {LAB!r}))[1] for _ in range(3)])\n"
+        f"print(clicks.submit_assignment({COURSE!r}, {LAB!r})['value'])\n"
         f"print(clicks.submit_assignment({COURSE!r}, 'unknown')['value'])\n"
     )
     hpc.fetched(hpc.ada)
     said = hpc.must(hpc.ada, "clicks", config="seconds")
     assert str([{"success": True}] * 3) in said
     assert len({path.name.split("+")[2] for path in hpc.handed_in(hpc.ada)}) == 3
+    assert "It is as you handed it in at " in said
     assert "During handling of the above exception" not in said and "`unknown` is not released in `hpc`" in said
 
 
@@ -343,6 +347,26 @@ def test_without_a_hub_a_clone_hands_in_the_same_way(hpc):
     assert hpc.must(hpc.ada, "nbgrader", "list", "--cached", config="clone").count(LAB) == 1
     (submission,) = hpc.handed_in(hpc.ada)
     assert mode(submission) == "0770"
+
+    # What has not changed is not handed in again; what would be late and replace it is refused, and how it is not.
+    again = ["nbgrader", "submit", LAB]
+    status, said = hpc.run(hpc.ada, *again, config="clone")
+    assert status == 1 and "It is as you handed it in at " in said and "Traceback" not in said
+    (receipt,) = hpc.receipts(hpc.ada).iterdir()
+    receipt.rename(receipt.with_name(f"{hpc.ada.name}+{LAB}+{ago(hours=2)}"))
+    shutil.rmtree(hpc.ada.home / ".local")
+    over = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=1)
+    due = deadline_file(hpc.exchange, COURSE, LAB)
+    due.write_bytes(content_of(over))
+    due.chmod(0o644)
+    (hpc.ada.home / LAB / "notes.txt").write_text("More.")
+    hpc.ada.own(hpc.ada.home / LAB)
+    status, said = hpc.run(hpc.ada, *again, config="clone")
+    assert status == 1 and "This would be 1 h late, and replace what you handed in at " in said, said
+    assert "add --PrivateSubmit.confirmed=True to `nbgrader submit`." in said and len(hpc.handed_in(hpc.ada)) == 1
+    said = hpc.must(hpc.ada, *again, "--PrivateSubmit.confirmed=True", config="clone")
+    due.unlink()
+    assert f"{LAB}.ipynb was taken as it was saved at " in said and len(hpc.handed_in(hpc.ada)) == 2
     shutil.rmtree(hpc.ada.home / LAB)
 
 

@@ -22,7 +22,8 @@ from small_clone import wait_for
 from autograde.contract.cell_code import bound_names
 from autograde.hints import read_taken
 from autograde.notebook import cell_that_defines
-from course.overview.progress import has_passed
+from course.overview import text_mark
+from course.overview.progress import has_passed, results
 from course.processes.kernels import over_files
 from course.world.stuck import waits
 
@@ -118,6 +119,8 @@ def test_a_student_sees_findings_and_can_go_on(tmp_path):
     )
     assert "total: passed, 2 of 2 points" in text_of(right)
     assert [has_passed(cell) for cell in cells] == [False, False, False, True, False]
+    noted = [results(cell)[0].get("checked") for cell in (partly, right, lacks_ranks)]
+    assert noted == [text_mark(PARTLY), text_mark(RIGHT), None], "the text that was checked"
     assert text_of(lacks_ranks) == "total: not checked. This takes 2 ranks, and there are 1."
     for cell in cells:
         outputs = [output for output in cell.outputs if output.output_type == "display_data"]

@@ -5,11 +5,11 @@ them: as grading takes it, which is autograde/classroom/submission.py.
 from __future__ import annotations
 
 import errno
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.exchange.handed_in.content import content_of_file
 from course.exchange.handed_in.summary import listed
 from course.overview.about import NoNotebook, cells_of
 from course.overview.progress import is_changed, tag_of
@@ -19,9 +19,12 @@ MOST = 5  # of which grading reads no more
 
 @dataclass(frozen=True)
 class Beside:
-    """A notebook with a lab's cells under another name. where: its name. content: a digest of its cells. written: the
-    names of the cells that a student wrote in. missing: of these, those that are blank in the lab's own notebook; None
-    if that is not there. usual: whether something is written in that."""
+    """A notebook with a lab's cells under another name.
+
+    where: its path in the folder. content: what is in the cells that a student writes in. written: the names of those
+    that were written in. missing: of these, those that are blank in the lab's own notebook; None if that is not there.
+    usual: whether something is written in that.
+    """
 
     where: str
     content: str
@@ -45,14 +48,24 @@ def beside(notebook: Path, original: Path) -> list[Beside]:
         return []
     usual = written(notebook, names) if notebook.is_file() else None
     found = []
-    for path in sorted(notebook.parent.glob("[!.]*.ipynb"))[: MOST + 1]:
-        if path != notebook and own_cells(path).keys() & names:
+    for path in notebooks(notebook.parent):
+        own = {name: cell for name, cell in own_cells(path).items() if name in names}
+        if path != notebook and own and len(found) <= MOST:
             work = written(path, names)
             missing = None if usual is None else work - usual
-            found.append(Beside(path.name, content_of_file(path), work, missing, bool(usual)))
+            content = json.dumps(
+                {name: [cell["source"], cell.get("attachments")] for name, cell in sorted(own.items())}
+            )
+            found.append(Beside(str(path.relative_to(notebook.parent)), content, work, missing, bool(usual)))
     if usual:
         return [each for each in found if each.missing]
     return [each for each in found if each.written] or (found if usual is None else [])
+
+
+def notebooks(folder: Path) -> list[Path]:
+    """The notebooks in a folder, and in folders in it, that are handed in with it."""
+    found = [path for below in ("", "[!.]*/", "[!.]*/[!.]*/") for path in sorted(folder.glob(f"{below}[!.]*.ipynb"))]
+    return [path for path in found if path.relative_to(folder).parts[0] != "feedback"]
 
 
 def own_cells(notebook: Path) -> dict[str, dict]:
@@ -74,7 +87,7 @@ def said(file: str, folder: str, others: list[Beside]) -> str:
     if not others:
         return ""
     names = listed([each.where for each in others])
-    several = len({each.content for each in others}) > 1
+    several = len({each.content for each in others}) > 1 or len(others) > MOST
     if others[0].usual:
         blank = listed(sorted(frozenset().union(*(each.missing for each in others))))
         return (
@@ -100,7 +113,7 @@ def said(file: str, folder: str, others: list[Beside]) -> str:
 
 def rename_back(notebook: Path, where: str) -> None:
     """Give the notebook called `where` the lab's own name. What has that is kept under another. Raises OSError."""
-    source = notebook.with_name(where)
+    source = notebook.parent / where
     if notebook.exists():
         move(notebook, *(notebook.with_name(f"{notebook.stem}_{number}.ipynb") for number in range(1, 100)))
     move(source, notebook)
