@@ -271,15 +271,16 @@ REFINED = {
 }
 
 
-def judge_state(ranks: list[RankReport]) -> str:
-    """The state of a run, from those of its ranks: causes go before consequences."""
+def judge_state(ranks: list[RankReport], stalled: bool = False) -> str:
+    """The state of a run, from those of its ranks: causes go before consequences. stalled: whether some of them wait
+    for what those that still run cannot bring."""
     states = {rank.state for rank in ranks}
     if "died" in states:
         return "rank-died"
     if "raised" in states:
         kinds = {kind_of(rank.error) for rank in ranks if rank.error}
         return kinds.pop() if len(kinds) == 1 else "raised"
-    if "running" in states:
+    if "running" in states and not stalled:
         return "too-slow"
     return "hang" if "waiting" in states else "ok"
 

@@ -227,7 +227,8 @@ class World:
         send = self._processes.send
         pending = {rank: send(member, subworld.call, payload, zero) for rank, member in enumerate(members)}
         reports = {rank: RankReport(rank, member, "running") for rank, member in enumerate(members)}
-        stall = StallDetector(self.stall)
+        stall = StallDetector([log.format(rank=member) for member in members], self.stall)
+        stalled = False
         own = self._processes.pids if isinstance(self._processes.host, Local) else tuple  # a job has its cores
         limit = Deadline(deadline, Loss(own).seconds)
         while pending and not limit.passed() and not stop.pressed:
@@ -237,7 +238,7 @@ class World:
                     limit.bring_forward(GRACE)
             if self._processes.dead([members[rank] for rank in pending]):
                 break
-            if stall.stalled([log.format(rank=members[rank]) for rank in pending]):
+            if stalled := stall.stalled(pending, [rank for rank in reports if reports[rank].state == "returned"]):
                 break
             if pending:
                 next(iter(pending.values())).wait(POLL)
@@ -251,7 +252,8 @@ class World:
             except DamagedLog as error:
                 report.refuse(str(error))
         ranks = list(reports.values())
-        return Outcome("interrupted" if stopped else judge_state(ranks), ranks, time.monotonic() - began)
+        state = "interrupted" if stopped else judge_state(ranks, stalled)
+        return Outcome(state, ranks, time.monotonic() - began)
 
     def _take(self, report: RankReport, result: Any) -> None:
         """Fill in the report of a rank that has returned or raised."""

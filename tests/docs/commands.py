@@ -69,6 +69,9 @@ RUN_BY = {
     r"python bench/restarts\.py": "slurm/test_restart_bench.py::test_the_bench_of_restarts_tells_all_parts_of_both",
     r"python bench/collectives\.py": "bench/test_short_runs.py::test_the_bench_of_collectives_runs_and_draws",
     r"python bench/world\.py": "bench/test_short_runs.py::test_the_bench_of_the_record_of_calls_runs",
+    r"python bench/watch_on_mbi\.py .*|git clone https://github\.com/mquinson/MBI.*|cd MBI/gencodes && .*": (
+        "bench/test_watch_on_programs.py::test_the_bench_translates_runs_and_counts"
+    ),
     r"python bench/term\.py .*": (
         "grading/test_simulated_term.py::test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong"
     ),

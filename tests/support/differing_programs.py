@@ -269,7 +269,8 @@ TORCH_RIGHT = """
     model(torch.ones(1, 2)).sum().backward()
     dist.barrier()
 """
-# By name as above; the key and lines; those that end a run otherwise than by a hang.
+# By name as above. gloo lets some of them pass, ends at others, and hangs at those of HANGING_TORCH.
+HANGING_TORCH = ("order", "root", "a call is missing", "group", "all receive first")
 TORCH = {
     "order": ("other-order", [0, 0], "[dist.all_reduce, lambda t: dist.broadcast(t, 0)][rank](torch.ones(1))"),
     "root": ("root-differs", [0], "dist.broadcast(torch.ones(1), src=rank)"),
@@ -286,6 +287,13 @@ TORCH = {
         [0, 0],
         "dist.recv(torch.zeros(9), 0) if rank else dist.send(torch.ones(2), 1)",
     ),
+    "a call is missing": ("call-missing", [0], "dist.all_reduce(torch.ones(1)) if rank else None"),
+    "group": (
+        "communicator-differs",
+        [1],
+        "groups = dist.new_group([0, 1]), dist.new_group([0, 1])\ndist.all_reduce(torch.ones(1), group=groups[rank])",
+    ),
+    "all receive first": ("never-sent", [0], "dist.recv(torch.ones(1), right)"),
 }
 
 

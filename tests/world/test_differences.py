@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from differing_programs import FIRST, HANGING, PASSING, RIGHT, TORCH, TORCH_RIGHT, program
+from differing_programs import FIRST, HANGING, HANGING_TORCH, PASSING, RIGHT, TORCH, TORCH_RIGHT, program
 from student_cells import call
 
 from course.figures.ranks.timeline import timeline
@@ -31,7 +31,7 @@ def test_what_mpi_lets_pass_is_told_all_the_same(world, name):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=[pytest.mark.thorough] * (each in ("order", "root"))) for each in TORCH]
+    "name", [pytest.param(each, marks=[pytest.mark.thorough] * (each in HANGING_TORCH)) for each in TORCH]
 )
 def test_what_differs_with_torch_is_told(world, name):
     key, lines, body = TORCH[name]
@@ -86,6 +86,20 @@ def test_a_run_that_hangs_says_which_communicators_differ(world):
     assert told(outcome.differences) in str(failed.value)
     assert told(outcome.differences) in outcome.plain()["report"], "which a check shows"
     assert "which makes that call on another communicator" in timeline(outcome.events).alt
+
+
+def test_who_waits_for_ever_is_told_while_another_rank_computes_and_could_not_help(world):
+    body = "while rank == 2:\n    pass\ncomm.recv(source=1 - rank)"
+    outcome = world.attempt(call, program(body), COMM, size=3, deadline=40)
+    assert outcome.state == "hang"
+    assert [rank.state for rank in outcome.ranks] == ["waiting", "waiting", "running"]
+    assert [(each.key, each.ranks) for each in outcome.differences] == [("never-sent", (0, 1))]
+
+
+def test_who_waits_for_a_rank_that_computes_is_left_waiting(world):
+    outcome, found = found_in(world, "import time\ntime.sleep((1 - rank) * 4)\ncomm.barrier()")
+    assert outcome.ok, outcome.report
+    assert not found
 
 
 @pytest.mark.thorough

@@ -1,6 +1,6 @@
 """What differs between the ranks of a run, though it should not, from the record of what they communicated."""
 
-from course.watch.differences.all_differences import differences
+from course.watch.differences.all_differences import differences, waiting_for_ever
 from course.watch.differences.difference import Difference, told
 
-__all__ = ["Difference", "differences", "told"]
+__all__ = ["Difference", "differences", "told", "waiting_for_ever"]

@@ -6,7 +6,7 @@ Worked out from the events of a run, each rank's on its own clock: no times of t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from course.watch.differences.collectives import compared
 from course.watch.differences.difference import Difference, Recorded, difference
@@ -36,6 +36,17 @@ def differences(ranks: Sequence[Recorded]) -> list[Difference]:
         [[e for e in log if id(e) not in told] if end else [] for log, end in zip(logs, ended, strict=True)]
     )
     return list({(each.key, each.lines, each.ranks): each for each in reversed(found)}.values())[::-1]
+
+
+def waiting_for_ever(events: Sequence[Sequence[Event]], ended: Sequence[bool]) -> Collection[int]:
+    """The ranks that wait for what no rank that still runs can bring. events: by rank, up to now. ended: by rank,
+    whether it has returned."""
+    logs = [without_notes(log) for log in events]
+    replay = Replay(logs, ended, compared(streams(logs), ended, broken=True)[1])
+    replay.run()
+    while replay.release([*replay.standing()]):
+        replay.run()
+    return replay.stuck().keys()
 
 
 def replayed(replay: Replay) -> list[Difference]:

@@ -12,6 +12,7 @@ from course.watch.wording import by_rank, call_name, capital, enumerate_words, i
 ROOTED = frozenset({"broadcast", "reduce", "gather", "scatter"})
 # Kinds to which all ranks bring equally much. Of others the record has sums, or each rank may have its own.
 EQUAL = frozenset({"allreduce", "reduce", "broadcast", "scatter", "gather", "allgather", "scan", "reduce_scatter"})
+ARGUMENTS = ("peer", "reduction", "bytes", "room", "dtype")
 
 
 def compared(found: Streams, ended: Sequence[bool], broken: bool) -> tuple[list[Difference], dict[Group, int]]:
@@ -28,9 +29,15 @@ def compared(found: Streams, ended: Sequence[bool], broken: bool) -> tuple[list[
                 parted[group] = number
                 differences.append(other_calls(group, calls, number, ended))
                 break
-            if len(here) > 1:
+            if len(here) > 1 and not alike(here):
                 differences += in_arguments(group, here, broken)
     return differences, parted
+
+
+def alike(here: Mapping[int, Event]) -> bool:
+    """Whether all ranks give the same arguments: most calls of a run need no closer look."""
+    first = next(iter(here.values()))
+    return all(event[name] == first[name] for event in here.values() for name in ARGUMENTS)
 
 
 def other_calls(group: Group, calls: Mapping[int, list[Event]], number: int, ended: Sequence[bool]) -> Difference:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -58,9 +59,14 @@ def is_collective(rank: int, event: Event) -> bool:
     Horovod finds out by itself who has which tensor. Between two groups, and in persistent calls, which are matched
     where they are prepared, no order is known.
     """
-    known = event["kind"] in COLLECTIVES and event["library"] != "horovod" and rank in (event["members"] or ())
-    operation = event["op"].lower()
-    return known and operation not in APART and not operation.endswith("_init")
+    return is_ordered(event["library"], event["kind"], event["op"]) and rank in (event["members"] or ())
+
+
+@functools.cache
+def is_ordered(library: str, kind: str, operation: str) -> bool:
+    """Whether a call with this name is one of those."""
+    apart = operation.lower() in APART or operation.endswith("_init")
+    return kind in COLLECTIVES and library != "horovod" and not apart
 
 
 def operation_of(event: Event) -> str:
