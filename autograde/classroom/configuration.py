@@ -14,7 +14,7 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveC
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
-from autograde.classroom.feedback_headings import with_headings
+from autograde.classroom.feedback_headings import accessible, with_headings
 from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import code_to_html, markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
@@ -50,6 +50,7 @@ def configure(c: Config, root: Path | str) -> None:
         "highlight_code": code_to_html,
         "without_mathjax": without_mathjax,
         "with_headings": with_headings,
+        "accessible": accessible,
     }
     use_receipts(c)
     c.ExchangeFactory.collect = PlainCollect
