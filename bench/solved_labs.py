@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from PIL import Image
+from PIL import Image, ImageChops, ImageOps
 from solved import write_solved
 from tqdm import tqdm
 
@@ -29,6 +29,7 @@ from autograde.contract.places import REPOSITORY
 from autograde.course_map import PICTURE, place
 
 WIDTH = 900  # pixels
+MARGIN = 0.02  # of the width, at each side
 COLOURS = 256
 PAPER = "white"  # also behind what is drawn without a ground, so that it can be read on a dark page
 LIGHT = re.compile(r'<span class="on-light-ground">(.*?)</span>', re.DOTALL)
@@ -59,10 +60,13 @@ def last_image(cell: NotebookNode) -> Image.Image:
 
 
 def write_picture(image: Image.Image, path: Path) -> None:
-    """Write an image as a small PNG, on paper."""
+    """Write an image as a small PNG, on paper of which only a narrow margin is left."""
     paper = Image.new("RGBA", image.size, PAPER)
     paper.alpha_composite(image)
-    small = paper.convert("RGB").resize((WIDTH, WIDTH * image.height // image.width), Image.Resampling.LANCZOS)
+    whole = paper.convert("RGB")
+    drawn = whole.crop(ImageChops.difference(whole, Image.new("RGB", image.size, PAPER)).getbbox())
+    cut = ImageOps.expand(drawn, int(drawn.width * MARGIN), PAPER)
+    small = cut.resize((WIDTH, WIDTH * cut.height // cut.width), Image.Resampling.LANCZOS)
     small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

@@ -78,7 +78,7 @@ def card(browser: Browser) -> Iterator[SimpleNamespace]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(8000)
-    shown = SimpleNamespace(page=page, labs=LABS, why="", sent=[])
+    shown = SimpleNamespace(page=page, labs=LABS, why="", sent=[], answer={})
     course = SimpleNamespace(name=COURSE, href=f"/services/{COURSE}/")
 
     def answer(route: Route) -> None:
@@ -93,6 +93,8 @@ def card(browser: Browser) -> Iterator[SimpleNamespace]:
             )
         elif path == "/hub/home":
             route.fulfill(body=rendered("home.html"), content_type="text/html")
+        elif path.startswith("/hub/courses/") and shown.answer:
+            route.fulfill(body=rendered("step.html", course=course, **shown.answer), content_type="text/html")
         else:
             said = parse_qs(route.request.post_data or "")
             shown.sent.append((f"{route.request.method} {path.removeprefix('/hub/courses/hpc/labs/')}", said))
@@ -234,3 +236,28 @@ def test_a_students_hand_ins_are_a_page_on_which_one_can_be_let_count(card, scre
     expect(second).to_contain_text("12 s late, counts, by your choice")
     posted = [each for each in card.sent if each[0].startswith("POST ")]
     assert posted == [("POST 03_pi_allreduce/counts", {"_xsrf": ["token"], "student": ["ada"], "time": [times[0]]})]
+
+
+ANSWERS = {
+    "done": {"lines": ["1 mark"], "warnings": ["ada: not graded"], "file": "class/03_pi_allreduce/marks.csv"},
+    "refused": {"why": "03_pi_allreduce: " + "x" * 90 + ": nobody is graded"},
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_what_a_button_has_done_can_be_read_by_everybody_and_leads_back(card, screenshot, kind):
+    card.answer = {"title": "Feedback on 03_pi_allreduce", "lines": [], "warnings": [], "why": "", "file": ""}
+    card.answer |= ANSWERS[kind]
+    page = opened(card)
+    page.get_by_role("button", name="Release feedback of 03 Pi on several ranks").click()
+    expect(page.get_by_role("heading", name="Feedback on 03_pi_allreduce")).to_be_visible()
+    for width, scheme in ((1280, "light"), (640, "dark")):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.emulate_media(color_scheme=scheme)
+        screenshot(page, f"step-{kind}-{width}-{scheme}")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+        found = Axe().run(page, context="main").response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == [], (width, scheme)
+    page.get_by_role("main").get_by_role("link", name="Your courses").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="High-performance computing")).to_be_visible()

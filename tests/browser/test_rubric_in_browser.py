@@ -107,3 +107,21 @@ def test_in_the_feedback_the_rubric_is_readable(room: Classroom, page: Page, sch
     page.locator(RUBRIC).first.scroll_into_view_if_needed()
     assert_readable(page)
     screenshot(page, f"rubric-feedback-{scheme}")
+
+
+@pytest.mark.parametrize("kind", ["feedback", "report", "term"])
+def test_pages_of_a_class_can_be_used_narrow_in_the_dark_and_by_a_reader_of_screens(
+    room: Classroom, page: Page, kind: str, screenshot
+) -> None:
+    path = room.root / "class" / "feedback" / "ada" / LAB / f"{LAB}.html"
+    if kind != "feedback":
+        done = room.lockstep("report", *([LAB] if kind == "report" else []))
+        path = Path(done.output.split()[-1])
+    for width, scheme in ((1280, "light"), (640, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.goto(path.as_uri())
+        screenshot(page, f"{kind}-{width}-{scheme}")
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
+        found = Axe().run(page).response["violations"]
+        assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == [], (width, scheme)

@@ -51,9 +51,12 @@ def test_the_first_screen_is_the_map_of_the_course(page, screenshot):
         expect(page.locator("#jupyterlab-splash")).to_have_count(0)  # it lies over all for a moment
         assert Axe().run(page, context=".lockstep-Map").response["violations"] == []
         screenshot(page, f"students-first-{theme.split()[-1].lower()}")
-    page.set_viewport_size({"width": 1000, "height": 900})
-    assert course.evaluate("one => one.scrollWidth <= one.clientWidth")
-    screenshot(page, "students-first-narrow")
+    for width, least in ((1280, 380), (1000, 380), (640, 200)):  # of a picture: there are letters in it
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(course.locator("img").first).to_be_visible()
+        assert course.evaluate("one => one.scrollWidth <= one.clientWidth"), width
+        assert min(course.locator("img").evaluate_all("all => all.map(one => one.clientWidth)")) >= least, width
+        screenshot(page, f"students-first-{width}")
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
@@ -80,6 +83,9 @@ def test_a_lab_opens_from_the_map_by_keyboard_and_the_map_says_how_far_one_is(pa
         lab.write_bytes(with_a_check_passed(before))
         page.evaluate("window.jupyterapp.commands.execute('lockstep-map:open')")
         expect(link).to_have_accessible_name(re.compile("passed 1 of"))
+        facts = link.locator("xpath=ancestor::li").locator(".facts > span")
+        tops = facts.evaluate_all("all => all.map(one => one.offsetTop)")
+        assert tops[0] == tops[2], "how far one is, and the minutes, are one line"
         screenshot(page, "students-first-passed")
     finally:
         lab.write_bytes(before)

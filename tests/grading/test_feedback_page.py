@@ -47,6 +47,7 @@ def feedback_page() -> BeautifulSoup:
 
 def test_each_score_names_its_todo_and_no_score_stands_below_it() -> None:
     page = feedback_page()
+    assert page.html["lang"] == "en" and page.select_one("[role=navigation] #toc")
     listed = [" ".join(each.get_text().split()) for each in page.select("#toc li")]
     assert listed == [
         "partial_sum (Score: 1.5 / 1.5)",

@@ -26,8 +26,9 @@ c.ServerApp.default_url = "/formgrader"
 c.ServerApp.terminado_settings = {"shell_command": ["bash"]}
 # An instructor who is removed loses access in seconds, not after JupyterHub's five minutes.
 c.HubAuth.cache_max_age = 5
-lab = Path(__file__).resolve().parents[2] / "jupyterlab"
+hub = Path(__file__).resolve().parents[1]
+lab = hub.parent / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
-extensions = [str(lab / "labextensions"), str(Path(__file__).with_name("labextensions"))]
+extensions = [str(folder / "labextensions") for folder in (lab, hub)]
 c.LabApp.extra_labextensions_path = extensions
 c.JupyterNotebookApp.extra_labextensions_path = extensions  # shows terminals

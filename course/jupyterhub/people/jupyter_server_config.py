@@ -22,9 +22,10 @@ c.ServerApp.jpserver_extensions = {
     "ipyparallel": False,
 }
 # As in `./lockstep lab`: no requests to the network, and an open table of contents. Here, a way back to the labs, too.
-lab = Path(__file__).resolve().parents[2] / "jupyterlab"
+hub = Path(__file__).resolve().parents[1]
+lab = hub.parent / "jupyterlab"
 c.LabApp.app_settings_dir = str(lab)
-c.LabApp.extra_labextensions_path = [str(lab / "labextensions"), str(Path(__file__).with_name("labextensions"))]
+c.LabApp.extra_labextensions_path = [str(folder / "labextensions") for folder in (lab, hub, hub / "people")]
 # What somebody has in the home for other servers may not fit this one, and then JupyterLab would not open.
 c.LabApp.labextensions_path = [str(Path(sys.prefix, "share", "jupyter", "labextensions"))]
 # What is deleted makes room in the home; nobody sees a trash here.

@@ -21,8 +21,8 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
       return () => ({
         __esModule: true,
         default: {
-          id: 'lockstep-labs:link',
-          description: 'A link to the page of labs in the top bar, and a tile for it in the launcher.',
+          id: 'lockstep-labs:open',
+          description: 'A way back to the page of labs that saves what is open, and a tile for it in the launcher.',
           autoStart: true,
           optional: [ILauncher],
           activate: (app, launcher) => {
@@ -126,21 +126,6 @@ window._JUPYTERLAB['lockstep-labs'] = (() => {
                 return widget;
               }
             });
-            const link = document.createElement('a');
-            link.href = labs;
-            link.textContent = 'Your labs';
-            link.style.cssText = 'margin: auto 12px auto auto; color: var(--jp-content-link-color, #0969da); font: 600 13px system-ui';
-            link.addEventListener('click', event => {
-              if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-              event.preventDefault();
-              leave();
-            });
-            const node = document.createElement('div');
-            node.style.cssText = 'display: flex; flex: 1 0 auto';
-            node.append(link);
-            const widget = new Widget({node});
-            widget.id = 'lockstep-labs';
-            app.shell.add(widget, 'top', {rank: 2000});
             app.commands.addCommand('lockstep-labs:open', {
               label: 'Your labs',
               caption: 'The labs of your courses: fetch, open, hand in, feedback',
