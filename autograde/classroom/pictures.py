@@ -43,7 +43,7 @@ def with_pictures(page: str, attachments: object, folder: Path | None, own: bool
             room -= len(data)
             return f'{tag[: found.start()]}{found[1]}"{data}"{tag[found.end() :]}'
         why = "there are too many pictures on this page" if data else why
-        return f"{tag}{missing(address, why)}" if why and own else tag
+        return missing(address, why) if why and own else tag  # the address could be one that does something
 
     return IMAGE.sub(embedded, page)
 
@@ -63,7 +63,7 @@ def picture(address: str, attachments: Mapping[str, object], folder: Path | None
     if parts.netloc or parts.scheme not in ("", "file"):
         return "", "it is on another site, which this page does not ask"
     if folder is None:
-        return "", ""
+        return "", "it is not in the notebook"
     where = Path(unquote(parts.path).replace("\\", "/"))
     kind = mimetypes.guess_type(where.name)[0]
     if parts.scheme or where.is_absolute() or ".." in where.parts:

@@ -122,7 +122,7 @@ def test_a_course_is_called_by_its_title_and_each_lab_says_how_it_stands(card, s
         "Released, due Sat 31 Jan 2099, 12:00 UTC, 3 of 4 handed in, 2 graded, feedback released to 1"
     )
     expect(labs.nth(2)).to_contain_text("Not released")
-    on = labs.nth(0).get_by_role("link", name="Grading, 1 of 2: 01 Paths over a loss surface")
+    on = labs.nth(0).get_by_role("link", name="Grading, 1 of 2 in 01 Paths over a loss surface")
     expect(on).to_have_attribute("href", "/services/hpc/class-grading/01_sgd_trajectories")
     expect(labs.nth(0).get_by_role("button", name="Collect and grade all")).to_have_count(0)
     texts = "/services/hpc/text-answers/03_pi_allreduce"

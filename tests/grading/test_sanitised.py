@@ -73,6 +73,12 @@ def test_what_formats_a_text_stays():
     assert page.a["href"] == "https://example.org" and "a < b & c" in page.get_text()
 
 
+@pytest.mark.parametrize("address", ["/hub/logout", "https://elsewhere.example/seen.png", "//elsewhere.example/a"])
+def test_no_address_is_asked_by_a_picture_that_is_not_shown(address):
+    page = shown(f"![a]({address}) <img src='{address}'>")
+    assert not page("img") and len(page("mark")) == 2
+
+
 def test_a_labs_own_text_stays_as_it_is_and_the_list_of_problems_does_not():
     video = '<video id="film" src="film.mp4"></video>'
     assert video in markdown_to_html({"cell": new_markdown_cell(video)}, video)

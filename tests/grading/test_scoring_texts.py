@@ -119,6 +119,7 @@ def test_what_is_no_score_is_refused_with_a_sentence_and_all_else_is_saved(room)
         assert kept_as == typed and "not saved" in reason, typed
 
 
+@pytest.mark.thorough
 def test_what_another_instructor_changed_meanwhile_is_named_and_kept(room):
     mine, others = form(room, ada_score="1", ada_comment="Mine.", bob_score="2"), form(room, ada_score="2")
     others[next(key for key in others if key.startswith("comment-") and of(room, "ada").key in key)] = "Theirs."
@@ -136,6 +137,7 @@ def test_what_another_instructor_changed_meanwhile_is_named_and_kept(room):
     assert saved(room, form(room, ada_score="1")).done == 1 and kept(room, "ada")[0].manual_score == 1
 
 
+@pytest.mark.thorough
 def test_a_score_is_not_given_to_a_text_that_nobody_has_read(room):
     before = form(room, ada_score="2")
     room.put("ada", room.answered(ANSWERS | {"why": "Something else."}), when=LATER)
