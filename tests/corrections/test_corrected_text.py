@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import nbformat
-from conftest import Released
+from corrected_lab import Released
 from labs_page import write_page
 from nbformat import NotebookNode
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from changing_lab import examined_by_text
-from conftest import Released
+from corrected_lab import Released
 from nbgrader.apps.api import NbGraderAPI
 from small_course import ANSWERS, LAB
 
