@@ -83,6 +83,7 @@ def test_nbgraders_command_says_it_too(room):
     assert done.returncode == 0 and "corrected since" in done.stderr and "keeps the old text" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_deadline_is_set_with_the_release_and_students_see_it(room, monkeypatch):
     monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
     assert "; students see the deadline Sat 31 Jan 2099, 18:00 " in room.release("--deadline=2099-01-31T18:00")
