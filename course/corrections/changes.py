@@ -69,7 +69,8 @@ def in_words(old: Release, new: Release) -> str:
     said.append(listed("the check of TODO", judged_todos))
     told = {HINTS: "hints", QUESTIONS: "what is said to numbers"}
     said += [told.get(file, file) for file in files if PurePosixPath(file).parts[0] not in JUDGING]
-    return " and ".join(part for part in [", ".join([*filter(None, said)][:-1]), *[*filter(None, said)][-1:]] if part)
+    *first, last = [*filter(None, said)] or ["its layout"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def differ(old: Cell, new: Cell) -> bool:

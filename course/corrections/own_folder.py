@@ -151,5 +151,8 @@ def write_beside(folder: Path, stem: str, suffix: str, content: bytes) -> str:
                 file.write(content)
         except FileExistsError:
             continue
+        except OSError:  # a full disk
+            path.unlink(missing_ok=True)
+            raise
         return path.name
     raise AssertionError("there is always another number")

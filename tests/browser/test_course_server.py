@@ -54,7 +54,8 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
         folder.mkdir(parents=True)
         write(folder / f"{LAB}.ipynb", room.answered(ANSWERS | {"why": text}))
         room.put(student, room.answered(ANSWERS | {"why": text}))
-    (room.root.parent / "exchange").mkdir(mode=0o777)
+    (room.root.parent / "exchange").mkdir()
+    (room.root.parent / "exchange").chmod(0o777)
     return room
 
 
@@ -215,6 +216,28 @@ def test_a_labs_name_leads_to_its_source_and_the_preview_warns(page, address):
     assert "build/" not in name.get_attribute("href")
     expect(name).to_have_attribute("title", re.compile("edit lab.py here"))
     expect(page.locator("td.preview a")).to_have_attribute("title", re.compile("runs as the course's grader"))
+
+
+def test_what_a_release_says_is_not_hidden_below_checksums(page, address, screenshot):
+    row = page.locator("tr", has=page.get_by_role("link", name=LAB, exact=True))
+    page.goto(f"{address}formgrader/manage_assignments")
+    row.locator("td.release a").click(timeout=START)
+    dialog = page.get_by_role("dialog").filter(has=page.get_by_role("button", name="OK"))
+    expect(dialog).to_contain_text(f"Successfully released '{LAB}'", timeout=START)
+    screenshot(page, "formgrader-released")
+    assert "Checksum" not in dialog.inner_text() and len(dialog.locator("pre").inner_text().splitlines()) < 8
+    dialog.get_by_role("button", name="OK").click()
+
+    # Another instructor, whose page is older, releases it once more.
+    done = page.request.post(
+        f"{address}formgrader/api/assignment/{LAB}/release", headers={"X-XSRFToken": xsrf(page)}
+    ).json()
+    assert not done["success"] and "is released already. To release it again: `./lockstep release" in done["log"]
+
+
+def xsrf(page: Page) -> str:
+    """What nbgrader's own page sends with each request."""
+    return next(each["value"] for each in page.context.cookies() if each["name"] == "_xsrf")
 
 
 def test_a_report_that_is_being_made_says_so_and_shows_by_itself(page, address, screenshot):

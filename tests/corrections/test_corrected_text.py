@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
+import signal
 from datetime import datetime
 from pathlib import Path
 
 import nbformat
-from conftest import Released
+import pytest
+from corrected_lab import Released
 from labs_page import write_page
 from nbformat import NotebookNode
+from nbformat.sign import NotebookNotary
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
 
 from autograde.classroom.rebuild import rebuild
 from course.corrections.own_folder import Corrected, Correction, correct, find_correction
-from course.jupyterhub.pages.student_exchange import StudentExchange
+from course.jupyterhub.pages.corrected_text import get_corrected
+from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 
 COURSE = "lockstep"
 DAY = f"{datetime.now():%Y-%m-%d}"
@@ -219,6 +224,37 @@ def test_other_files_are_new_unless_the_student_changed_them(room, ada):
     ada.fetch(COURSE, LAB)
     assert (mine / "data.txt").read_text() == "1 2 3 4\n" and lacks(room, ada).words == "data.txt"
     assert get(room, ada).copy == "" and (mine / "data.txt").read_text() == "5\n"
+
+
+def test_nothing_is_half_written_where_no_room_is_left(room, ada):
+    room.put_out()
+    work(ada, ANSWERS)
+    room.correct(TYPO)
+    room.put_out()
+    correction, before = lacks(room, ada), {path: path.read_bytes() for path in folder_of(ada).glob("*.*")}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+    try:
+        with pytest.raises(Unavailable, match=r"^You do not have the corrected text of 90_small yet: .* as it was"):
+            get_corrected(correction, folder_of(ada), NotebookNotary(db_file=":memory:"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert {path: path.read_bytes() for path in folder_of(ada).glob("*.*")} == before
+
+
+def test_outputs_are_trusted_as_they_were(room, ada, tmp_path):
+    room.put_out()
+    notary = NotebookNotary(data_dir=str(tmp_path))
+    notary.sign(work(ada, ANSWERS))
+    for trusted, typo in ((True, TYPO), (False, DOCSTRING)):
+        room.correct(typo)
+        room.put_out()
+        if not trusted:
+            notary.unsign(read(ada))
+        get_corrected(lacks(room, ada), folder_of(ada), notary)
+        assert notary.check_signature(read(ada)) == trusted
 
 
 def test_nothing_is_lost_where_the_exchange_has_lost_the_old_text(room, ada):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from changing_lab import examined_by_text
-from conftest import Released
+from corrected_lab import Released
 from nbgrader.apps.api import NbGraderAPI
 from small_course import ANSWERS, LAB
 
@@ -83,6 +83,7 @@ def test_nbgraders_command_says_it_too(room):
     assert done.returncode == 0 and "corrected since" in done.stderr and "keeps the old text" in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_deadline_is_set_with_the_release_and_students_see_it(room, monkeypatch):
     monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
     assert "; students see the deadline Sat 31 Jan 2099, 18:00 " in room.release("--deadline=2099-01-31T18:00")

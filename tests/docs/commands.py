@@ -39,7 +39,8 @@ RUN_BY = {
         "course/test_data_fetch.py::"
         "test_the_files_come_whole_from_the_first_mirror_that_has_them_and_are_what_digits_reads"
     ),
-    r"\./lockstep (enrol|release|grade|feedback|grades|report|waiting|extend|counts)( (?!--no-collect|--slurm|--from)\S+)*|"
+    r"\./lockstep (enrol|release|grade|feedback|grades|report|waiting|extend|counts)"
+    r"( (?!--no-collect|--slurm|--from)\S+)*|"
     r"nbgrader (release_\w+|db assignment add) \w+( --duedate=.*)?|"
     r"source \.venv/bin/activate": (
         "browser/test_hub_terminal.py::test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there"
