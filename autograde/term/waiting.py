@@ -77,7 +77,7 @@ class Waiting:
         if self.handed_in:
             said.append(f"{len(self.graded)} graded")
         if self.chosen:
-            said.append(f"of {', '.join(self.chosen)} what you chose counts")
+            said.append(f"for {', '.join(self.chosen)} a hand-in of your choice counts")
         if self.graded:
             said.append(f"feedback released to {len(self.given)}")
         return said

@@ -87,7 +87,7 @@ def test_an_instructor_lists_what_was_handed_in_and_lets_an_earlier_one_count(ro
     told = "ada: what was handed in at 2026-01-02 13:00 UTC counts, by your choice, and not what was handed in later"
     assert told in notices
     (lab,) = waiting(room.root)
-    assert lab.to_grade == ("ada",) and "of ada what you chose counts" in lab.standing
+    assert lab.to_grade == ("ada",) and "for ada a hand-in of your choice counts" in lab.standing
     listed = json.loads(counts(room, "--json")[-1])
     assert [(one["shown"], one["counts"]) for one in listed] == [(first, True), (second, False), (third, False)]
     assert counts(room, "last")[0].endswith(f"{third} counts for {LAB}, the last one, as nothing is chosen any more")
