@@ -34,7 +34,8 @@ WARNED = (
     + b"""
                 .attr("title", "What students get, to look at: a cell that you run here runs as the course's grader")"""
 )
-SCRIPT = {NAME: BETTER_NAME, MADE: SOURCE, PREVIEW: WARNED}
+LOG, WRAPPED = b'$("<pre/>").text(log)', b'$("<pre/>").css("white-space", "pre-wrap").text(log)'  # else it is cut off
+SCRIPT = {NAME: BETTER_NAME, MADE: SOURCE, PREVIEW: WARNED, LOG: WRAPPED}
 
 
 class Pages(FileSystemLoader):
