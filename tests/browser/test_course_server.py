@@ -225,6 +225,7 @@ def test_what_a_release_says_is_not_hidden_below_checksums(page, address, screen
     dialog = page.get_by_role("dialog").filter(has=page.get_by_role("button", name="OK"))
     expect(dialog).to_contain_text(f"Successfully released '{LAB}'", timeout=START)
     screenshot(page, "formgrader-released")
+    assert dialog.locator("pre").evaluate("one => one.scrollWidth <= one.clientWidth")
     assert "Checksum" not in dialog.inner_text() and len(dialog.locator("pre").inner_text().splitlines()) < 8
     dialog.get_by_role("button", name="OK").click()
 

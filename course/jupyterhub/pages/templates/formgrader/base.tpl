@@ -41,6 +41,7 @@ window.createLogModal = (id, title, message, log, error) => {
     if (feedback) message = 'Who got none, and why:';
   }
   const modal = logModal(id, title, message, log, error);
+  modal.find('pre').css('white-space', 'pre-wrap');  // else its lines are cut off
   const list = $('<ul/>').append(told.map(line => $('<li/>').text(line)));
   if (told.length) modal.find('.modal-body p').first().after(list);
   return modal;
