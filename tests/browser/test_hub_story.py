@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import UTC, datetime, timedelta
 
 from axe_playwright_python.sync_playwright import Axe
 from hub_pages import (
@@ -64,7 +65,11 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
         log_in(page, hub.url, hub.name(person), hub.password(person))
         return page
 
-    # The instructor releases the lab.
+    # The instructor releases the lab, which has a deadline.
+    due = (datetime.now(UTC) + timedelta(days=2)).replace(hour=12)
+    add = ["python", "-m", "nbgrader", "db", "assignment", "add", LAB, f"--duedate={due:%Y-%m-%d %H:%M:%S UTC}"]
+    done = hub.run_as("grader-hpc", *add, cwd=hub.course("hpc"), JUPYTER_CONFIG_PATH=hub.course("hpc"))
+    assert done.returncode == 0, done.stderr
     iris = page_of("iris")
     lab = formgrader(iris, hub.url, course, LAB)
     assert "Successfully released" in press(iris, lab, "release")
@@ -140,6 +145,20 @@ def test_a_lab_goes_its_whole_way_through_a_class(hub: Hub, browser: Browser, sc
     submissions(iris, formgrader(iris, hub.url, course, LAB))
     for person, score in (("ada", "3 / 12"), ("bob", "1 / 12")):
         expect(of_student(iris, hub.name(person))).to_contain_text(score)
+
+    # Bob gets more time for it on the card, and reads so.
+    iris.goto(f"{hub.url}/hub/home")
+    of_lab.locator("summary").click(timeout=START)
+    of_lab.get_by_label("More time for").fill(hub.name("bob"))
+    of_lab.get_by_label("until").fill("3d")
+    of_lab.get_by_role("button", name="Extend of").click()
+    expect(iris.get_by_role("heading", name=f"Extension of {LAB} for {hub.name('bob')}")).to_be_visible(timeout=START)
+    expect(iris.get_by_role("status")).to_contain_text(f"{hub.name('bob')}: the deadline of {LAB} is ")
+    expect(iris.get_by_role("alert")).to_have_count(0)
+    screenshot(iris, "08-extended")
+    for page, own in ((ada, due), (bob, due + timedelta(days=3))):
+        page.reload()
+        expect(lab_of(page, LAB).locator("time").first).to_have_attribute("datetime", re.compile(f"^{own:%Y-%m-%d}"))
 
     # On the card a button collects and grades what is new, which is nothing, and its page says so and leads back.
     iris.goto(f"{hub.url}/hub/home")

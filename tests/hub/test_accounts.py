@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import shutil
@@ -103,6 +104,18 @@ def lines(name: str, *people: str) -> list[Line]:
     return [line for line in accounts.accounts([Course("none-such", (), people)]) if line.name == name]
 
 
+def readable_lines(name: str, *people: str) -> list[Line]:
+    """The same, where all accounts can run this Python."""
+    script = (
+        "import sys, json; from dataclasses import astuple; from test_accounts import lines\n"
+        "print(json.dumps([*map(astuple, lines(*sys.argv[1:]))]))"
+    )
+    command = [*with_python(), sys.executable, "-c", script, name, *people]
+    known = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, cwd=REPOSITORY, check=True, stdout=subprocess.PIPE, text=True, env=known)
+    return [Line(*each) for each in json.loads(done.stdout)]
+
+
 def start_as(user: User, patience: float = 60) -> str:
     """What the hub does before it starts somebody's server. Returns what the page then says, if it is not to start."""
     script = (
@@ -130,7 +143,7 @@ class TestAsRoot:
         (ada.home / "mine").touch()
         make_home(ada.name)
         assert (ada.home / "mine").exists()
-        (line,) = lines("homes", ada.name)
+        (line,) = readable_lines("homes", ada.name)
         assert line.state == OK and line.seen == "all 1 are there"
 
     def test_a_home_that_cannot_be_made_is_named_with_the_command_that_makes_it(self, ada: User, monkeypatch):
@@ -140,16 +153,24 @@ class TestAsRoot:
         (line,) = lines("homes", ada.name)
         assert line.state == WRONG and line.seen == f"{ada.name} has none, {ada.home} is not there"
         subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True)
-        assert [line.state for line in lines("homes", ada.name)] == [OK]
+        assert [line.state for line in readable_lines("homes", ada.name)] == [OK]
         assert ada.home.stat().st_uid == ada.uid
 
     def test_a_home_that_is_another_accounts_is_found_and_given_back_by_the_command(self):
         with users("ada") as (ada,):
             os.chown(ada.home, 0, 0)
-            (line,) = lines("homes", ada.name)
-            assert line.state == WRONG and f"cannot be written by {ada.name}" in line.seen
+            (line,) = readable_lines("homes", ada.name)
+            assert line.state == WRONG and f"cannot be written by {ada.name}: it belongs to root" in line.seen
             subprocess.run(line.mend.replace("sudo ", ""), shell=True, check=True)
-            assert [line.state for line in lines("homes", ada.name)] == [OK]
+            assert [line.state for line in readable_lines("homes", ada.name)] == [OK]
+
+    def test_what_doctor_says_of_homes_is_what_their_servers_are_told(self):
+        with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):
+            fill(ada.home)
+            assert [line.state for line in readable_lines("homes", ada.name)] == [OK], "its owner can mend that"
+            remount(ada.home, "ro")
+            (line,) = readable_lines("homes", ada.name)
+            assert f"{ada.home} is read-only" in line.seen and line.mend == f"findmnt --target {ada.home}"
 
     def test_a_server_is_not_kept_from_a_home_that_its_user_can_mend(self):
         with users("ada") as (ada,), volume(ada.home, "1m", ada.uid, ada.gid):

@@ -131,7 +131,10 @@ async def wrong_with(entry: pwd.struct_passwd) -> Trouble | None:
 
 
 def unusable(names: Iterable[str]) -> dict[str, Trouble]:
-    """Homes that are there, and in which their account cannot work, by name: what is wrong. Only root can tell."""
+    """Homes that are there, and in which their account cannot work, by name: what is wrong. Only root can tell.
+
+    Raises PermissionError if an account cannot run this Python.
+    """
     names = [name for name in names if known(name)]
     entries = [pwd.getpwnam(name) for name in names if name not in without_home(names)]
 
@@ -140,10 +143,7 @@ def unusable(names: Iterable[str]) -> dict[str, Trouble]:
 
         async def look_at(entry: pwd.struct_passwd) -> Trouble | None:
             async with turns:
-                try:
-                    return await wrong_with(entry)
-                except PermissionError:  # it cannot run this Python, which is told otherwise
-                    return None
+                return await wrong_with(entry)
 
         return await asyncio.gather(*map(look_at, entries))
 

@@ -34,7 +34,11 @@ def homes(names: list[str]) -> Iterator[Line]:
         if not can_make(home):
             yield Line("homes", WRONG, f"{name} has none, {home} is not there", how_to_make(name, home))
     later = [name for name, home in lacking.items() if can_make(home)]
-    wrong = unusable(names) if os.geteuid() == 0 else {}
+    try:
+        wrong = unusable(names) if os.geteuid() == 0 else {}
+    except PermissionError:  # of Python, see below
+        yield Line("homes", UNSEEN, "whether accounts can work there: they cannot run this Python", SUDO)
+        return
     for name, found in wrong.items():
         yield Line("homes", WRONG, f"the home of {name}: {found.what.removesuffix('.')}", found.command or found.step)
     if later:
