@@ -131,7 +131,7 @@ def choose(root: Path, name: str, student: str, time: str) -> list[str]:
         seen = write_choice(
             choice_file(place.parent, place.name, lab.name, student), student, "" if time == LAST else one.time
         )
-        errors = course.collect(lab.name, student)[1]
+        errors = course.collect(lab.name, only=student)[1]
     choice = "the last one, as nothing is chosen any more" if time == LAST else "by your choice"
     said = [f"{printable(student)}: what was handed in at {one.shown} counts for {lab.name}, {choice}"]
     if not seen:
