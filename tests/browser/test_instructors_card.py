@@ -184,7 +184,7 @@ def test_a_lab_is_released_and_released_again_with_a_deadline_if_wanted(card):
     expect(labs.nth(3)).to_contain_text("The lab was changed since it was released".lower())
     again = labs.nth(1).get_by_role("button", name="Release again of 03 Pi on several ranks")
     expect(again).to_be_hidden()
-    labs.nth(1).locator("summary", has_text="Marks, extension, release again").click()
+    labs.nth(1).locator("summary", has_text="Marks, extension, hand-ins, release again").click()
     labs.nth(1).get_by_label("New deadline (if wanted)").fill("2099-02-01T12:00")
     again.click()
     expect(labs.nth(1).get_by_role("button", name="Releasing …")).to_be_visible()
