@@ -42,7 +42,8 @@ class CountingValidator(Validator):
         return super().validate(filename) | {"said": self.said}
 
     def _get_failed_cells(self, nb: NotebookNode) -> list[NotebookNode]:
-        self.said = in_points([determine_grade(cell, self.log) for cell in nb.cells if is_grade(cell)])
+        graded = [(cell.cell_type, *determine_grade(cell, self.log)) for cell in nb.cells if is_grade(cell)]
+        self.said = in_points([(score if kind == "code" else None, points) for kind, score, points in graded])
         return super()._get_failed_cells(nb)
 
 

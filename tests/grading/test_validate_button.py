@@ -10,10 +10,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from copy import deepcopy
 
 import nbformat
 import pytest
 from classroom import REPOSITORY
+from nbgrader.utils import compute_checksum
 from server_address import address_of
 
 from course.exchange.validating import in_points
@@ -33,7 +35,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             **{"grade": True, "grade_id": "a", "locked": True, "points": 1},
             **{"schema_version": 3, "solution": False, "task": False},
         }
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), lab / name)
+        text = nbformat.v4.new_markdown_cell("Your answer.", metadata=deepcopy(cell.metadata))
+        text.metadata["nbgrader"] |= {"grade_id": "b", "points": 0, "solution": True, "locked": False}
+        text.metadata["nbgrader"]["checksum"] = compute_checksum(text)  # it is left blank
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell, text]), lab / name)
     (folder / "seen").mkdir()
     (folder / "seen" / "labs").symlink_to(folder / "labs")
     nbformat.write(nbformat.v4.new_notebook(), folder / "outside.ipynb")
@@ -79,7 +84,8 @@ def test_a_notebook_behind_the_link_is_validated(address, name, fails):
     status, said = validated(address, f"labs/90_small/{name}.ipynb")
     assert status == 200 and said.startswith('{"success": true'), said
     assert ('"failed": [' in said) == fails and '"said"' not in said
-    assert in_points_now(address) == f"{0 if fails else 1} of 1 check passes, {0 if fails else 1} of 1 points."
+    passed = 0 if fails else 1
+    assert in_points_now(address) == f"{passed} of 1 check passes, {passed} of 1 points."
 
 
 @pytest.mark.parametrize("path", ["../outside.ipynb", "labs/../../outside.ipynb", "/etc/passwd"])
