@@ -9,7 +9,7 @@ from jupyterhub.handlers import BaseHandler
 from tornado import web
 
 from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep, service_of
+from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
 from course.jupyterhub.place import Place
 from course.lab_choice import NAME
 
@@ -32,7 +32,7 @@ class HandInsOfStudent(BaseHandler):
             raise web.HTTPError(404)
         student, time = (self.get_body_argument(each, "").strip() for each in ("student", "time"))
         command = ["counts", "--json", "--", lab, student, *([time] if time else [])]
-        said = await lockstep(self.place, self.known[name], *command, patience=PATIENCE)
+        said = await lockstep_as_grader(self.place, self.known[name], *command, patience=PATIENCE)
         known = {
             "course": service,
             "lab": lab,
