@@ -11,6 +11,8 @@ import contextlib
 import html
 import re
 import secrets
+from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -27,7 +29,8 @@ from autograde.classroom.texts.sanitised import sanitised
 MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
 # Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's scripts use eval.
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
-NO_SCRIPTS = "; script-src 'none'"  # feedback has none
+WAY_BACK = (Path(__file__).parent / "templates" / "way_back.js").read_text(encoding="utf-8")
+OURS_ONLY = f"; script-src 'sha256-{b64encode(sha256(WAY_BACK.encode()).digest()).decode()}'"
 # Fonts for formulas, of Windows, macOS, TeX and Debian: Chromium on Linux does not look for one.
 FONTS = '"Cambria Math", "STIX Two Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math'
 
@@ -35,11 +38,11 @@ FONTS = '"Cambria Math", "STIX Two Math", "Latin Modern Math", "DejaVu Math TeX 
 def without_mathjax(head: str, scripts: bool = True) -> str:
     """The head of a page with formulas in MathML, which loads nothing from other hosts: browsers see to that.
 
-    scripts: whether the page has some of its own.
+    scripts: whether the page has some of its own. Feedback has none but a link back to a student's labs.
     """
-    policy = POLICY if scripts else POLICY + NO_SCRIPTS
+    policy, script = (POLICY, "") if scripts else (POLICY + OURS_ONLY, f"<script>{WAY_BACK}</script>")
     ours = f'''<meta http-equiv="Content-Security-Policy" content="{policy}">
-<style>math {{ font-family: {FONTS}; }}</style>'''
+<style>math {{ font-family: {FONTS}; }}</style>{script}'''
     return MATHJAX.sub(lambda _: ours, head)
 
 
