@@ -15,7 +15,8 @@ is no case, no expected value and no criterion in it::
 
 A case is plain JSON. It says where it runs: on ``size`` ranks, the first ones, or on ``ranks``, in this order; else on
 one. ``calls`` are the arguments of one call after another; between two of them the ranks meet. With ``late``, the rank
-of this number begins its first call a little later than the others.
+of this number begins its first call a little later than the others. In a call with ``sends_wait``, no message is kept:
+each send waits for its receive.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ from autograde.contract.gpu import ON_GPU, on_gpu
 from autograde.contract.lab_package import LabPackage, package_of
 from autograde.contract.rank_check import LATE, SETTLING, Rank, alike
 from autograde.contract.subject import describe
+from course.simulated.safe import safe
 from course.watch.recorder import unwatched
 from course.world import COMM
+
+SENDS_WAIT = "sends_wait"  # argument of a call
 
 
 def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
@@ -117,7 +121,7 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
     with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.salted(comm.rank).load(**probe.names(rank, case))
         for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
-            rank.comm, rank.number = communicator, number
+            rank.comm, rank.number = safe(communicator) if arguments.get(SENDS_WAIT) else communicator, number
             if number:
                 meet(comm)
             began = time.monotonic()

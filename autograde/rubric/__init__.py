@@ -1,1 +1,65 @@
-"""Checks as rubrics: criteria with points, mistakes with words. Trusted; never in the sandbox."""
+"""Checks as rubrics: criteria with points, mistakes with words. Trusted; never in the sandbox.
+
+What a check needs is imported from here: ``from autograde.rubric import CallCheck, Criterion, Same``. A name is looked
+up when it is asked for, so that a check without tensors does not load torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# By module, what a check may import; the order is that of the guide's index.
+EXPORTS: dict[str, tuple[str, ...]] = {
+    "rubric.check": ("CallCheck",),
+    "rubric.criterion": ("Criterion", "DeviceCriterion", "unbuffered"),
+    "rubric.judge": ("Call", "first_of", "given", "lacking", "of_call", "of_record", "of_seen", "once"),
+    "rubric.mistakes": ("Gives", "Mistakes", "changed"),
+    "rubric.words": ("Ranks", "Words", "Wrong"),
+    "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),
+    "rubric.run": ("Run",),
+    "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
+    "rubric.judges.same": ("Difference", "Place", "Same", "on_ranks"),
+    "rubric.judges.numbers": ("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "in_words"),
+    "rubric.judges.named_numbers": ("HasNumbers",),
+    "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
+    "rubric.judges.array_lists": ("EachRankHasArrays",),
+    "rubric.judges.conduct": (
+        *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
+    ),
+    "rubric.judges.collectives": ("Collectives",),
+    "rubric.judges.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
+    "rubric.judges.messages": (
+        *("buffer_messages", "late_arrival", "messages_alone", "messages_between", "received", "senders_to"),
+        *("some_message", "too_large", "unchanged_under_way", "waited_for"),
+    ),
+    "rubric.judges.ring": ("Ring",),
+    "rubric.judges.tree": ("ToOneRank",),
+    "rubric.judges.shares": (
+        *("dealt_in_turn", "dealt_out", "each_sample_once", "new_orders", "orders_by_seed", "pieces_in_order"),
+        "turns",
+    ),
+    "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
+    "rubric.array_check": (
+        *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
+    ),
+    "rubric.sampler_check": (
+        *("ROTATED", "ROTATION", "Orders", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
+        *("not_a_list", "not_ints", "repeated", "shared_out"),
+    ),
+    "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
+    "verdicts.traffic": ("Traffic", "traffic"),
+    "verdicts.reductions": ("Due", "follows"),
+    "verdicts.means": ("Part", "came_of", "due_of"),
+    "verdicts.replicas": ("Replicas", "Rules"),
+}
+MODULES = {name: module for module, names in EXPORTS.items() for name in names}
+
+__all__ = sorted(MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    """What a check may import. Raises AttributeError for anything else."""
+    if name not in MODULES:
+        raise AttributeError(f"autograde.rubric has no {name!r}; see the index in solutions/README.md")
+    return getattr(import_module(f"autograde.{MODULES[name]}"), name)

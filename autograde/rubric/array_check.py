@@ -14,11 +14,13 @@ import numpy as np
 
 from autograde.fixtures.drawn_arrays import array_of, arrays_of
 from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
+from autograde.rubric.criterion import Criterion
+from autograde.rubric.judge import Call, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import arrays_stay
 from autograde.rubric.judges.messages import may_be_kept, messages_alone
 from autograde.rubric.judges.ring import Ring
+from autograde.rubric.mistakes import Mistakes
 
 ONE_CHUNK = "every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in a buffer message"
 

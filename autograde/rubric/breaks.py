@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from autograde.contract.trouble import trouble
@@ -14,6 +15,30 @@ words = Words("""
 pickle-for-buffer: An error on {who}, in `recv`, which expects a packed Python object: another rank sent the array as it
 is, by `Send`. Both ends of a message need calls with the same first letter, small or capital. ({detail})
 """)
+
+
+class Errors:
+    """What errors that the student's code raises mean in one TODO.
+
+    text: words, see `Words`; fields are `who`, the ranks with the error, `error`, its type and message, `size`, and the
+    arguments of the call. patterns: by key, with ``_`` for ``-``, a regular expression of the error. Raises ValueError
+    if one of the two is missing.
+    """
+
+    def __init__(self, text: str = "", **patterns: str) -> None:
+        self.words = Words(text)
+        self.patterns = {name.replace("_", "-"): re.compile(each) for name, each in patterns.items()}
+        if unlike := {*self.words.messages} ^ {*self.patterns}:
+            raise ValueError(f"errors have words and a pattern each; these have one only: {', '.join(sorted(unlike))}")
+
+    def __call__(self, run: Run) -> Wrong | None:
+        """The meaning of the first error that is known."""
+        for key, pattern in self.patterns.items():
+            ranks = [rank for rank, error in run.errors.items() if pattern.search(error)]
+            if ranks:
+                about = {"size": len(run.ranks), **run.broken, "who": Ranks(ranks), "error": run.errors[ranks[0]]}
+                return self.words(key, run.report, **about)
+        return None
 
 
 def of_finding(found: Finding) -> Wrong:
@@ -35,12 +60,8 @@ def why_it_broke_off(run: Run) -> Wrong:
 
 def pickle_for_buffer(run: Run) -> Wrong | None:
     """An error of pickle's, on a rank that receives as a packed object what is none."""
-    errors = {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
-    ranks = [rank for rank, error in errors.items() if error["type"] == "UnpicklingError"]
-    if not ranks:
-        return None
-    detail = f"UnpicklingError: {errors[ranks[0]]['message'][:200]}"
-    return words("pickle-for-buffer", run.report, who=Ranks(ranks), detail=detail)
+    ranks = [rank for rank, error in run.errors.items() if error.startswith("UnpicklingError: ")]
+    return words.on_ranks("pickle-for-buffer", ranks, run.report, detail=run.errors[ranks[0]] if ranks else "")
 
 
 def causes(run: Run) -> Iterable[Finding]:

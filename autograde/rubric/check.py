@@ -1,27 +1,24 @@
 """The check of a TODO as a rubric: calls of the student's function, and criteria on what they show.
 
-    class Swap(CallCheck):
-        todo = "swap"
-        probe = swap.PROBE
-        criteria = (
-            Criterion("partner", 2, "each rank returns its partner's array", partner_array),
-            Criterion("argument", 1, "the array that you are given stays as it is", argument_unchanged),
-        )
+    CHECK = CallCheck.of(
+        "swap",
+        swap.PROBE,
+        lambda rng: [(4, {}), (3, {}), ([2, 0], {})],
+        Criterion("partner", 2, "each rank returns its partner's array", partner_array),
+        Criterion("argument", 1, "the array that you are given stays as it is", argument_unchanged),
+        consolidation="Two that send first wait for each other.",
+    )
 
-        def cases(self, rng):
-            return [{"size": size, "calls": [{"seed": rng.getrandbits(32)}]} for size in (4, 3, 2)]
-
-    CHECK = Swap()
-
-The score is the sum of the criteria that hold. A run that breaks off, by an error or a deadlock, is told beside them.
+The score is the sum of the criteria that hold. A run that breaks off, by an error or a deadlock, is told above them.
 What could not be judged because of it gives no points: so a further mistake never gains any.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.cell_code import ALONE
@@ -31,42 +28,68 @@ from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
 from autograde.contract.trouble import raised
 from autograde.contract.verdict import Finding, cut
-from autograde.rubric.breaks import why_it_broke_off
-from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.breaks import Errors, why_it_broke_off
+from autograde.rubric.criterion import Criterion, DeviceCriterion
+from autograde.rubric.drawn import completed, reserved
 from autograde.rubric.inputs import seen_with
+from autograde.rubric.judge import Call
 from autograde.rubric.run import Run, size_of
 from autograde.rubric.words import Words, Wrong
 from course.watch.log import LIMIT
 
 words = Words("""
-calls-beyond-the-record: More than {limit} calls are made on a rank, and no more than these are recorded. So the rest is
-not counted, and what may be in it costs you nothing. A TODO needs very few calls.
+calls-beyond-the-record: More than {limit} calls are made on a rank, and no more than these are recorded. What the rest
+of them communicate nobody can judge, so the rows on that give no points. A TODO needs very few calls.
+
+not-in-the-record: Your code communicates by calls that are not recorded. What they send nobody can judge, so the rows
+on that give no points. Use the calls that the lab shows.
 
 not-on-device: On a GPU your code stops with an error: {what}. All that an operation works on has to be on one device:
 what has to be moved, and where to?
 """)
 BROKE_OFF = "the run broke off"
 MAY_FOLLOW = "it may follow from"
-
-
-def on_its_device(call: Any) -> None:
-    """Judge of the run on a GPU, real or simulated: nothing is on another device than it has to be."""
-    raise AssertionError("the run on a GPU is judged as a whole")
+UNRECORDED = "what the ranks communicated is not recorded as a whole"
+Rows = Sequence[Criterion | DeviceCriterion]
 
 
 class CallCheck(Check):
-    """Base class. A subclass sets `todo`, `probe` and `criteria`, and writes `cases`.
-
-    probe: a `CallProbe`. criteria: their points together are the TODO's. repeats: whether the first call of a case is
-    made once more in the end, with another ``seed``: so what is kept between calls shows. inputs: names of a call's
-    arguments that a student is told, with which a mistake was seen. consolidation: see `Check`.
-    """
+    """Base class; `of` makes a check without a class of its own. See there for what a subclass sets."""
 
     parts = ("cases", "probe", "criteria")
     probe: ClassVar[CallProbe]
-    criteria: tuple[Criterion, ...] = ()
+    criteria: Rows = ()
     repeats = True
     inputs: tuple[str, ...] = ()
+    errors = Errors()
+
+    @classmethod
+    def of(
+        cls,
+        todo: str,
+        probe: CallProbe,
+        cases: Callable[[random.Random], Sequence],
+        *criteria: Criterion | DeviceCriterion,
+        consolidation: str = "",
+        **more: Any,
+    ) -> Self:
+        """The check of a TODO.
+
+        todo: as its file is called. cases: of a random generator, the cases, see `autograde.rubric.drawn`. criteria:
+        their points together are the TODO's. consolidation: see `Check`. more: what else a subclass sets:
+
+        repeats: whether the first call of a case is made once more in the end, with another ``seed``, so that what is
+        kept between calls shows; False where the calls of a case show that as they are. inputs: names of a call's
+        arguments that a student is told, with which a mistake was seen. errors: what errors of this TODO mean. And
+        functions: broke_off(run), what a run that did not come to its end means for this TODO; gpu_case(rng), see
+        `Check`; fits(case, arguments, seen), whether evidence on a call has the lengths that follow from the call.
+        """
+        body: dict[str, Any] = {"todo": todo, "probe": probe, "criteria": criteria, "consolidation": consolidation}
+        functions = {name: staticmethod(each) for name, each in {"cases": cases, **more}.items() if callable(each)}
+        if unlike := {*more} - {"repeats", "inputs", "errors", "broke_off", "gpu_case", "fits"}:
+            raise TypeError(f"{todo}: a check has no {', '.join(sorted(unlike))}")
+        functions.pop("errors", None)
+        return type(todo, (cls,), {**body, **more, **functions})()
 
     @property
     def points(self) -> float:
@@ -74,12 +97,22 @@ class CallCheck(Check):
         return sum(criterion.points for criterion in self.criteria)
 
     def drawn_cases(self, seed: int) -> list[dict]:
-        """See `Check.drawn_cases`; the first call of each case is made once more in the end, with another seed."""
+        """See `Check.drawn_cases`; completed, see `autograde.rubric.drawn`. Raises ValueError for an argument whose
+        name words use for something else, and for a criterion that looks at no call."""
         rng = random.Random(f"{seed}:{self.todo}:once more")
-        return [case if case.get(ON_GPU) else self.with_repeat(case, rng) for case in super().drawn_cases(seed)]
+        drawn = completed(super().drawn_cases(seed), random.Random(f"{seed}:{self.todo}:completed"))
+        cases = [case if case.get(ON_GPU) else self.with_repeat(case, rng) for case in drawn]
+        calls = [call for case in cases if not case.get(ON_GPU) for call in case["calls"]]
+        if names := reserved(calls):
+            raise ValueError(f"{self.todo}: an argument of a call cannot be called {', '.join(names)}")
+        for each in self.criteria:
+            seen = any(case.get(ON_GPU) for case in cases) if is_on_gpu(each) else any(map(each.looks_at, calls))
+            if not seen:
+                raise ValueError(f"{self.todo}: no call is drawn at which the criterion {each.name!r} looks")
+        return cases
 
     def with_repeat(self, case: dict, rng: random.Random) -> dict:
-        """The case with its first call made once more, if this has a seed."""
+        """The case with its first call made once more, if the check repeats it and it has a seed."""
         first = case["calls"][0]
         more = [{**first, "seed": rng.getrandbits(32)}] if self.repeats and "seed" in first else []
         return {**case, "calls": [*case["calls"], *more]}
@@ -114,9 +147,10 @@ class CallCheck(Check):
         lost = sum(row.points for row in rows if row.reason == BROKE_OFF)
         findings = [self.finding(each, 0.0 if number else lost) for number, each in enumerate(breaks)]
         findings += [row.finding for row in rows if row.finding is not None]
+        if unknown := sum(row.points for row in rows if row.reason == UNRECORDED):
+            key = "calls-beyond-the-record" if any(run.full for run in runs) else "not-in-the-record"
+            findings.append(self.finding(words(key, limit=LIMIT), unknown))
         remarks = remarks_on(gathered)
-        if any(run.full for run in runs):
-            remarks.append(words("calls-beyond-the-record", limit=LIMIT).message)
         score = sum(row.score for row in rows)
         learnt = self.consolidation if score == self.points else ""
         return Result(self.todo, self.points, score, findings, seed, learnt, remarks, rows)
@@ -136,7 +170,7 @@ class CallCheck(Check):
         for run in broken:
             place = self.meets_first(run)
             if run.state != "raised" or place not in places:
-                wrong = self.broke_off(run) or why_it_broke_off(run)
+                wrong = self.broke_off(run) or self.errors(run) or why_it_broke_off(run)
                 call = None if ALONE in wrong.message else Call(run.case, run.reached, run.broken, [])
                 told.setdefault(wrong.key, replace(wrong, call=call))
             places.add(place)
@@ -159,11 +193,13 @@ class CallCheck(Check):
                 wrong, reason = None, BROKE_OFF
             elif wrong is None and (criterion.name in met or self.not_seen(criterion, pending, not_run)):
                 reason = BROKE_OFF
+            elif wrong is None and not is_on_gpu(criterion) and criterion.unrecorded(calls):
+                reason = UNRECORDED
             told.append(wrong)
             rows.append(self.row(criterion, wrong, reason))
         return rows
 
-    def row(self, criterion: Criterion, wrong: Wrong | None, reason: str) -> Row:
+    def row(self, criterion: Criterion | DeviceCriterion, wrong: Wrong | None, reason: str) -> Row:
         """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
         about = (criterion.name, criterion.says, criterion.points)
         if wrong is not None:
@@ -179,25 +215,30 @@ class CallCheck(Check):
             message = seen_with(message, wrong.call.arguments, self.inputs, size)
         return Finding(wrong.key, cut(message), points, cut(wrong.report))
 
-    def judged(self, criterion: Criterion, calls: list[Call], on_gpu: list[Run]) -> Wrong | None:
+    def judged(self, criterion: Criterion | DeviceCriterion, calls: list[Call], on_gpu: list[Run]) -> Wrong | None:
         """What is wrong with the calls that came to their end."""
-        if criterion.judge is not on_its_device:
+        if not is_on_gpu(criterion):
             return criterion.wrong(calls)
         found = [run.device_mistake for run in on_gpu if run.device_mistake]
         return words("not-on-device", what=found[0][:500]) if found else None
 
-    def not_seen(self, criterion: Criterion, pending: list[dict], not_run: list[dict]) -> bool:
+    def not_seen(self, criterion: Criterion | DeviceCriterion, pending: list[dict], not_run: list[dict]) -> bool:
         """Whether there is something that a criterion looks at and that did not come to its end. pending: arguments of
         such calls."""
-        if criterion.judge is on_its_device:
+        if is_on_gpu(criterion):
             return any(case.get(ON_GPU) for case in not_run)
         return any(map(criterion.looks_at, pending))
 
     def meets_first(self, run: Run) -> str:
         """Name of the first criterion that looks at the call in which a run broke off; of the first of all if none
         does."""
-        looking = [each for each in self.criteria if each.judge is not on_its_device and each.looks_at(run.broken)]
+        looking = [each for each in self.criteria if each.looks_at(run.broken)]
         return (looking or self.criteria)[0].name
+
+
+def is_on_gpu(criterion: Criterion | DeviceCriterion) -> bool:
+    """Whether it is the row on the run on a GPU."""
+    return isinstance(criterion, DeviceCriterion)
 
 
 def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:

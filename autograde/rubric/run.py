@@ -9,7 +9,7 @@ from autograde.contract.calls import calls_apart
 from autograde.contract.evidence import Evidence, decoded
 from autograde.contract.gpu import ON_GPU, DeviceMistake
 from autograde.contract.trouble import PLAIN
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 from course.watch.notes import without_notes
 
 
@@ -45,6 +45,12 @@ class Run:
     def ranks(self) -> list[dict]:
         """The record of each rank, see `course.world.report.RankRecord`."""
         return self.outcome["ranks"]
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """By rank that raised one, the error: its type and its message."""
+        errors = {rank["rank"]: rank["error"] for rank in self.ranks if rank["error"]}
+        return {rank: f"{error['type']}: {error['message'][:200]}" for rank, error in errors.items()}
 
     @property
     def on_gpu(self) -> bool:

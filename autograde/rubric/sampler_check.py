@@ -12,8 +12,9 @@ from typing import Any
 
 from autograde.probes.sampler_passes import Ids as ListedIds
 from autograde.probes.sampler_passes import Passes, generators_after
-from autograde.rubric.criterion import Call, Mistakes, once
+from autograde.rubric.judge import Call, once
 from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
+from autograde.rubric.mistakes import Mistakes
 from autograde.rubric.rounding import EXACT
 from autograde.rubric.words import Words, Wrong
 

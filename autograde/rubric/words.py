@@ -107,6 +107,11 @@ class Words:
         """The message `key`, filled in with facts. report, compared, absent: as of `Wrong`."""
         return Wrong(key, self.fill(key, facts), facts, report, compared, absent)
 
+    def on_ranks(self, key: str, ranks: Iterable[int], report: str = "", **facts: Any) -> Wrong | None:
+        """The message `key` with these ranks as `who`; None if there are none."""
+        who = Ranks(ranks)
+        return self(key, report, who=who, **facts) if who else None
+
     def fill(self, key: str, facts: Mapping[str, Any]) -> str:
         """The text of a message, with its fields filled in. Raises KeyError for a fact that is missing."""
         text = Filler().vformat(self.messages[key], (), facts)

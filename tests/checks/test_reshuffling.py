@@ -12,7 +12,7 @@ from lab_packages import check_module
 from autograde.contract.check import draw_cases
 from autograde.contract.evidence import decoded
 from autograde.probes.sampler_passes import passes_of
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 
 SHUFFLED = check_module("06_distributed_sampler", "ShuffledSampler")
 GRADINGS = range(10)

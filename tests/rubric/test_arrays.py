@@ -7,7 +7,7 @@ import pytest
 
 from autograde.contract.evidence import Array, Evidence
 from autograde.fixtures.drawn_arrays import drawn_array
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 from autograde.rubric.judges.arrays import EachRankReturnsArray, same_bits
 
 

@@ -12,7 +12,9 @@ from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record, once
+from autograde.rubric.criterion import Criterion
+from autograde.rubric.judge import Call, of_record, once
+from autograde.rubric.mistakes import Gives, Mistakes
 from autograde.rubric.words import Words, Wrong
 from course.watch.events import Event
 
@@ -164,13 +166,15 @@ def test_words_name_the_first_call_that_they_explain(monkeypatch):
     assert result.findings[0].message == "A deadlock: rank 0 waits Seen with x=100, y=1."
 
 
-def test_what_is_not_recorded_neither_fails_nor_is_told():
+def test_what_is_not_recorded_is_neither_earned_nor_taken_for_a_mistake():
     nothing = [outcome([5, 2], events=0), outcome([101], events=0)]
     assert states(graded(*nothing))["calls"] == "fails"
     result = graded(*(outcome(values, events=0, unseen=True) for values in ([5, 2], [101])))
-    assert states(result)["calls"] == "holds"
+    assert states(result) == {"sum": "holds", "calls": "unjudged", "large": "holds"}
+    assert [(each.key, each.points) for each in result.findings] == [("not-in-the-record", 1)]
     result = graded(outcome([5, 2]), outcome([101], full=True))
-    assert result.passed and "are recorded" in result.remarks[0]
+    assert states(result) == {"sum": "holds", "calls": "unjudged", "large": "holds"}
+    assert [(each.key, each.points) for each in result.findings] == [("calls-beyond-the-record", 1)]
 
 
 def test_a_further_mistake_never_gains_points(monkeypatch):

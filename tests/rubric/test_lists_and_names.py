@@ -7,7 +7,7 @@ import pytest
 from made_events import event
 
 from autograde.contract.evidence import Array, Evidence, NumbersByName
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 from autograde.rubric.judges.array_lists import EachRankHasArrays
 from autograde.rubric.judges.named_numbers import HasNumbers
 from autograde.rubric.judges.one_collective import one_collective

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograde.rubric.criterion import Call, Criterion
+from autograde.rubric.criterion import Criterion
+from autograde.rubric.judge import Call
 from autograde.rubric.judges import midpoints as shares
 from autograde.rubric.words import Wrong
 from course.models.midpoints import interval_numbers, midpoints

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from autograde.contract.evidence import Number
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
+from autograde.rubric.criterion import Criterion
+from autograde.rubric.judge import Call
+from autograde.rubric.mistakes import Gives, Mistakes
 from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt
 from autograde.rubric.judges.shares import pieces_in_order
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograde.contract.evidence import Array
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.words import Wrong
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograde.rubric.criterion import Call, first_of
+from autograde.rubric.judge import Call, first_of
 from autograde.rubric.words import Ranks, Words, Wrong
 
 words = Words("""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from autograde.rubric.breaks import of_finding
-from autograde.rubric.criterion import Call, of_record
+from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts import exchanges
 from autograde.verdicts.collectives import MESSAGES, named, only

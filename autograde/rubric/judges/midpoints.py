@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from autograde.rubric.criterion import Call, Mistakes
+from autograde.rubric.judge import Call
 from autograde.rubric.judges.numbers import SINGLE, float32
+from autograde.rubric.mistakes import Mistakes
 from autograde.rubric.words import Words, Wrong
 from course.models.midpoints import interval_numbers
 

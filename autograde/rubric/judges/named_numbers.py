@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from autograde.rubric.criterion import Call
+from autograde.contract.evidence import NumbersByName
+from autograde.rubric.judge import Call
+from autograde.rubric.judges.same import Comparing
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Words, Wrong
 
@@ -19,7 +21,7 @@ other-number: With {arguments}, "{name}" is {actual:.10g}, where {expected:.10g}
 
 
 @dataclass(frozen=True)
-class HasNumbers:
+class HasNumbers(Comparing):
     """Judge of a dict of numbers, as `NumbersByName`, that a function without ranks returns.
 
     expected: of a call, the number by name. told: names of the call's arguments that a message repeats. rounding: how
@@ -47,10 +49,13 @@ class HasNumbers:
                 return words("other-number", compared=True, arguments=arguments, **about)
         return None
 
-    def gives(self, call: Call, value: Mapping[str, float]) -> bool:
-        """Whether these are the numbers."""
-        seen = call.seen[0].numbers
-        return all(name in seen and self.rounding(seen[name].value, float(due)) for name, due in value.items())
+    def seen(self, call: Call) -> NumbersByName:
+        """See `Comparing`."""
+        return call.seen[0]
+
+    def alike(self) -> Rounding:
+        """See `Comparing`."""
+        return self.rounding
 
 
 JUDGES = (HasNumbers,)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from autograde.contract.evidence import Number
-from autograde.rubric.criterion import Call
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.judge import Call
+from autograde.rubric.judges.same import Comparing, by_rank, differences
+from autograde.rubric.rounding import DOUBLE, KNOWN, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong
-
-KNOWN = Rounding(1e-6)  # as near to what a mistake gives, a number is taken to come of it
-SINGLE = Rounding(1e-5)  # as near to what is expected, a number went through float32
-DOUBLE = Rounding(2.0**-40)  # as near to an int, a number went through float64
 
 LOST_DIGITS = """
 digits-lost-in-a-float: On rank {rank}, {what} is {actual}, where {expected} is expected. The last digits differ: a
@@ -67,7 +63,7 @@ def in_words(number: Number) -> str:
 
 
 @dataclass(frozen=True)
-class EachRankReturns:
+class EachRankReturns(Comparing):
     """Judge of floats that are the expected ones, one for each rank.
 
     expected: of a call, a number for each rank, or one for all; then all ranks return the very same, bit for bit.
@@ -84,7 +80,7 @@ class EachRankReturns:
         size = len(numbers)
         alike = isinstance(expected, (int, float))
         right = by_rank(expected, len(numbers))
-        wrong = [rank for rank, number in enumerate(numbers) if not self.rounding(number.value, right[rank])]
+        wrong = [each.place[0] for each in differences(numbers, right, self.rounding)]
         missing = [rank for rank, number in enumerate(numbers) if number.value is None]
         if alike and wrong and 0 not in wrong:
             rank, what = wrong[0], in_words(numbers[wrong[0]])
@@ -105,14 +101,17 @@ class EachRankReturns:
             return words("not-a-float", rank=other[0], size=size, kind=numbers[other[0]].kind)
         return words("last-digits-differ") if alike and len({number.value for number in numbers}) > 1 else None
 
-    def gives(self, call: Call, value: Any) -> bool:
-        """Whether the ranks returned this: a number for each, or one for all."""
-        actual = [number.value for number in self.value(call)]
-        return len(actual) > 0 and all(map(KNOWN, actual, by_rank(value, len(actual))))
+    def seen(self, call: Call) -> list[Number]:
+        """See `Comparing`."""
+        return self.value(call)
+
+    def alike(self) -> Rounding:
+        """See `Comparing`."""
+        return KNOWN
 
 
 @dataclass(frozen=True)
-class EachRankReturnsInt:
+class EachRankReturnsInt(Comparing):
     """Judge of whole numbers that are the expected ones, one for each rank, exact to the last digit.
 
     expected: of a call, an int for each rank, or one for all. value: of a call, the `Number` of each rank. what: the
@@ -152,20 +151,18 @@ class EachRankReturnsInt:
         off = [{"rank": rank, "actual": one, "expected": two} for rank, (one, two) in pairs if one != two]
         return {**off[0], "what": self.what} if off else False
 
-    def gives(self, call: Call, value: float | Sequence[float]) -> bool:
-        """Whether the ranks returned this: a number for each, or one for all; an int exactly, a float nearly."""
-        actual = [number.value for number in self.value(call)]
-        return len(actual) > 0 and all(map(DOUBLE, actual, by_rank(value, len(actual))))
+    def seen(self, call: Call) -> list[Number]:
+        """See `Comparing`."""
+        return self.value(call)
+
+    def alike(self) -> Rounding:
+        """See `Comparing`; an int is compared exactly."""
+        return DOUBLE
 
 
 def listed(numbers: Sequence[Number]) -> str:
     """What the ranks returned, in their order."""
     return ", ".join(map(in_words, numbers))
-
-
-def by_rank(expected: Any, size: int) -> Sequence[Any]:
-    """A list by rank, of what is the same on all."""
-    return expected if isinstance(expected, (list, tuple)) else [expected] * size
 
 
 JUDGES = (EachRankReturns, EachRankReturnsInt)

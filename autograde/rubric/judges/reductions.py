@@ -8,7 +8,7 @@ from typing import Any
 
 from autograde.contract.verdict import Diagnosis
 from autograde.rubric.breaks import of_finding
-from autograde.rubric.criterion import Call, of_record
+from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Wrong
 from autograde.verdicts import collectives, one_process, reductions
 from autograde.verdicts.reductions import Due

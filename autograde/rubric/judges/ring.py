@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from autograde.rubric.criterion import Call, first_of, of_record
+from autograde.rubric.judge import Call, first_of, of_record
 from autograde.rubric.judges.messages import buffer_messages, first, messages_alone, some_message, too_large
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts.exchanges import more_rounds, other_pairs, through_one

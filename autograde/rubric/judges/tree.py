@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autograde.rubric.criterion import Call
+from autograde.rubric.judge import Call
 from autograde.rubric.judges.messages import depth, senders_to, too_large
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts.traffic import traffic

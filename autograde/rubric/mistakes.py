@@ -1,0 +1,128 @@
+"""Known mistakes: they choose the words of a criterion that fails, if they explain every failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from autograde.rubric.judge import Call
+from autograde.rubric.words import Words, Wrong
+
+Values = Callable[[Call], Mapping[str, Any]]
+Sign = Callable[[Call], "Gives | Mapping | bool | None"]
+
+
+class Gives:
+    """That a mistake would have given one of these values, in the form that the criterion's judge compares.
+
+    facts: for the mistake's words.
+    """
+
+    def __init__(self, *values: Any, **facts: Any) -> None:
+        self.values, self.facts = values, facts
+
+
+def changed(reference: Callable[..., Any] | None = None, /, **changes: Any) -> Values:
+    """What known mistakes give, for `Mistakes`: the reference with something changed.
+
+    reference: of a call and keyword arguments, in the form that the criterion's judge compares. changes: by key, with
+    ``_`` for ``-``, one form or a list of several: other keyword arguments of the reference, each a value or a function
+    of the call; or a function of the call, in place of the reference, whose None says that this call cannot tell.
+    """
+
+    def made(form: Any, call: Call) -> Any:
+        if callable(form):
+            return form(call)
+        return reference(call, **{name: each(call) if callable(each) else each for name, each in form.items()})
+
+    def values(call: Call) -> dict[str, Gives]:
+        found = {}
+        for key, forms in changes.items():
+            each = [made(form, call) for form in (forms if isinstance(forms, list) else [forms])]
+            if None not in map(type_or_none, each):
+                found[key.replace("_", "-")] = each[0] if isinstance(each[0], Gives) else Gives(*each)
+        return found
+
+    return values
+
+
+def type_or_none(value: Any) -> type | None:
+    """None for None: arrays do not compare with it."""
+    return None if value is None else type(value)
+
+
+class Mistakes:
+    """Known mistakes of a criterion, the most likely first.
+
+    text: their words, see `Words`; fields are `size`, the call's arguments, and the facts of the judge and the mistake.
+    values: of a call, by key what a mistake would have given, in the form that the criterion's judge compares, or a
+    tuple of several forms; see `changed`. A call whose values lack a key cannot tell whether the mistake is made.
+    signs: by key, with ``_`` for ``-``: a function of a call that says whether the mistake is made in it: True or
+    False; facts for its words in place of True; None where this call cannot tell.
+    Raises ValueError if a sign has no words, or, without values, words have no sign.
+    """
+
+    def __init__(self, text: str = "", values: Values | None = None, **signs: Sign) -> None:
+        self.words, self.values = Words(text), values
+        self.signs = {name.replace("_", "-"): sign for name, sign in signs.items()}
+        unlike = {*self.signs} - {*self.words.messages}
+        unlike |= set() if values else {*self.words.messages} - {*self.signs}
+        if unlike:
+            raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
+
+    def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | Mapping | bool | None]]:
+        """By key, what says whether a mistake is made in this call; values are worked out once."""
+        values = self.values(call) if self.values else {}
+        if unlike := {*values} - {*self.words.messages}:
+            raise ValueError(f"these mistakes have values and no words: {', '.join(sorted(unlike))}")
+        return {
+            key: partial(self.signs[key], call) if key in self.signs else partial(giving, values, key)
+            for key in self.words.messages
+        }
+
+    def explaining(self, failures: Sequence[tuple[Call, Wrong]], held: Sequence[Call], judge: Any) -> Wrong | None:
+        """The mistake that explains all failures, in its words; None if none does. held: calls without a failure.
+        judge: the one that compares."""
+        best, most = None, 0
+        failed = [(call, wrong, self.signs_in(call)) for call, wrong in failures]
+        others = [(call, self.signs_in(call)) for call in held]
+        for key in failed[0][2]:
+            told = [(call, wrong, explained(signs[key](), call, wrong, judge)) for call, wrong, signs in failed]
+            explaining = [each for each in told if each[2] is not None and each[2] is not False]
+            ruled_out = any(each[2] is False for each in told)
+            if (
+                len(explaining) > most
+                and not ruled_out
+                and not any(rules_out(signs[key](), call, judge) for call, signs in others)
+            ):
+                best, most = (key, *explaining[0]), len(explaining)
+        if best is None:
+            return None
+        key, call, wrong, facts = best
+        facts = {"size": call.size, **call.arguments, **wrong.facts, **facts}
+        return Wrong(key, self.words.fill(key, facts), facts, wrong.report, call=call)
+
+
+def giving(values: Mapping[str, Any], key: str) -> Gives | None:
+    """What a mistake would have given, of what all of them would."""
+    found = values.get(key)
+    if key not in values or isinstance(found, Gives):
+        return found
+    return Gives(*found) if isinstance(found, tuple) else Gives(found)
+
+
+def explained(sign: Any, call: Call, wrong: Wrong, judge: Any) -> Mapping | bool | None:
+    """Whether a mistake explains a failure: facts for its words if it does, False, or None where nobody can tell."""
+    if isinstance(sign, Gives):
+        alike = wrong.compared and any(judge.gives(call, value) for value in sign.values)
+        return sign.facts if alike else False
+    return {} if sign is True else sign
+
+
+def rules_out(sign: Any, call: Call, judge: Any) -> bool:
+    """Whether a call without a failure shows that a mistake is not made: it would have given something else."""
+    return isinstance(sign, Gives) and not any(judge.gives(call, value) for value in sign.values)
+
+
+MistakesGiving = Mistakes
