@@ -9,13 +9,18 @@ from typing import Any
 import torch
 
 from autograde.fixtures.numbered_net import SIZES
-from autograde.rubric.breaks import why_it_broke_off
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, first_of
-from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.reductions import mean_gradient
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Run,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    mean_gradient,
+    why_it_broke_off,
+)
 from autograde.verdicts import one_process
 
 from ..probes import accumulate_gradient as probe

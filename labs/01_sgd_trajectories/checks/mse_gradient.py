@@ -6,13 +6,20 @@ import random
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
-from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.named_numbers import HasNumbers
-from autograde.rubric.judges.numbers import in_words
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Gives,
+    HasNumbers,
+    Mistakes,
+    Rounding,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    in_words,
+)
 
 from ..probes import mse_gradient
 from ..shared.line import sample_gradients

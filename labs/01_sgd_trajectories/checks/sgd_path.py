@@ -7,12 +7,20 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, once
-from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Rounding,
+    Words,
+    Wrong,
+    argument_unchanged,
+    each_sample_once,
+    new_orders,
+    once,
+    orders_by_seed,
+)
 
 from ..probes import sgd_path
 from ..probes.sgd_path import Path

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import random
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Gives,
+    Mistakes,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    nothing_starts_or_ends,
+    of_record,
+    one_allreduce,
+    pieces_in_order,
+)
 from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, through_float
-from autograde.rubric.judges.reductions import one_allreduce
-from autograde.rubric.judges.shares import pieces_in_order
-from autograde.rubric.words import Words, Wrong
 
 from ..probes import add_shares
 

@@ -7,13 +7,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of, of_record
-from autograde.rubric.judges.arrays import EachRankReturnsArray, alike
-from autograde.rubric.judges.conduct import argument_unchanged, result_stays
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import MESSAGES
+from autograde.rubric import (
+    MESSAGES,
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturnsArray,
+    Mistakes,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    argument_unchanged,
+    first_of,
+    of_record,
+    result_stays,
+)
 from course.watch.notes import note_of
 
 from ..probes import chain

@@ -5,12 +5,18 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, first_of, of_record
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Words,
+    Wrong,
+    first_of,
+    in_words,
+    of_record,
+    traffic,
+)
 from autograde.rubric.judges.messages import may_be_kept, messages_between, too_large
-from autograde.rubric.judges.numbers import in_words
-from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.traffic import traffic
 from course.watch.notes import note_of
 
 from ..probes import in_turn

@@ -7,11 +7,20 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, of_record
+from autograde.rubric import (
+    MESSAGES,
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Words,
+    Wrong,
+    group_sizes,
+    of_record,
+    only,
+    wrong_group,
+)
 from autograde.rubric.judges.reductions import first
-from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, group_sizes, only, wrong_group
 
 from ..probes import local_place
 
@@ -73,7 +82,7 @@ def known_mistakes(call: Call) -> dict[str, tuple[Pairs, ...]]:
     }
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     f"""
     rank-modulo: {SHOWN}. That is right only where the ranks of a node follow each other. Which ranks of `comm` are on
     the same host as rank {{rank}}?

@@ -6,14 +6,23 @@ import random
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
-from autograde.rubric.judges.arrays import EachRankReturnsArray, alike
-from autograde.rubric.judges.conduct import arrays_stay
+from autograde.rubric import (
+    MESSAGES,
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturnsArray,
+    Mistakes,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    arrays_stay,
+    first_of,
+    group_sizes,
+    wrong_group,
+)
 from autograde.rubric.judges.messages import may_be_kept, messages_between, unchanged_under_way
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, group_sizes, wrong_group
 
 from ..probes import swap
 from ..shared.drawn import array_of_rank

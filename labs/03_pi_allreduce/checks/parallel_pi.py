@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from autograde.rubric.check import CallCheck, on_its_device
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, DeviceCriterion, Gives, Mistakes, first_of
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
 from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
 from autograde.rubric.judges.numbers import SINGLE, EachRankReturns
@@ -186,7 +186,7 @@ class ParallelPi(CallCheck):
                 'the tensor is on the device of the group\'s backend: on the CPU for "gloo", on the current GPU '
                 '("cuda") for "nccl"'
             )
-            self.criteria += (Criterion("device", device, says, on_its_device),)
+            self.criteria += (DeviceCriterion(device, says),)
 
     def cases(self, rng: random.Random) -> list[dict]:
         """All ranks; some in another order; called again, with fewer intervals than ranks; two ranks and one."""

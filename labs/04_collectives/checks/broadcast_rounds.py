@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, first_of
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import Call, CallCheck, Criterion, Mistakes, Ranks, Words, Wrong, first_of
 
 from ..probes import broadcast_rounds as probe
 

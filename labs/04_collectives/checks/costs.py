@@ -6,10 +6,7 @@ import random
 from math import log2
 from typing import Any
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving
-from autograde.rubric.judges.named_numbers import HasNumbers
-from autograde.rubric.rounding import Rounding
+from autograde.rubric import Call, CallCheck, Criterion, HasNumbers, Mistakes, Rounding
 
 from ..probes.costs import NAMES, PROBE
 
@@ -87,7 +84,7 @@ def criterion(name: str, plan: str) -> Criterion:
         return {key: tuple({plan: each} for each in known[key]) for key in known if key}
 
     judge = HasNumbers(costs, TOLD, NEAR, of=(plan,))
-    return Criterion(name, 0.45, f'the seconds of "{plan}"', judge, MistakesGiving(MISTAKES, mistaken), on=several)
+    return Criterion(name, 0.45, f'the seconds of "{plan}"', judge, Mistakes(MISTAKES, mistaken), on=several)
 
 
 def all_there(call: Call) -> bool:

@@ -6,12 +6,21 @@ import random
 
 import numpy as np
 
-from autograde.rubric.array_check import ONE_CHUNK, ArrayCheck, arrays, ring_criteria
-from autograde.rubric.criterion import Call, Gives, Mistakes
-from autograde.rubric.judges.arrays import alike, first_off
-from autograde.rubric.judges.ring import Ring
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    ONE_CHUNK,
+    ArrayCheck,
+    Call,
+    Gives,
+    Mistakes,
+    Ring,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    arrays,
+    first_off,
+    ring_criteria,
+)
 
 from ..probes.collectives import PROBES
 

@@ -8,13 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from autograde.rubric.array_check import ArrayCheck, arrays, bytes_of_array, longest_chunk, ring_criteria, total
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
-from autograde.rubric.judges.arrays import other_summands, same_bits
+from autograde.rubric import (
+    ArrayCheck,
+    Call,
+    Criterion,
+    Gives,
+    Mistakes,
+    Ring,
+    Traffic,
+    Words,
+    Wrong,
+    arrays,
+    bytes_of_array,
+    longest_chunk,
+    other_summands,
+    ring_criteria,
+    same_bits,
+    total,
+    traffic,
+)
 from autograde.rubric.judges.messages import may_be_kept
-from autograde.rubric.judges.ring import Ring
-from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.traffic import Traffic, traffic
 from course.watch.messages import Message
 
 from ..probes.collectives import PROBES

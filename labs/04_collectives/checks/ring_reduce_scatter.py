@@ -6,18 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from autograde.rubric.array_check import (
+from autograde.rubric import (
     ONE_CHUNK,
     ArrayCheck,
+    Call,
+    Gives,
+    Mistakes,
+    Ring,
+    alike,
     arrays,
     bytes_of_array,
+    first_off,
     longest_chunk,
+    other_summands,
     ring_criteria,
     total,
 )
-from autograde.rubric.criterion import Call, Gives, Mistakes
-from autograde.rubric.judges.arrays import alike, first_off, other_summands
-from autograde.rubric.judges.ring import Ring
 
 from ..probes.collectives import PROBES
 

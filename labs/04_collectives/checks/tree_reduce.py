@@ -7,10 +7,24 @@ from functools import reduce
 
 import numpy as np
 
-from autograde.rubric.array_check import ArrayCheck, arrays
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
-from autograde.rubric.judges.arrays import EachRankReturnsArray, alike, some_of
-from autograde.rubric.judges.conduct import arrays_stay
+from autograde.rubric import (
+    ArrayCheck,
+    Call,
+    Criterion,
+    EachRankReturnsArray,
+    Gives,
+    Mistakes,
+    Ranks,
+    ToOneRank,
+    Words,
+    Wrong,
+    alike,
+    arrays,
+    arrays_stay,
+    first_of,
+    some_of,
+    traffic,
+)
 from autograde.rubric.judges.messages import (
     buffer_messages,
     late_arrival,
@@ -19,9 +33,6 @@ from autograde.rubric.judges.messages import (
     senders_to,
     some_message,
 )
-from autograde.rubric.judges.tree import ToOneRank
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.traffic import traffic
 
 from ..probes.collectives import PROBES
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from autograde.rubric.criterion import Call, once
+from autograde.rubric import Call, Words, Wrong, once
 from autograde.rubric.judges import shares
-from autograde.rubric.words import Words, Wrong
 
 words = Words("""
 gradient-never-asked: Rank {rank} never calls `distributed_gradient`. Every step takes its gradient from it, on every

@@ -7,13 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
-from autograde.rubric.judges.numbers import SINGLE, EachRankReturns
-from autograde.rubric.judges.reductions import one_allreduce
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    SINGLE,
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturns,
+    Mistakes,
+    Ranks,
+    Rounding,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    nothing_starts_or_ends,
+    of_record,
+    one_allreduce,
+)
 
 from ..probes import distributed_gradient
 
@@ -107,7 +117,7 @@ def known_mistakes(call: Call) -> dict[str, tuple]:
     return {key: tuple(zip(forms, two[key], strict=True)) for key, forms in one.items()}
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     rank-means-averaged: Your result is the mean of the ranks' own gradients, so a sample on a rank that has few counts
     more than one on a rank that has many. What has to be added up over the ranks before anything is divided?

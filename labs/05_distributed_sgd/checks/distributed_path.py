@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Rounding,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    nothing_starts_or_ends,
+    of_record,
+)
 
 from ..probes import distributed_path
 from ..shared.samples import rate_of, samples
@@ -94,7 +102,7 @@ def known_mistakes(call: Call) -> dict[str, tuple]:
     return {key: tuple(replay(call, each) for each in forms) for key, forms in rates.items()}
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     rate-one-step-on: The steps are as long as `rate(k + 1)` says, not `rate(k)`. The first step is step 0.
 

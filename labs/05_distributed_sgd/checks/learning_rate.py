@@ -5,11 +5,7 @@ from __future__ import annotations
 import random
 from math import sqrt
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving
-from autograde.rubric.judges.numbers import SINGLE, float32
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import SINGLE, Call, CallCheck, Criterion, Mistakes, Rounding, Words, Wrong, float32
 
 from ..probes import learning_rate
 
@@ -100,7 +96,7 @@ def asked_again(call: Call) -> Wrong | None:
     return no_schedule(call) or (words("remembers-its-calls") if rates(call) != rates(call)[::-1] else None)
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     starts-at-zero: Your warm-up begins at 0, so step 0 goes nowhere. It should begin with the learning rate of a single
     rank.
@@ -123,7 +119,7 @@ MISTAKES = MistakesGiving(
     """,
     known_mistakes,
 )
-WITHOUT = MistakesGiving(
+WITHOUT = Mistakes(
     """
     unscaled-without-warmup: Without a warm-up, your learning rate stays at `lr`, that of one rank. The warm-up is only
     a way to `lr * size`: what is the rate where there is none?

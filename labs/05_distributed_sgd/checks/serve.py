@@ -7,14 +7,26 @@ from itertools import pairwise
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.arrays import EachRankReturnsArray, alike
-from autograde.rubric.judges.conduct import arrays_stay
-from autograde.rubric.judges.messages import messages_alone, received, unchanged_under_way, waited_for
-from autograde.rubric.judges.numbers import SINGLE, float32
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    SINGLE,
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturnsArray,
+    Mistakes,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    arrays_stay,
+    first_of,
+    float32,
+    messages_alone,
+    of_record,
+    received,
+    unchanged_under_way,
+    waited_for,
+)
 from course.watch.events import ANY
 
 from ..probes import serve
@@ -91,7 +103,7 @@ class Answers:
         return all(alike(each.values.entries, due) for each, due in zip(answers_of(call), value, strict=False))
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     answers-with-the-first: Each PULL is answered with the parameters of the beginning. Answer with them as they are
     now: what has been pushed so far should be in them.

@@ -7,15 +7,26 @@ from collections import defaultdict
 
 import numpy as np
 
-from autograde.rubric.array_check import arrays, total
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, of_record
-from autograde.rubric.judges.arrays import EachRankReturnsArray, alike
-from autograde.rubric.judges.conduct import arrays_stay
+from autograde.rubric import (
+    MESSAGES,
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturnsArray,
+    Gives,
+    Mistakes,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    arrays,
+    arrays_stay,
+    of_record,
+    only,
+    total,
+)
 from autograde.rubric.judges.messages import first, waited_for
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, only
 
 from ..probes import two_level_sum
 

@@ -7,14 +7,22 @@ from types import MappingProxyType
 from typing import Any
 
 from autograde.contract.evidence import Array
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, first_of, of_record
-from autograde.rubric.judges.arrays import alike
-from autograde.rubric.judges.messages import messages_alone, unchanged_under_way, waited_for
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES
+from autograde.rubric import (
+    MESSAGES,
+    Call,
+    CallCheck,
+    Criterion,
+    Rounding,
+    Run,
+    Words,
+    Wrong,
+    alike,
+    first_of,
+    messages_alone,
+    of_record,
+    unchanged_under_way,
+    waited_for,
+)
 
 from ..probes import work
 from ..shared.requests import DONE, PULL, PUSH, gradient_at, parameters_of

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, islice
 
-from autograde.rubric.check import CallCheck, on_its_device
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Call, Criterion, DeviceCriterion, MistakesGiving, first_of, of_record
 from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
 from autograde.rubric.judges.messages import first
 from autograde.rubric.judges.numbers import EachRankReturns
@@ -192,7 +192,7 @@ class DistributedAccuracy(CallCheck):
             first_of(communication, nothing_starts_or_ends),
             on=equal,
         ),
-        Criterion("device", 0.5, "it also works on a GPU", on_its_device),
+        DeviceCriterion(0.5, "it also works on a GPU"),
         Criterion(
             "arguments",
             0.5,

@@ -5,12 +5,21 @@ from __future__ import annotations
 import random
 
 from autograde.contract.calls import with_article
-from autograde.rubric.check import CallCheck, on_its_device
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.conduct import nothing_starts_or_ends
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import named
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    Mistakes,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    first_of,
+    named,
+    nothing_starts_or_ends,
+    of_record,
+)
 
 from ..probes import Preemption as probe
 
@@ -142,7 +151,7 @@ def given_by_mistake(call: Call) -> dict[str, tuple[list[list[bool]], ...]]:
 
 
 agreed.gives = lambda call, value: call.of("answers") == value
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     each-rank-for-itself: Rank {signalled} was signalled, and only there `agreed()` says so. It would leave, and the
     others would wait for it.
@@ -218,11 +227,9 @@ class Preemption(CallCheck):
             first_of(one_all_reduce, nothing_starts_or_ends),
             after=("agreed",),
         ),
-        Criterion(
-            "device",
+        DeviceCriterion(
             0.25,
             'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU',
-            on_its_device,
         ),
     )
 

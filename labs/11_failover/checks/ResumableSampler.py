@@ -7,11 +7,23 @@ from collections.abc import Callable, Sequence
 from itertools import chain, cycle, islice
 
 from autograde.probes.sampler_passes import Passes
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Mistakes, MistakesGiving, first_of, once
-from autograde.rubric.judges.shares import turns
-from autograde.rubric.sampler_check import ROTATED, Orders, elsewhere, fits_plan, generators, ints_and_length
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    ROTATED,
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Orders,
+    Words,
+    Wrong,
+    elsewhere,
+    first_of,
+    fits_plan,
+    generators,
+    ints_and_length,
+    once,
+    turns,
+)
 
 from ..probes import ResumableSampler as probe
 
@@ -131,7 +143,7 @@ def given_by_mistake(call: Call) -> dict[str, tuple[list[Shares], ...]]:
 
 
 rest.gives = lambda call, value: plan_in(call).shares == value
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     consumed-ignored: From {place} of {n:sample}, the ranks draw the whole epoch. Its first {consumed} entries are done.
 

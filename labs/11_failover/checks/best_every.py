@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import random
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Call, CallCheck, Criterion, Mistakes, Words, Wrong
 
 from ..probes import best_every
 
@@ -100,7 +98,7 @@ def given_by_mistake(call: Call) -> dict[str, tuple[int, ...]]:
     }
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     one-node-for-all: With {nodes:node} the function returns {actual:g}, which is right for a single one. Each of them
     can fail.

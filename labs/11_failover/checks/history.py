@@ -8,8 +8,7 @@ from functools import cached_property
 import torch
 
 from autograde.fixtures.numbered_net import NumberedSet
-from autograde.rubric.criterion import Call, once
-from autograde.verdicts.replicas import Replicas, Rules
+from autograde.rubric import Call, Replicas, Rules, once
 
 from ..shared.training import LYING, DroppingNet, momentum_before
 

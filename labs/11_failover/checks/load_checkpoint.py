@@ -8,10 +8,19 @@ from dataclasses import replace
 from autograde.contract.evidence import encoded
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import state_of
-from autograde.rubric.breaks import first_finding, of_finding
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, MistakesGiving, first_of
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Gives,
+    Mistakes,
+    Ranks,
+    Words,
+    Wrong,
+    first_finding,
+    first_of,
+    of_finding,
+)
 from autograde.verdicts.checkpoints import same, short
 from autograde.verdicts.loading import finding as of_loading
 from autograde.verdicts.loading import misfit_mistakes, no_file_mistakes, refused, state_mistakes
@@ -116,7 +125,7 @@ def given_by_mistake(call: Call) -> dict[str, list[float]]:
     return values
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     random-not-restored: After the call, every rank has the random numbers that it had before. Dropout would not go on
     where it was.

@@ -10,11 +10,19 @@ from autograde.contract.evidence import encoded
 from autograde.contract.verdict import Finding, settle
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import state_of
-from autograde.rubric.breaks import first_finding, of_finding
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    first_finding,
+    first_of,
+    of_finding,
+)
 from autograde.verdicts.checkpoints import short
 from autograde.verdicts.saving import saving_mistakes, unfinished_saving
 
@@ -125,7 +133,7 @@ def given_by_mistake(call: Call) -> dict[str, list[float]]:
     return values
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     rank-0-for-all: All entries of "random" are rank 0's. The ranks have drawn different numbers, and would draw the
     same from then on.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from autograde.rubric.criterion import Call, MistakesGiving
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Call, Mistakes, Words, Wrong
 
 from .history import Due, Save, due_in
 from .steps import places
@@ -69,7 +68,7 @@ def saved_by_mistake(call: Call) -> dict[str, tuple[list[Save], ...]]:
 
 
 saves.gives = lambda call, value: due_in(call).saves == value
-SAVED_WRONGLY = MistakesGiving(
+SAVED_WRONGLY = Mistakes(
     """
     nothing-at-the-end: At the end of the training there is no checkpoint with the place {end}. A further call would
     make steps again.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from autograde.rubric.criterion import Call, once
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Call, Words, Wrong, once
 
 from .history import due_in
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from autograde.rubric.check import CallCheck, on_its_device
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of, once
-from autograde.rubric.judges.conduct import nothing_starts_or_ends
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.replicas import Rules
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    Mistakes,
+    Ranks,
+    Rounding,
+    Rules,
+    Run,
+    Words,
+    Wrong,
+    first_of,
+    nothing_starts_or_ends,
+    once,
+)
 
 from ..probes import train
 from .history import Step, due_in, history
@@ -89,7 +98,7 @@ def trained_by_mistake(call: Call) -> dict[str, tuple]:
 
 
 trained.gives = shows
-TRAINED_WRONGLY = MistakesGiving(
+TRAINED_WRONGLY = Mistakes(
     """
     sampler-not-told: Nobody tells the loader's sampler where a pass begins, nor in which epoch: all epochs have the
     same order.
@@ -149,7 +158,7 @@ def asked_by_mistake(call: Call) -> dict[str, tuple[list[int], ...]]:
 
 
 leaves.gives = lambda call, value: call.seen[0].asked == value
-ASKED_WRONGLY = MistakesGiving(
+ASKED_WRONGLY = Mistakes(
     """
     not-asked: `agreed()` is never asked, so a signal changes nothing.
 
@@ -202,7 +211,7 @@ def losses_by_mistake(call: Call) -> dict[str, list[list[float]]]:
 
 
 losses.gives = lambda call, value: NEAR(values(call), value)
-LOSSES_WRONGLY = MistakesGiving(
+LOSSES_WRONGLY = Mistakes(
     """
     last-epoch-only: The returned losses are those of the last epoch alone. Expected are those of all steps made in this
     call.
@@ -262,7 +271,7 @@ class Train(CallCheck):
             losses,
             LOSSES_WRONGLY,
         ),
-        Criterion("device", 0.5, "batches are moved to the model's device", on_its_device),
+        DeviceCriterion(0.5, "batches are moved to the model's device"),
     )
 
     def broke_off(self, run: Run) -> Wrong | None:

@@ -6,12 +6,21 @@ import random
 
 import torch
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.array_lists import EachRankHasArrays
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankHasArrays,
+    Gives,
+    Mistakes,
+    Ranks,
+    Rounding,
+    Run,
+    Words,
+    Wrong,
+    first_of,
+    of_record,
+)
 from course.watch.notes import note_of
 
 from ..probes import FullySharded as probe

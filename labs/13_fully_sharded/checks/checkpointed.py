@@ -6,10 +6,7 @@ import random
 
 import torch
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion
-from autograde.rubric.judges.arrays import alike
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Call, CallCheck, Criterion, Words, Wrong, alike
 
 from ..probes import checkpointed as probe
 from ..shared.recomputed import Counted, samples_of, seed_of

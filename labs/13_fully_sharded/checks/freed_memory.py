@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from autograde.rubric.run import Run
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Run, Words, Wrong
 
 words = Words("""
 freed-memory-used: {what}. A tensor whose storage has been freed still has its shape: whoever computes with it, or

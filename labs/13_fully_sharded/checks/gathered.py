@@ -7,14 +7,23 @@ import random
 import numpy as np
 import torch
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.array_lists import EachRankHasArrays
-from autograde.rubric.judges.arrays import EachRankReturnsArray
-from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.one_collective import one_collective
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Collectives,
+    Criterion,
+    EachRankHasArrays,
+    EachRankReturnsArray,
+    Gives,
+    Mistakes,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    of_record,
+)
 from course.watch.notes import note_of, without_notes
 
 from ..probes import gathered as probe
@@ -153,10 +162,11 @@ class Gathered(CallCheck):
             "one all-gather for the layer: it is started when the object is made, and waited for when the block is "
             "entered",
             first_of(
-                one_collective(
+                Collectives(
+                    "torch",
                     "allgather",
                     "all-gather",
-                    lambda call: sum(each.nbytes for each in shards_of(call.arguments, 0, call.size)),
+                    nbytes=lambda call: sum(each.nbytes for each in shards_of(call.arguments, 0, call.size)),
                 ),
                 early,
             ),

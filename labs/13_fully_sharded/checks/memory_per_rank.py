@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving
-from autograde.rubric.judges.named_numbers import HasNumbers
+from autograde.rubric import Call, CallCheck, Criterion, HasNumbers, Mistakes
 
 from ..probes import memory_per_rank as probe
 
@@ -48,7 +46,7 @@ def mistaken(call: Call) -> dict[str, Any]:
     }
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     weights-in-single-precision: You count 4 bytes for a weight or a gradient. In mixed precision both have 16 bits.
 

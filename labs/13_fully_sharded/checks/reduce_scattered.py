@@ -8,14 +8,23 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of, of_record
-from autograde.rubric.judges.array_lists import EachRankHasArrays
-from autograde.rubric.judges.conduct import argument_unchanged
-from autograde.rubric.judges.one_collective import one_collective
-from autograde.rubric.rounding import Rounding
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import named
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Collectives,
+    Criterion,
+    EachRankHasArrays,
+    Gives,
+    Mistakes,
+    Ranks,
+    Rounding,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    named,
+    of_record,
+)
 
 from ..probes import reduce_scattered as probe
 from ..shared.layers import before_of, gradients_of, shapes_of
@@ -159,7 +168,7 @@ class ReduceScattered(CallCheck):
             "reduce-scatter",
             0.75,
             "one reduce-scatter for the layer, and no other communication",
-            one_collective("reduce_scatter", "reduce-scatter", row_bytes),
+            Collectives("torch", "reduce_scatter", "reduce-scatter", nbytes=row_bytes),
             Mistakes(
                 """
                 all-reduce-then-cut: The ranks call all_reduce: each of them gets the mean of all gradients, and needs

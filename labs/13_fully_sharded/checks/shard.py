@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, MistakesGiving, first_of
-from autograde.rubric.judges.arrays import EachRankReturnsArray
-from autograde.rubric.judges.conduct import argument_unchanged, memory_not_shared, result_stays
-from autograde.rubric.words import Ranks, Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturnsArray,
+    Mistakes,
+    Ranks,
+    Words,
+    Wrong,
+    argument_unchanged,
+    first_of,
+    memory_not_shared,
+    result_stays,
+)
 
 from ..probes import shard as probe
 from ..shared.values import drawn, rows_of
@@ -58,7 +67,7 @@ def mistaken(call: Call) -> dict[str, Any]:
     }
 
 
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     """
     shards-of-unequal-length: Shares differ by a row, as `tensor_split` cuts them. All ranks' shards have to have the
     same shape, and one after the other they are the parameter: c rows each, and zeros only behind the last row.
