@@ -22,6 +22,7 @@ from autograde.rubric.judges.messages import may_be_kept, messages_alone
 from autograde.rubric.judges.ring import Ring
 from autograde.rubric.mistakes import Mistakes
 
+# What a criterion on the messages of a ring says.
 ONE_CHUNK = "every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in a buffer message"
 
 

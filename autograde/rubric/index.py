@@ -1,37 +1,64 @@
-"""The index of the library's judges in solutions/README.md, one line each, made of their docstrings.
+"""The index in solutions/README.md of what a check may import, one line each, made of docstrings.
 
 python -m autograde.rubric.index
 """
 
 from __future__ import annotations
 
-import importlib
+import ast
 import inspect
-import pkgutil
-from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
-from autograde.rubric import judges
+import autograde.rubric as library
+from autograde.rubric.judge import OfRecord
 
-BEGIN, END = "<!-- judges: made by `python -m autograde.rubric.index` -->", "<!-- end of judges -->"
+BEGIN, END = "<!-- index: made by `python -m autograde.rubric.index` -->", "<!-- end of the index -->"
 
 
 def lines() -> list[str]:
-    """A table's rows: module, judge, and the first paragraph of its docstring."""
-    rows = ["| module | judge | what it judges |", "|---|---|---|"]
-    for found in pkgutil.iter_modules(judges.__path__):
-        module = importlib.import_module(f"{judges.__name__}.{found.name}")
-        for judge in module.JUDGES:
-            says = " ".join((inspect.getdoc(judge) or "").partition("\n\n")[0].split())
-            rows.append(f"| `{found.name}` | `{judge.__name__}{arguments(judge)}` | {says} |")
+    """A table's rows, by module: each name with what it takes, and what it is."""
+    rows = ["| name | what it is |", "|---|---|"]
+    for module, names in library.EXPORTS.items():
+        rows.append(f"| **{module.removeprefix('rubric.')}** | {says_of(import_module(f'autograde.{module}'))} |")
+        for name in names:
+            value = getattr(library, name)
+            rows.append(f"| `{name}{arguments(value)}` | {says(name, module, value)} |")
     return rows
 
 
-def arguments(judge: Callable) -> str:
-    """Of what the judge is made, as `(pairs, who, least=...)`; empty for a function that is one."""
-    parameters = [*inspect.signature(judge).parameters.values()]
+def arguments(value: Any) -> str:
+    """Of what a class or a function is made, as `(pairs, who, least=...)`; empty for a judge, and for a constant."""
+    if isinstance(value, OfRecord) or not callable(value) or not hasattr(value, "__name__"):
+        return ""
+    parameters = [*inspect.signature(value).parameters.values()]
     if [each.name for each in parameters] == ["call"]:
         return ""
-    return f"({', '.join(each.name if each.default is each.empty else f'{each.name}=...' for each in parameters)})"
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    names = [
+        f"{stars.get(each.kind, '')}{each.name}{'' if each.default is each.empty else '=...'}" for each in parameters
+    ]
+    return f"({', '.join(names)})"
+
+
+def says(name: str, module: str, value: Any) -> str:
+    """What something is: the first paragraph of its docstring; of a constant, the comment behind or above it."""
+    value = value.judge if isinstance(value, OfRecord) else value
+    if hasattr(value, "__name__"):
+        return says_of(value)
+    source = inspect.getsource(import_module(f"autograde.{module}"))
+    [assigned] = [
+        each
+        for each in ast.parse(source).body
+        if isinstance(each, ast.Assign) and name in [getattr(target, "id", "") for target in each.targets]
+    ]
+    above, line = source.splitlines()[assigned.lineno - 2 : assigned.lineno]
+    return line.partition("  # ")[2] or above.removeprefix("# ")
+
+
+def says_of(value: Any) -> str:
+    """The first paragraph of a docstring, in one line."""
+    return " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()).replace("|", "\\|")
 
 
 def with_index(text: str) -> str:

@@ -38,7 +38,7 @@ class Rounding:
         return abs(actual - expected) <= self.relative * max(self.least, abs(expected))
 
 
-EXACT = Rounding()
+EXACT = Rounding()  # what the order of a sum may change in float64
 KNOWN = Rounding(1e-6)  # as near to what a mistake gives, a number is taken to come of it
 SINGLE = Rounding(1e-5)  # as near to what is expected, a number went through float32
 DOUBLE = Rounding(2.0**-40)  # as near to an int, a number went through float64

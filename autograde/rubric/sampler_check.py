@@ -21,6 +21,7 @@ from autograde.rubric.words import Words, Wrong
 MANY = 9  # samples, from which on two orders that are drawn by themselves are hardly ever the same
 KEPT = 0.75  # share of neighbours that two orders have in common if one was made from the other
 
+# Words for orders that are made from one another.
 ROTATED = """
 only-rotated: Each epoch has an order of its own, but in all of them nearly the same samples are neighbours: one order
 begins at another place, or runs backwards. So the same samples meet in a batch again and again. Is the whole order
@@ -282,6 +283,7 @@ def repeated(call: Call) -> Wrong | None:
     return orders(call).repeats() or orders(call).shuffled() or on_other_ranks(call) or elsewhere(call)
 
 
+# Mistakes of those whose orders are made from one another.
 ROTATION = Mistakes(
     ROTATED,
     only_rotated=lambda call: orders(call).rotated(2),

@@ -166,13 +166,16 @@ def test_words_name_the_first_call_that_they_explain(monkeypatch):
     assert result.findings[0].message == "A deadlock: rank 0 waits Seen with x=100, y=1."
 
 
-def test_what_is_not_recorded_is_neither_earned_nor_taken_for_a_mistake():
+def test_what_is_not_recorded_is_neither_earned_nor_taken_for_a_mistake(monkeypatch):
     nothing = [outcome([5, 2], events=0), outcome([101], events=0)]
     assert states(graded(*nothing))["calls"] == "fails"
     result = graded(*(outcome(values, events=0, unseen=True) for values in ([5, 2], [101])))
     assert states(result) == {"sum": "holds", "calls": "unjudged", "large": "holds"}
     assert [(each.key, each.points) for each in result.findings] == [("not-in-the-record", 1)]
-    result = graded(outcome([5, 2]), outcome([101], full=True))
+    monkeypatch.setattr(
+        "autograde.rubric.run.calls_apart", lambda events: [events, events][: 1 if len(events) > 1 else 2]
+    )
+    result = graded(outcome([5, 2]), outcome([101], events=2, full=True))
     assert states(result) == {"sum": "holds", "calls": "unjudged", "large": "holds"}
     assert [(each.key, each.points) for each in result.findings] == [("calls-beyond-the-record", 1)]
 
@@ -215,7 +218,7 @@ def test_mistakes_have_words_and_a_sign_each():
 def test_the_first_call_is_made_once_more_with_another_seed():
     class Repeating(Sum):
         def cases(self, rng: random.Random) -> list[dict]:
-            return [{"calls": [{"x": 1, "y": 1, "seed": 7}, {"x": 2, "y": 2, "seed": 8}]}]
+            return [{"calls": [{"x": 1, "y": 1, "seed": 7}, {"x": 200, "y": 2, "seed": 8}]}]
 
     [case] = Repeating().drawn_cases(1)
     first, _, last = case["calls"]

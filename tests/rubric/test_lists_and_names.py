@@ -9,8 +9,8 @@ from made_events import event
 from autograde.contract.evidence import Array, Evidence, NumbersByName
 from autograde.rubric.judge import Call
 from autograde.rubric.judges.array_lists import EachRankHasArrays
+from autograde.rubric.judges.collectives import Collectives
 from autograde.rubric.judges.named_numbers import HasNumbers
-from autograde.rubric.judges.one_collective import one_collective
 from course.watch.events import kind_of
 
 
@@ -21,7 +21,7 @@ class Seen(Evidence):
 ONE, OTHER = np.arange(3.0), np.ones((2, 2))
 ARRAYS = EachRankHasArrays(lambda call: [ONE, [OTHER, 2 * OTHER]], lambda call: call.of("both"))
 NUMBERS = HasNumbers(lambda call: {"a": 2 * call.arguments["x"], "b": 1}, told=("x",))
-GATHER = one_collective("allgather", "all-gather", lambda call: 24)
+GATHER = Collectives("torch", "allgather", "all-gather", nbytes=lambda call: 24)
 
 
 def having(*by_rank) -> Call:
@@ -92,3 +92,18 @@ def test_anything_but_the_one_collective_is_told(log, key):
 def test_the_one_collective_holds_and_one_rank_needs_none():
     assert GATHER(calling([own("all_gather")], [own("all_gather_into_tensor")])) is None
     assert GATHER(calling([])) is None
+
+
+@pytest.mark.parametrize(
+    ("log", "key"),
+    [
+        ([own("all_gather")] * 2, None),
+        ([own("all_gather")] * 3, "many-collectives"),
+        ([own("send")], "messages-for-a-collective"),
+        ([own("all_gather", 99)], "too-many-bytes-in-a-call"),
+        ([], "other-collectives"),
+    ],
+)
+def test_so_many_collectives_of_any_kind_may_be_made(log, key):
+    wrong = Collectives("torch", most=2, most_bytes=lambda call: 24)(calling([own("all_gather")], log))
+    assert (wrong and wrong.key) == key

@@ -10,9 +10,9 @@ import pytest
 from autograde.contract.evidence import Number
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call
-from autograde.rubric.mistakes import Gives, Mistakes
 from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt
 from autograde.rubric.judges.shares import pieces_in_order
+from autograde.rubric.mistakes import Gives, Mistakes
 
 LARGE = 2**60 + 1
 JUDGE = EachRankReturnsInt(lambda call: call.arguments["expected"], what="the sum")

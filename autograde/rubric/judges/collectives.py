@@ -84,6 +84,3 @@ class Collectives:
             if self.most_bytes and number > (expected := self.most_bytes(call)):
                 return words("too-many-bytes-in-a-call", rank=rank, actual=number, expected=expected)
         return None
-
-
-JUDGES = (Collectives,)

@@ -48,6 +48,3 @@ def nothing_starts_or_ends(call: Call) -> Wrong | None:
     """No library (MPI, torch's process group, Horovod) is started or ended."""
     calls = sorted({each for of_rank in call.tried for each in of_rank})
     return words("starts-or-ends", calls=calls) if calls else None
-
-
-JUDGES = (argument_unchanged, result_stays, memory_not_shared, arrays_stay, nothing_starts_or_ends)

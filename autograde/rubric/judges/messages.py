@@ -184,14 +184,3 @@ def late_arrival(call: Call) -> dict | bool:
             if came.destination == sent.source and came.arrived is not None and came.arrived > sent.sent:
                 return {"rank": sent.source, "target": sent.destination, "source": came.source}
     return False
-
-
-JUDGES = (
-    messages_between,
-    received,
-    waited_for,
-    unchanged_under_way,
-    messages_alone,
-    buffer_messages,
-    some_message,
-)

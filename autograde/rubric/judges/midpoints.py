@@ -99,6 +99,3 @@ def share_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs:
 def finite(points: Sequence[float | None]) -> list[float]:
     """Those that are numbers."""
     return [x for x in points if x is not None and math.isfinite(x)]
-
-
-JUDGES = (midpoints_once, fair)

@@ -56,6 +56,3 @@ class HasNumbers(Comparing):
     def alike(self) -> Rounding:
         """See `Comparing`."""
         return self.rounding
-
-
-JUDGES = (HasNumbers,)

@@ -11,6 +11,7 @@ from autograde.rubric.judges.same import Comparing, by_rank, differences
 from autograde.rubric.rounding import DOUBLE, KNOWN, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong
 
+# Words for `digits_lost_in_a_float=EachRankReturnsInt(...).lost_digits` among mistakes.
 LOST_DIGITS = """
 digits-lost-in-a-float: On rank {rank}, {what} is {actual}, where {expected} is expected. The last digits differ: a
 float64 has room for 53 bits, and these numbers need more. Where do whole numbers turn into floats?
@@ -163,6 +164,3 @@ class EachRankReturnsInt(Comparing):
 def listed(numbers: Sequence[Number]) -> str:
     """What the ranks returned, in their order."""
     return ", ".join(map(in_words, numbers))
-
-
-JUDGES = (EachRankReturns, EachRankReturnsInt)

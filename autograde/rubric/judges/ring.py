@@ -108,6 +108,3 @@ class Ring:
         return (
             words("in-turns", n=seen.rounds, most=most, size=call.size) if in_turns else first(more_rounds(seen, most))
         )
-
-
-JUDGES = (Ring,)

@@ -195,6 +195,3 @@ def as_many_as_needed(n: int, size: int, most: int, least: int, missing: int, tw
         key = "more-than-needed" if equal and most > expected else "wrong-number"
     about = {"n": n, "size": size, "most": most, "least": least, "missing": missing, "twice": twice}
     return words(key, expected=expected, **about) if key else None
-
-
-JUDGES = (pieces_in_order, dealt_in_turn, each_sample_once, new_orders, orders_by_seed)

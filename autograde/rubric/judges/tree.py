@@ -51,6 +51,3 @@ class ToOneRank:
         to_root = {target for _, target in seen.sends} == {root}
         key = "all-to-the-root" if to_root else "in-a-chain" if chain else "tree-too-deep"
         return words(key, n=n, least=least, root=root, size=size)
-
-
-JUDGES = (ToOneRank,)
