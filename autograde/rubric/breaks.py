@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import SimpleNamespace
 
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts import collectives, point_to_point
+from autograde.verdicts import collectives
+from course.watch.differences import differences
 
-words = Words("""
-pickle-for-buffer: An error on {who}, in `recv`, which expects a packed Python object: another rank sent the array as it
-is, by `Send`. Both ends of a message need calls with the same first letter, small or capital. ({detail})
-""")
+BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
 
 class Errors:
@@ -41,6 +40,26 @@ class Errors:
         return None
 
 
+OF_CALLS = Errors(
+    """
+    no-such-rank: An error on {who} of {size}: MPI knows no rank of the number it was given. The first rank has nobody
+    before it, and the last one nobody behind it. Which ranks have nobody at the other end?
+
+    pickle-for-buffer: An error on {who}, in `recv`, which expects a packed Python object: another rank sent the array
+    as it is, by `Send`. Both ends of a message need calls with the same first letter, small or capital. ({error})
+    """,
+    no_such_rank="MPI_ERR_RANK",
+    pickle_for_buffer="^UnpicklingError: ",
+)
+OF_LENGTHS = Errors(
+    """
+    buffer-too-short: An error on {who}: a message has more bytes than the array has room for into which it is received.
+    How many entries does the sender send, and of which dtype?
+    """,
+    buffer_too_short="MPI_ERR_TRUNCATE",
+)
+
+
 def of_finding(found: Finding) -> Wrong:
     """A finding of `autograde.verdicts`, without its price."""
     return Wrong(found.key, found.message, {}, found.report)
@@ -52,26 +71,26 @@ def first_finding(found: Iterable[Finding | Diagnosis]) -> Wrong | None:
 
 
 def why_it_broke_off(run: Run) -> Wrong:
-    """What a run that did not come to its end means: who works in the wrong group, which collective was left out, who
-    waits for whom, else the error or the report as it is."""
-    known = next((of_finding(each) for each in causes(run)), None) or pickle_for_buffer(run)
+    """What a run that did not come to its end means: who works in the wrong group, what differs between the ranks, else
+    the error or the report as it is."""
+    known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
+    known = known or OF_CALLS(run) or differing(run) or OF_LENGTHS(run)
     return known or of_finding(trouble(run.outcome, 0.0)[0])
 
 
-def pickle_for_buffer(run: Run) -> Wrong | None:
-    """An error of pickle's, on a rank that receives as a packed object what is none."""
-    ranks = [rank for rank, error in run.errors.items() if error.startswith("UnpicklingError: ")]
-    return words.on_ranks("pickle-for-buffer", ranks, run.report, detail=run.errors[ranks[0]] if ranks else "")
-
-
-def causes(run: Run) -> Iterable[Finding]:
-    """Known causes, the most certain first."""
-    yield from collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report)
+def differing(run: Run) -> Wrong | None:
+    """What differs between the ranks in the call in which they stand, see `course.watch.differences`: why they wait; of
+    an error or a death, what they brought to a call."""
     if run.full:
-        return
-    events = run.of_call(run.reached)
-    if run.state in ("raised", "hang", "rank-died"):
-        yield from collectives.unequal_sizes(events, run.report)
-    if run.state == "hang":
-        yield from collectives.deadlock(events, run.report)
-    yield from point_to_point.stuck(run)
+        return None
+    ranks = [
+        SimpleNamespace(
+            events=log, state="returned" if through else record["state"], full=False, unseen=record["unseen"]
+        )
+        for record, log, through in zip(run.ranks, run.of_call(run.reached), run.came_through, strict=True)
+    ]
+    found = [each for each in differences(ranks) if not each.passed and (run.state == "hang" or each.key in BROUGHT)]
+    if not found:
+        return None
+    begins, report = "A deadlock. " if run.state == "hang" else "", run.report.partition("\n\n")[0]
+    return Wrong(found[0].key, f"{begins}{found[0].text}", {}, report)

@@ -89,6 +89,12 @@ class Run:
         return min(min(map(len, self.logs)), len(self.case["calls"])) - 1
 
     @property
+    def came_through(self) -> list[bool]:
+        """By rank, whether it came to the end of the call in which the last one stands."""
+        beyond = [len(log) > self.reached + 1 for log in self.logs]
+        return [more or rank["state"] == "returned" for more, rank in zip(beyond, self.ranks, strict=True)]
+
+    @property
     def broken(self) -> dict:
         """The arguments of the call in which the last rank stands."""
         return self.case["calls"][self.reached]

@@ -34,7 +34,7 @@ def in_turn(comm, action):
     if rank < size - 1:
         comm.isend(rank, dest=rank + 1).wait()
     return result
-== all_wait: receives-first, ring
+== all_wait: never-sent, ring
     comm.recv(source=(rank - 1) % size)
     result = action()
     comm.send(None, dest=(rank + 1) % size)
@@ -123,7 +123,7 @@ def in_turn(comm, action):
     if rank < size - 1:
         comm.send("It is your turn, rank " * 20, dest=rank + 1)
     return result
-== not_sent: message-never-sent, ring
+== not_sent: never-sent, ring
     if rank > 0:
         comm.recv(source=rank - 1)
     return action()

@@ -58,7 +58,7 @@ def swap(comm, array):
         return array.copy()
     comm.send(array, dest=partner)
     return comm.recv(source=partner)
-== both_receive_first: receives-first, both receive
+== both_receive_first: never-sent, both receive
     if alone:
         return array.copy()
     comm.Recv(other, source=partner)
@@ -154,7 +154,7 @@ def swap(comm, array):
     partner = everyone.rank ^ 1
     everyone.Sendrecv(array.ravel(), partner, recvbuf=other, source=partner)
     return other
-== one_sends_only: message-never-sent, exchange
+== one_sends_only: never-sent, exchange
     if alone:
         return array.copy()
     if rank % 2 == 0:

@@ -100,11 +100,11 @@ return total >>> return float(total)
     parts[rank] = partial_sum(f, intervals, rank, size)
     comm.Allreduce(parts, total)
     return float(total.sum())
-== only_rank_0: collective-skipped, subset of ranks
+== only_rank_0: call-missing, subset of ranks
     return comm.allreduce(partial_sum(f, intervals, rank, size)) if rank == 0 else partial_sum(f, intervals, rank, size)
-== all_but_rank_0: collective-skipped, subset of ranks
+== all_but_rank_0: call-missing, subset of ranks
     return partial_sum(f, intervals, rank, size) if rank == 0 else comm.allreduce(partial_sum(f, intervals, rank, size))
-== in_the_loop: uneven-collectives, allreduce
+== in_the_loop: call-missing, allreduce
     total = 0.0
     for x in (np.arange(rank, intervals, size) + 0.5) / intervals:
         total += comm.allreduce(float(f(np.array([x]))[0]) / intervals)
@@ -168,7 +168,7 @@ whole if rank == 0 else 0.0 >>> whole if rank == 0 else 1e-300
 == whole_divided: same-on-every-rank, allreduce
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return comm.allreduce(whole / size)
-== nothing_to_add: collective-skipped, subset of ranks
+== nothing_to_add: call-missing, subset of ranks
     part = partial_sum(f, intervals, rank, size)
     if part == 0.0:
         return 0.0

@@ -75,7 +75,7 @@ all_reduce(total, async_op=True).wait() >>> all_reduce(total)
     return partial_sum(f, intervals, rank, size)
 == reduce: reduce-not-allreduce, reduce in gloo < handle
 all_reduce(total, async_op=True).wait() >>> reduce(total, dst=0)
-== only_rank_0: collective-skipped, subset of ranks < handle
+== only_rank_0: call-missing, subset of ranks < handle
 dist.all_reduce(total, async_op=True).wait() >>> if rank == 0:\n        dist.all_reduce(total)
 == not_waited_for: not-waited-for, wait < handle
 .wait() >>>

@@ -50,7 +50,7 @@ def ring_reduce_scatter(comm, array):
         comm.Recv(came, source=before)
         summed += came
     return chunks[rank]
-== all_receive_first: receives-first, unsafe
+== all_receive_first: never-sent, unsafe
     for step in range(1, size):
         summed = chunks[(rank - step - 1) % size]
         came = np.empty_like(summed)

@@ -85,7 +85,7 @@ own = batch.tensor_split(hvd.size())[hvd.rank()] >>> own = batch[batch % hvd.siz
             m, n = hvd.allreduce(torch.tensor([m, n], dtype=torch.float64)).tolist()
             path.append((m, n))
     return torch.tensor(path, dtype=torch.float64)
-== not_with_nothing: uneven-collectives, local < solution
+== not_with_nothing: call-missing, local < solution
 dm, dn = distributed_gradient(m, n, x[own], y[own]) >>> dm, dn = distributed_gradient(m, n, x[own], y[own]) if len(own) else (0.0, 0.0)
 == from_one: rate-one-step-on, schedule < solution
 rate(len(path) - 1) >>> rate(len(path))

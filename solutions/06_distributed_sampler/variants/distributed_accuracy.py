@@ -86,9 +86,9 @@ part.items() >>> part.hits.items()
 dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX) >>> dist.all_reduce(hits)
 == not_waited_for: not-waited-for, wait < only_rank_0_knows
 dist.reduce(hits, dst=0, op=dist.ReduceOp.MAX) >>> dist.all_reduce(hits, op=dist.ReduceOp.MAX, async_op=True)
-== only_rank_0_calls: collective-skipped, subset of ranks < only_rank_0_knows
+== only_rank_0_calls: call-missing, subset of ranks < only_rank_0_knows
 dist.reduce(hits, dst=0, >>> if dist.get_rank() == 0:\n        dist.all_reduce(hits,
-== only_those_with_samples: collective-skipped, subset of ranks < only_rank_0_knows
+== only_those_with_samples: call-missing, subset of ranks < only_rank_0_knows
     hits[indices] >>>     if len(indices):\n        hits[indices]
     dist.reduce(hits, dst=0, >>>         dist.all_reduce(hits,
 == percent: wrong-value, own part < only_rank_0_knows
@@ -145,12 +145,12 @@ correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), de
     return correct.double().mean().item() if len(correct) else 0.0
 == own_hits: own-part-only, own part
     return correct.sum().item() / dataset_size
-== unequal_gather: unequal-sizes, unequal
+== unequal_gather: size-differs, unequal
     parts = [torch.zeros_like(indices) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, 2 * indices + correct)
     pairs = torch.cat(parts).unique()
     return (pairs % 2).sum().item() / dataset_size
-== sample_by_sample: uneven-collectives, unequal
+== sample_by_sample: call-missing, unequal
     hits = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
     for index, hit in zip(indices.tolist(), correct.tolist()):
         one = torch.zeros(dataset_size, dtype=torch.int64, device=correct.device)
