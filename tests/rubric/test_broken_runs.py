@@ -1,0 +1,51 @@
+"""What a run that broke off is told to be: what differs between the ranks, from their record."""
+
+from __future__ import annotations
+
+from made_events import event
+
+from autograde.contract.evidence import Evidence
+from autograde.rubric import Run, why_it_broke_off
+from course.world.meeting import is_meeting
+
+
+class Seen(Evidence):
+    value: int
+
+
+def rank(number: int, state: str, *events: dict, error: dict | None = None) -> dict:
+    return {"rank": number, "state": state, "events": [*events], "error": error, "full": False, "unseen": False}
+
+
+def run(state: str, *ranks: dict, report: str = "rank 0 waits\n\nWhat differs.") -> Run:
+    outcome = {"state": state, "detail": "rank 0 waits", "report": report, "ranks": [*ranks]}
+    return Run({"size": len(ranks), "calls": [{"n": 7}]}, outcome, Seen)
+
+
+def test_a_deadlock_is_told_by_what_differs_and_the_report_does_not_say_it_twice():
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    wrong = why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "returned")))
+    assert (wrong.key, wrong.report) == ("call-missing", "rank 0 waits")
+    assert wrong.message.startswith("A deadlock. Rank 1 never makes the call in which rank 0 stands in comm.allreduce")
+
+
+def test_a_rank_that_met_the_others_after_its_call_has_returned():
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    meeting = event("barrier", line=None, end=None)
+    assert is_meeting(meeting)
+    assert why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", meeting))).key == "call-missing"
+
+
+def test_an_error_of_one_rank_is_no_call_that_is_missing():
+    error = {"type": "ValueError", "message": "of the student's", "line": 3}
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    ranks = rank(0, "waiting", waits), rank(1, "raised", error=error)
+    assert why_it_broke_off(run("raised", *ranks)).key == "raised"
+
+
+def test_a_message_to_no_rank_and_a_packed_one_are_told_by_their_errors():
+    errors = ("Exception", "MPI_ERR_RANK", "no-such-rank"), ("UnpicklingError", "x", "pickle-for-buffer")
+    for kind, message, key in errors:
+        error = {"type": kind, "message": message, "line": 3}
+        wrong = why_it_broke_off(run("raised", rank(0, "returned"), rank(1, "raised", error=error)))
+        assert wrong.key == key and "rank 1" in wrong.message
