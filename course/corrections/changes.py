@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from course.corrections.cells import Cell, is_answer, is_todo, name_of, successors, tag_of, todos
+from course.corrections.cells import is_answer, is_todo, name_of, successors, todos
 from course.corrections.releases import Release
+from course.overview.cells import Cell, tag_of
 
 CHECK = "-check"  # ends the name of a TODO's check
 HINTS, QUESTIONS, RUN = "hints.toml", "questions.toml", "run.sh"
@@ -46,7 +47,7 @@ def checks_of(path: PurePosixPath, cells: list[Cell]) -> set[str]:
 
 
 def in_words(old: Release, new: Release) -> str:
-    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, Unreadable."""
+    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, NoNotebook."""
     before, after = old.notebook["cells"], new.notebook["cells"]
     next_of, numbers = successors(before, after), todos(after)
     changed = [after[index] for one, index in sorted(next_of.items()) if differ(before[one], after[index])]

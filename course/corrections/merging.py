@@ -17,16 +17,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course.corrections.cells import (
-    Cell,
     is_answer,
     is_untouched,
     name_of,
     same_code,
     successors,
-    tag_of,
     todos,
     with_changes,
 )
+from course.overview.cells import Cell, tag_of
 
 LABS_OWN = ("nbgrader", "editable", "deletable", "tags", "jupyter")  # metadata that the lab sets
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from course.corrections.cells import parsed
 from course.corrections.changes import changed_files, in_words, stale
 from course.corrections.merging import Merged, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
-from course.files import Unreadable, write_whole
+from course.files import write_whole
+from course.overview.cells import NoNotebook, read_notebook
 
 Sign = Callable[[NotebookNode, NotebookNode], None]  # carries the trust in the old notebook over to the new one
 
@@ -64,7 +64,7 @@ def find_correction(root: Path | str, course: str, lab: str, folder: Path) -> Co
         if (new := current(root, course, lab)) is None:
             return None
         releases = kept(root, course, lab)
-        mine = parsed((folder / f"{lab}.ipynb").read_bytes())
+        mine = read_notebook((folder / f"{lab}.ipynb").read_bytes())
         old = release_of(mine, releases)
         if old is None and not stamp_in(mine):  # none of the lab's cells is in it
             return None
@@ -72,7 +72,7 @@ def find_correction(root: Path | str, course: str, lab: str, folder: Path) -> Co
         if old is not None and old.stamp == new.stamp:
             return Correction(new, new, files, ", ".join(files)) if files else None
         return Correction(old, new, files, in_words(old, new) if old else "")
-    except (OSError, Unreadable):
+    except (OSError, NoNotebook):
         return None
 
 
@@ -94,7 +94,7 @@ def same(path: Path, other: Path) -> bool:
 
 
 def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: None) -> Corrected:
-    """Put the corrected text of a lab into a student's folder. Raises OSError, Unreadable."""
+    """Put the corrected text of a lab into a student's folder. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     notebook = folder / f"{new.lab}.ipynb"
     raw = notebook.read_bytes()
@@ -111,12 +111,12 @@ def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: 
 
 
 def merged_with(correction: Correction, raw: bytes) -> Merged:
-    """The corrected notebook with what is in the student's. Raises OSError, Unreadable."""
+    """The corrected notebook with what is in the student's. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     if old is None:
-        return merge(None, parsed(raw), new.notebook, all_stale=True)
+        return merge(None, read_notebook(raw), new.notebook, all_stale=True)
     names, everything = stale(changed_files(old, new), new.notebook["cells"])
-    return merge(old.notebook["cells"], parsed(raw), new.notebook, names, everything)
+    return merge(old.notebook["cells"], read_notebook(raw), new.notebook, names, everything)
 
 
 def write_files(correction: Correction, folder: Path, day: str) -> dict[str, str]:

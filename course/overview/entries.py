@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.overview.about import About, NoNotebook, about_cells, as_sentence, cells_of, plain
+from course.overview.about import About, about_cells, as_sentence, plain
+from course.overview.cells import NoNotebook, cells_of
 from course.overview.progress import Progress, progress
 
 PICTURE = "picture.png"

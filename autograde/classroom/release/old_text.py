@@ -8,12 +8,12 @@ from pathlib import Path
 
 from autograde.build import GLOSSARY, RUN, Built, File, build
 from autograde.contract.labs import Lab
-from course.corrections.cells import parsed
 from course.corrections.changes import in_words
 from course.corrections.releases import current, kept, release_of, stamp_in, stamp_of, with_stamp
 from course.exchange.limits import MAX_NOTEBOOK
 from course.exchange.names import Name, read_name
 from course.files import Unreadable, read_plain, write_whole
+from course.overview.cells import NoNotebook, read_notebook
 
 MOST_NAMED = 20  # students in one line
 
@@ -89,9 +89,9 @@ def texts_handed_in(root: Path | str, course: str, lab: str) -> dict[str, str]:
     releases, found = kept(root, course, lab), {}
     for student, (_, path) in last.items():
         try:
-            notebook = parsed(read_plain(path, MAX_NOTEBOOK))
+            notebook = read_notebook(read_plain(path, MAX_NOTEBOOK))
             release = release_of(notebook, releases)
             found[student] = release.stamp if release else stamp_in(notebook)
-        except (OSError, Unreadable):
+        except (OSError, Unreadable, NoNotebook):
             found[student] = ""
     return found

@@ -21,6 +21,7 @@ from autograde.classroom.nbgrader_course import Course
 from autograde.contract.labs import Lab
 from autograde.contract.places import SOURCE
 from autograde.contract.questions import is_text
+from course.overview.cells import tag_of
 
 
 @dataclass(frozen=True)
@@ -261,11 +262,6 @@ def number(value: float | None) -> str:
 def short(text: str) -> str:
     """A value that changes with a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def tag_of(cell: NotebookNode) -> Mapping:
-    """nbgrader's metadata of a cell."""
-    return cell.metadata.get("nbgrader", {})
 
 
 def without_marks(cell: NotebookNode) -> NotebookNode:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from course.exchange.due import to_the_minute
 from course.exchange.limits import NOTEBOOKS
-from course.overview.about import NoNotebook, cells_of
+from course.overview.cells import NoNotebook, cells_of
 from course.overview.progress import Todo, todos
 
 

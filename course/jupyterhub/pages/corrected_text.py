@@ -9,8 +9,8 @@ from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 
 from course.corrections.own_folder import Corrected, Correction, correct
-from course.files import Unreadable
 from course.jupyterhub.pages.student_exchange import Unavailable
+from course.overview.cells import NoNotebook
 
 
 def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) -> Corrected:
@@ -22,7 +22,7 @@ def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) 
 
     try:
         return correct(correction, folder, sign)
-    except (OSError, Unreadable) as error:
+    except (OSError, NoNotebook) as error:
         logging.getLogger(__name__).exception("the corrected text of %s failed", folder)
         reason = f"{error.strerror} ({error.filename})" if isinstance(error, OSError) and error.strerror else error
         raise Unavailable(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course.exchange.handed_in.summary import listed
-from course.overview.about import NoNotebook, cells_of
-from course.overview.progress import is_changed, tag_of
+from course.overview.cells import NoNotebook, cells_of, tag_of
+from course.overview.progress import is_changed
 
 MOST = 5  # of which grading reads no more
 
@@ -73,7 +73,7 @@ def own_cells(notebook: Path) -> dict[str, dict]:
     try:
         tags = [(tag_of(cell), cell) for cell in cells_of(notebook)]
         return {str(tag["grade_id"]): cell for tag, cell in tags if tag.get("solution")}
-    except (OSError, NoNotebook, AttributeError, KeyError, TypeError):
+    except (OSError, NoNotebook, KeyError):
         return {}
 
 
