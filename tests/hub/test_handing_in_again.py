@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -104,6 +105,22 @@ def test_what_has_not_changed_is_not_handed_in_again_and_running_it_is_no_change
     shutil.rmtree(ada.root / ".local")
     with pytest.raises(Unchanged):
         ada.hand_in(COURSE, LAB, confirmed=True)
+
+
+def test_a_page_reads_a_file_again_only_once_it_has_changed(ada):
+    data = notebook(ada).parent / "data.bin"
+    data.write_bytes(b"1234")
+    os.utime(data, (0, 0))
+    ada.hand_in(COURSE, LAB)
+    assert not lab_of(ada).changed
+    with open(data, "r+b") as file:  # so that nobody sees it
+        file.write(b"4")
+    os.utime(data, (0, 0))
+    assert not lab_of(ada).changed
+    data.write_bytes(b"1235")
+    assert lab_of(ada).changed
+    data.write_bytes(b"1234")
+    assert not lab_of(ada).changed
 
 
 @pytest.mark.parametrize("kind", ["a text", "a picture in a cell", "another file", "a tag that was lost", "gone"])

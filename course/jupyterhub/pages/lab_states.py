@@ -113,11 +113,11 @@ def course_states(exchange: StudentExchange) -> list[CourseState]:
     return [course_state(exchange, name) for name in exchange.courses()]
 
 
-def course_state(exchange: StudentExchange, course: str) -> CourseState:
-    """A course with its labs: those released, and those once handed in."""
+def course_state(exchange: StudentExchange, course: str, lab: str = "") -> CourseState:
+    """A course with its labs: those released, and those once handed in; or with one of them."""
     try:
-        released = {entry["assignment_id"]: entry for entry in exchange.released(course)}
-        handed_in = {entry["assignment_id"]: entry["submissions"] for entry in exchange.handed_in(course)}
+        released = {entry["assignment_id"]: entry for entry in exchange.released(course, lab)}
+        handed_in = {entry["assignment_id"]: entry["submissions"] for entry in exchange.handed_in(course, lab)}
     except Unavailable as error:
         return CourseState(course, trouble=str(error))
     names = sorted({*released, *handed_in})

@@ -20,7 +20,7 @@ from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
 from course.exchange.handed_in.again import Asked, Unchanged
-from course.exchange.handed_in.content import content_of
+from course.exchange.handed_in.content import Digests
 from course.exchange.receipts import reader, work_of
 from course.exchange.submit import too_large
 
@@ -37,6 +37,7 @@ class StudentExchange:
     def __init__(self, config: Config, root: Path) -> None:
         self.config, self.root = config.copy(), root
         self.config.Exchange.assignment_dir = str(root)
+        self._digests: dict[tuple[str, str], Digests] = {}
         self._log = logging.getLogger(QUIET)
         self._log.setLevel(logging.ERROR)
 
@@ -65,16 +66,17 @@ class StudentExchange:
             raise self._unreadable(self.place) from error
         return sorted(courses)
 
-    def released(self, course: str) -> list[dict[str, Any]]:
-        """nbgrader's entries of the labs that are released in a course. Raises Unavailable."""
+    def released(self, course: str, lab: str = "") -> list[dict[str, Any]]:
+        """nbgrader's entries of the labs that are released in a course, or of one. Raises Unavailable."""
         outbound = self.place / course / "outbound"
         if not os.access(outbound, os.R_OK | os.X_OK):
             raise self._unreadable(outbound)
-        return self._listed(course, cached=False)
+        return self._listed(course, lab, cached=False)
 
-    def handed_in(self, course: str) -> list[dict[str, Any]]:
-        """nbgrader's entries of the labs that this student has handed in, with all submissions. Raises Unavailable."""
-        return self._listed(course, cached=True)
+    def handed_in(self, course: str, lab: str = "") -> list[dict[str, Any]]:
+        """nbgrader's entries of the labs that this student has handed in, or of one, with all submissions. Raises
+        Unavailable."""
+        return self._listed(course, lab, cached=True)
 
     def fetch(self, course: str, lab: str) -> None:
         """Fetch a lab, or those of its files that are missing; nothing is replaced. Raises Unavailable."""
@@ -90,15 +92,17 @@ class StudentExchange:
 
     def last_submission(self, course: str, lab: str) -> Path:
         """What was handed in last of a lab, in the exchange, where it need not be any more."""
-        known = (each["submissions"] for each in self.handed_in(course) if each["assignment_id"] == lab)
+        known = (each["submissions"] for each in self.handed_in(course, lab))
         receipts = sorted((Path(one["path"]) for found in known for one in found), key=lambda path: path.name)
         return self.place / course / "inbound" / (work_of(receipts[-1]) if receipts else "nothing")
 
     def content(self, course: str, lab: str) -> str:
-        """The digest of what would be handed in of a lab; empty if it cannot be read."""
+        """The digest of what would be handed in of a lab; empty if it cannot be read. A file is read again only once
+        it has changed."""
         rules = CourseDirectory(config=self.config)
+        digests = self._digests.setdefault((course, lab), Digests())
         try:
-            return content_of(
+            return digests.of_folder(
                 self.root / course / lab, ignore_patterns(rules.ignore, rules.include, rules.max_file_size)
             )
         except OSError:
@@ -111,9 +115,9 @@ class StudentExchange:
         except OSError:  # which is told when it is handed in
             return ""
 
-    def _listed(self, course: str, cached: bool) -> list[dict[str, Any]]:
+    def _listed(self, course: str, lab: str, cached: bool) -> list[dict[str, Any]]:
         try:
-            return self._call("List", course, "", cached=cached).start()
+            return self._call("List", course, lab, cached=cached).start()
         except (ExchangeError, OSError) as error:
             raise self._unreadable(self.place) from error
 

@@ -26,7 +26,7 @@ from course.homes.settings import put_damaged_aside
 from course.jupyterhub.pages.confirmation import confirmation
 from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.hub_address import hub_address
-from course.jupyterhub.pages.lab_states import LabState, course_states
+from course.jupyterhub.pages.lab_states import LabState, course_state, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.renamed import rename_back
 from course.jupyterhub.pages.rendering import hub_pages
@@ -98,9 +98,10 @@ class YourLabs(JupyterHandler):
 
     def fetch(self, course: str, lab: str) -> str:
         """Fetch a lab. Returns the page of its notebook."""
-        self.exchange.fetch(course, self.known(course, lab).name)
+        known = self.known(course, lab)
+        self.exchange.fetch(course, lab)
         copy_lectures(self.lectures, self.exchange.root, course)  # to which the lab links
-        return open_page(self.known(course, lab).notebook)
+        return open_page(known.notebook)
 
     def hand_in(self, course: str, lab: str) -> str:
         """Hand a lab in. Returns the page of all labs, which confirms it."""
@@ -138,9 +139,12 @@ class YourLabs(JupyterHandler):
 
     def known(self, course: str, lab: str) -> LabState:
         """The lab of this name. Raises Unavailable."""
-        for each in course_states(self.exchange):
-            for one in each.labs:
-                if (each.name, one.name) == (course, lab):
+        if course in self.exchange.courses():
+            found = course_state(self.exchange, course, lab)
+            if found.trouble:
+                raise Unavailable(found.trouble)
+            for one in found.labs:
+                if one.name == lab:
                     return one
         raise Unavailable(f"There is no lab {lab!r} in a course {course!r} of yours, or not any more.")
 
