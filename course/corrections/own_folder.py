@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -55,16 +56,15 @@ class Corrected:
     kept: dict[str, str]
 
 
-def find_correction(root: Path | str, course: str, lab: str, folder: Path) -> Correction | None:
+def find_correction(root: Path | str, course: str, lab: str, folder: Path, mine: dict[str, Any]) -> Correction | None:
     """The correction that the lab in a student's folder lacks; None if it has what is released, or nobody can tell.
 
-    root: of the exchange.
+    root: of the exchange. mine: the student's notebook.
     """
     try:
         if (new := current(root, course, lab)) is None:
             return None
         releases = kept(root, course, lab)
-        mine = read_notebook((folder / f"{lab}.ipynb").read_bytes())
         old = release_of(mine, releases)
         if old is None and not stamp_in(mine):  # none of the lab's cells is in it
             return None

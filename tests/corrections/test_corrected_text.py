@@ -21,6 +21,7 @@ from autograde.classroom.rebuild import rebuild
 from course.corrections.own_folder import Corrected, Correction, correct, find_correction
 from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.overview.cells import NoNotebook, read_notebook
 
 COURSE = "lockstep"
 DAY = f"{datetime.now():%Y-%m-%d}"
@@ -64,7 +65,12 @@ def work(student: StudentExchange, answers: dict[str, str], notes: dict[str, str
 
 def lacks(room: Released, student: StudentExchange) -> Correction | None:
     """The correction that the student's folder lacks."""
-    return find_correction(room.exchange, COURSE, LAB, folder_of(student))
+    folder = folder_of(student)
+    try:
+        mine = read_notebook((folder / f"{LAB}.ipynb").read_bytes())
+    except NoNotebook:
+        return None
+    return find_correction(room.exchange, COURSE, LAB, folder, mine)
 
 
 def get(room: Released, student: StudentExchange) -> Corrected:

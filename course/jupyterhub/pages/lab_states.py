@@ -19,7 +19,8 @@ from course.exchange.receipts import content_in, secret_of
 from course.jupyterhub.pages.renamed import Beside, beside, said
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
-from course.overview.entries import look_at
+from course.overview.cells import NoNotebook, read_notebook
+from course.overview.entries import look_at, look_into, unread
 from course.overview.progress import Progress
 
 
@@ -142,7 +143,7 @@ def lab_state(
     times = sorted({*known, *fetched}, key=parse_utc)
     last = times[-1] if times else ""
     chosen = read_choice(exchange.place, course, name, exchange.student) if last else ""
-    about, progress = look_at(notebook)
+    mine, about, progress = read_once(notebook)
     saved = saved_at(notebook)
     others = beside(notebook, original) if folder.is_dir() else []
     return LabState(
@@ -163,11 +164,20 @@ def lab_state(
         trouble=trouble(exchange, course, name, progress, others),
         in_time=bool(times and deadline and parse_utc(times[0]) <= deadline),
         unsure=not fetched <= known.keys(),
-        correction=find_correction(exchange.place, course, name, folder) if name in released else None,
+        correction=find_correction(exchange.place, course, name, folder, mine) if mine and name in released else None,
         changed=bool(last) and is_changed(exchange, course, name, known.get(last), saved, parse_utc(last)),
         chosen=parse_utc(chosen) if chosen else None,
         renamed=tuple(each.where for each in others if each.to_rename),
     )
+
+
+def read_once(notebook: Path) -> tuple[dict[str, Any] | None, About, Progress]:
+    """A student's notebook, None if it cannot be read; what it says of itself, and how far the student is with it."""
+    try:
+        mine = read_notebook(notebook.read_bytes())
+        return mine, *look_into(mine["cells"])
+    except (OSError, NoNotebook) as error:
+        return None, About(), Progress(trouble=unread(notebook, error))
 
 
 def is_changed(

@@ -43,14 +43,15 @@ def beside(notebook: Path, original: Path) -> list[Beside]:
 
     Where it is missing or blank, those with work only, if there are some.
     """
-    names = own_cells(original).keys()
+    others = [path for path in notebooks(notebook.parent) if path != notebook]
+    names = own_cells(original).keys() if others else ()
     if not names:
         return []
     usual = written(notebook, names) if notebook.is_file() else None
     found = []
-    for path in notebooks(notebook.parent):
+    for path in others:
         own = {name: cell for name, cell in own_cells(path).items() if name in names}
-        if path != notebook and own and len(found) <= MOST:
+        if own and len(found) <= MOST:
             work = written(path, names)
             missing = None if usual is None else work - usual
             content = json.dumps(
