@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.exchange.handed_in.summary import listed
+from course.exchange.handed_in.summary import quoted
 from course.overview.cells import NoNotebook, cells_of, tag_of
 from course.overview.progress import is_changed
 
@@ -87,10 +87,10 @@ def said(file: str, folder: str, others: list[Beside]) -> str:
     """What to tell of notebooks beside `file` in `folder`; empty if there are none."""
     if not others:
         return ""
-    names = listed([each.where for each in others])
+    names = quoted([each.where for each in others])
     several = len({each.content for each in others}) > 1 or len(others) > MOST
     if others[0].usual:
-        blank = listed(sorted(frozenset().union(*(each.missing for each in others))))
+        blank = quoted(sorted(frozenset().union(*(each.missing for each in others))))
         return (
             f"{blank} is blank in `{file}`, and written in {names}: handed in like this, your instructor has to find "
             f"out which counts. Copy it into `{file}`, and move the rest out of the folder."
