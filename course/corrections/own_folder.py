@@ -7,7 +7,7 @@ is kept, with the new one beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from course.corrections.cells import is_answer, name_of
 from course.corrections.changes import changed_files, in_words, stale
 from course.corrections.merging import Merged, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
@@ -48,12 +49,14 @@ class Correction:
 class Corrected:
     """What became of a student's folder. copy: the name of the copy of the old notebook; empty if that needed no
     correction. lost: what the student wrote that is in the copy only. beside: answers below which the corrected text of
-    their TODO stands. kept: files that the student had changed, with the names of the new ones beside them."""
+    their TODO stands. kept: files that the student had changed, with the names of the new ones beside them.
+    same_answers: whether all answers are as they were, so that nothing else would be graded."""
 
     copy: str
     lost: tuple[str, ...]
     beside: tuple[str, ...]
     kept: dict[str, str]
+    same_answers: bool = field(default=True, compare=False)
 
 
 def find_correction(root: Path | str, course: str, lab: str, folder: Path, mine: dict[str, Any]) -> Correction | None:
@@ -107,7 +110,13 @@ def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: 
     content = nbformat.writes(nbformat.from_dict(merged.notebook))
     write_whole(notebook, f"{content.rstrip()}\n".encode())
     sign(nbformat.reads(raw.decode(), as_version=4), nbformat.reads(content, as_version=4))
-    return Corrected(copy, tuple(merged.lost), tuple(merged.beside), files)
+    same = answers(read_notebook(raw)) == answers(merged.notebook)
+    return Corrected(copy, tuple(merged.lost), tuple(merged.beside), files, same)
+
+
+def answers(notebook: dict[str, Any]) -> list[tuple[str, str]]:
+    """The names and texts of the cells that a student answers in."""
+    return [(name_of(cell), cell["source"]) for cell in notebook["cells"] if is_answer(cell)]
 
 
 def merged_with(correction: Correction, raw: bytes) -> Merged:

@@ -19,7 +19,8 @@ from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
 
 from autograde.classroom.rebuild import rebuild
 from course.corrections.own_folder import Corrected, Correction, correct, find_correction
-from course.jupyterhub.pages.corrected_text import get_corrected
+from course.jupyterhub.pages.corrected_text import correct_lab, get_corrected
+from course.jupyterhub.pages.lab_states import course_states
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.cells import NoNotebook, read_notebook
 
@@ -248,6 +249,20 @@ def test_nothing_is_half_written_where_no_room_is_left(room, ada):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     assert {path: path.read_bytes() for path in folder_of(ada).glob("*.*")} == before
+
+
+def test_a_correction_is_no_change_of_what_was_handed_in_unless_it_changes_an_answer(room, ada, tmp_path):
+    room.put_out()
+    work(ada, DONE)
+    ada.hand_in(COURSE, LAB)
+    for typo, changed in ((TYPO, False), (DOCSTRING, True)):
+        room.correct(typo)
+        room.put_out()
+        (lab,) = course_states(ada)[0].labs
+        assert lab.correction is not None and not lab.changed
+        correct_lab(ada, lab, NotebookNotary(data_dir=str(tmp_path)))
+        assert course_states(ada)[0].labs[0].changed == changed
+        assert ("You changed it after that" in write_page(ada)) == changed
 
 
 def test_outputs_are_trusted_as_they_were(room, ada, tmp_path):

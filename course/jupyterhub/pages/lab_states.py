@@ -15,7 +15,7 @@ from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.given import released_page, score
-from course.exchange.receipts import content_in, secret_of
+from course.exchange.receipts import contents_in, secret_of
 from course.jupyterhub.pages.renamed import Beside, beside, said
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
@@ -183,9 +183,10 @@ def read_once(notebook: Path) -> tuple[dict[str, Any] | None, About, Progress]:
 def is_changed(
     exchange: StudentExchange, course: str, name: str, receipt: Path | None, saved: datetime | None, last: datetime
 ) -> bool:
-    """Whether a lab is another than was handed in, at `last`; where that is not known, whether it was saved since."""
-    content = content_in(receipt) if receipt else ""
-    return exchange.content(course, name) != content if content and saved else bool(saved and saved > last)
+    """Whether a student has changed a lab since it was handed in, at `last`; where that is not known, whether it was
+    saved since."""
+    contents = contents_in(receipt) if receipt else set()
+    return exchange.content(course, name) not in contents if contents and saved else bool(saved and saved > last)
 
 
 def fetched_feedback(folder: Path) -> set[str]:

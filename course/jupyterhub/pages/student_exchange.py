@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from nbgrader.exchange import ExchangeError, ExchangeFactory
 from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
+from course.exchange.copying import write_synced
 from course.exchange.handed_in.again import Asked, Unchanged
 from course.exchange.handed_in.content import Digests
-from course.exchange.receipts import reader, work_of
+from course.exchange.receipts import CORRECTED, reader, work_of
 from course.exchange.submit import too_large
 
 QUIET = "lockstep.labs"  # nbgrader tells each thing that it lists, which a page says itself
@@ -92,9 +94,19 @@ class StudentExchange:
 
     def last_submission(self, course: str, lab: str) -> Path:
         """What was handed in last of a lab, in the exchange, where it need not be any more."""
+        receipt = self.last_receipt(course, lab)
+        return self.place / course / "inbound" / (work_of(receipt) if receipt else "nothing")
+
+    def last_receipt(self, course: str, lab: str) -> Path | None:
+        """The receipt of what was handed in last of a lab."""
         known = (each["submissions"] for each in self.handed_in(course, lab))
-        receipts = sorted((Path(one["path"]) for found in known for one in found), key=lambda path: path.name)
-        return self.place / course / "inbound" / (work_of(receipts[-1]) if receipts else "nothing")
+        return max((Path(one["path"]) for found in known for one in found), key=lambda path: path.name, default=None)
+
+    def note_correction(self, course: str, lab: str) -> None:
+        """Note that a lab's folder is as it was handed in, but for the corrected text that was just put into it."""
+        if receipt := self.last_receipt(course, lab):
+            with suppress(OSError):  # then it is taken for changed
+                write_synced(receipt / CORRECTED, self.content(course, lab))
 
     def content(self, course: str, lab: str) -> str:
         """The digest of what would be handed in of a lab; empty if it cannot be read. A file is read again only once

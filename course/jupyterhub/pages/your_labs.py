@@ -24,7 +24,7 @@ from course.exchange.handed_in.again import Asked, Unchanged
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
 from course.jupyterhub.pages.confirmation import confirmation
-from course.jupyterhub.pages.corrected_text import get_corrected
+from course.jupyterhub.pages.corrected_text import correct_lab
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.lab_states import LabState, course_state, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
@@ -112,7 +112,7 @@ class YourLabs(JupyterHandler):
         """Put a lab's corrected text into the student's folder. Returns the lab and what became of it."""
         if (known := self.known(course, lab)).correction is None:
             raise Unavailable(f"Your folder has the text of {lab} that is released now.")
-        return known, get_corrected(known.correction, self.exchange.root / known.folder, self.contents_manager.notary)
+        return known, correct_lab(self.exchange, known, self.contents_manager.notary)
 
     def rename(self, course: str, lab: str) -> str:
         """Give a notebook beside the lab's the lab's own name, and keep what has that. Returns the page of all labs."""
