@@ -33,6 +33,7 @@ from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.classroom.nbgrader_steps import Judge
+from autograde.classroom.one_name import one_form
 from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
@@ -109,8 +110,9 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
     for line in course.in_one_form():
         click.echo(line)
     handed_in = submissions(course, lab)
-    chosen = [student for student in handed_in if not options.students or student in options.students]
-    for student in sorted(set(options.students) - set(handed_in)):
+    asked = {*options.students}  # as people type them, without what a folder's name may have at its ends
+    chosen = [student for student in handed_in if not asked or {student, one_form(student)} & asked]
+    for student in sorted(asked - {*handed_in, *map(one_form, handed_in)}):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
     pending, failed, again = read_all(course, lab, run.count("reading", chosen), options.force)
