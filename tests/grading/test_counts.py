@@ -131,6 +131,8 @@ def test_deadline_penalty_marks_and_report_follow_before_and_after_it_was_graded
     assert counts(room)[0] == f"{first}: in time, graded 2 of 5, counts, by your choice"
     report = Page(Path(room.lockstep("report", LAB).output.strip()).read_text()).words
     assert "handed in 2026-01-02 13:00 UTC: counts by your choice" in " ".join(report.split())
+    term = Page(Path(room.lockstep("report").output.strip()).read_text()).words
+    assert "handed in 2026-01-02 13:00 UTC: counts by your choice" in " ".join(term.split())
     counts(room, "last")
     assert graded() == ("4", "1")
     assert counts(room) == [f"{first}: in time", f"{second}: 1 d 1 h late, graded 4 of 5, counts"]
