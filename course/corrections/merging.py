@@ -25,7 +25,7 @@ from course.corrections.cells import (
     todos,
     with_changes,
 )
-from course.overview.cells import Cell, tag_of
+from course.overview.cells import Cell, match, tag_of
 
 LABS_OWN = ("nbgrader", "editable", "deletable", "tags", "jupyter")  # metadata that the lab sets
 
@@ -90,21 +90,20 @@ def merge(
 
 
 def origins(old: Sequence[Cell], mine: Sequence[Cell]) -> Origin:
-    """Where the student's cells come from: by their ids, else by nbgrader's, else by their text."""
-    found, rest = Origin(), set(range(len(old)))
-    claimed: dict[int, int] = {}
-    for same in (
-        lambda cell, one: cell.get("id") is not None and cell.get("id") == one.get("id"),
-        lambda cell, one: tag_of(cell).get("grade_id") == tag_of(one).get("grade_id", object()),
-        lambda cell, one: cell.get("id") is None and cell["source"].strip() == one["source"].strip(),
-    ):
-        for number, cell in enumerate(mine):
-            if (
-                number not in claimed
-                and (index := next((i for i in sorted(rest) if same(cell, old[i])), None)) is not None
-            ):
-                claimed[number] = index
-                rest.discard(index)
+    """Where the student's cells come from: by nbgrader's ids, else by their own, else by their text."""
+    found, claimed = Origin(), dict[int, int]()
+    numbers = range(len(mine))
+    names = [str(tag_of(cell).get("grade_id") or cell.get("id") or "") for cell in old]
+    known = {*filter(None, names)}
+    own = match(numbers, known, lambda n: tag_of(mine[n]).get("grade_id"), lambda n: mine[n].get("id"))
+    for index, cell in enumerate(old):
+        copies = [number for number in own.get(names[index], ()) if number not in claimed]
+        claim = [number for number in copies if mine[number].get("id") == cell.get("id")] or copies
+        if not claim:  # notebooks of an older form have no ids
+            rest = [number for number in numbers if number not in claimed and mine[number].get("id") is None]
+            claim = [number for number in rest if mine[number]["source"].strip() == cell["source"].strip()]
+        if claim:
+            claimed[claim[0]] = index
     behind = -1
     for number, cell in enumerate(mine):
         if number in claimed:

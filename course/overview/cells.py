@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 Cell = dict[str, Any]  # with its metadata, and its source as one text
 
 
@@ -35,3 +37,24 @@ def cells_of(notebook: Path) -> list[Cell]:
 def tag_of(cell: Cell) -> dict[str, Any]:
     """nbgrader's metadata of a cell; empty if it has none."""
     return cell["metadata"].get("nbgrader", {})
+
+
+def match(
+    cells: Sequence[T], names: Collection[str], tag: Callable[[T], object], cell_id: Callable[[T], object]
+) -> dict[str, list[T]]:
+    """Which of a student's cells are the lab's, by the names of these: those with this `grade_id`, else those with this
+    cell id and no other cell's `grade_id`. So grading finds them, and the correction of a lab.
+
+    tag: the `grade_id` of a cell, which may be anything; cell_id: likewise.
+    """
+    known, matches = set(names), {}
+    for name in names:
+        tagged = [cell for cell in cells if tag(cell) == name]
+        untagged = [cell for cell in cells if cell_id(cell) == name and not is_one_of(tag(cell), known)]
+        matches[name] = tagged or untagged
+    return matches
+
+
+def is_one_of(value: object, known: Collection[str]) -> bool:
+    """Whether `value`, which may be of any type, is one of `known`."""
+    return isinstance(value, str) and value in known

@@ -308,6 +308,22 @@ def test_an_answer_in_several_cells_stays_in_them(room, ada):
     assert [each.metadata.nbgrader.grade_id for each in after[at : at + 2]] == ["double", "double"]
 
 
+def test_what_is_corrected_as_a_todo_is_what_is_graded_as_it(room, ada):
+    room.put_out()
+    notebook = work(ada, {"double": "# tried elsewhere", "total": ANSWERS["total"]})
+    mine, total = cell(notebook, "double"), cell(notebook, "total")
+    mine.id, total.id = total.id, mine.id  # as where ids were given anew, and tags say what is what
+    nbformat.write(notebook, folder_of(ada) / f"{LAB}.ipynb")
+    released = nbformat.read(room.exchange / COURSE / "outbound" / LAB / f"{LAB}.ipynb", as_version=4)
+    before = rebuild(released, (folder_of(ada) / f"{LAB}.ipynb").read_bytes(), LAB).notebook
+    room.correct(TYPO)
+    room.put_out()
+    assert get(room, ada).lost == ()
+    released = nbformat.read(room.exchange / COURSE / "outbound" / LAB / f"{LAB}.ipynb", as_version=4)
+    after = rebuild(released, (folder_of(ada) / f"{LAB}.ipynb").read_bytes(), LAB).notebook
+    assert [cell(after, name).source for name in ANSWERS] == [cell(before, name).source for name in ANSWERS]
+
+
 def test_what_was_changed_elsewhere_stays_where_the_labs_text_is_as_it_was(room, ada):
     room.put_out()
     work(ada, {"start-1": "# A small lab\n\nMy own words.", "double-check-1": "Now with ranks, I see."})
