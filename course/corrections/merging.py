@@ -31,7 +31,7 @@ LABS_OWN = ("nbgrader", "editable", "deletable", "tags", "jupyter")  # metadata 
 
 
 @dataclass
-class Merged:
+class MergeResult:
     """The new notebook. lost: what the student wrote that is not in it; beside: where the corrected text of an answer
     stands below the student's; both in words."""
 
@@ -55,7 +55,7 @@ def merge(
     new: dict[str, Any],
     stale: Collection[str] = (),
     all_stale: bool = False,
-) -> Merged:
+) -> MergeResult:
     """Put what is in the notebook `mine` into a copy of `new`.
 
     old: the cells that the student began with; None if they are not known. stale: names of cells whose outputs do not
@@ -67,7 +67,7 @@ def merge(
     before = {after: index for index, after in next_of.items()}
     own = following(origin.added, next_of, len(old))
     metadata = mine["metadata"] | {"lockstep": new["metadata"].get("lockstep", {})}
-    merged = Merged({**new, "metadata": metadata, "cells": []})
+    merged = MergeResult({**new, "metadata": metadata, "cells": []})
     names = todos([*new["cells"]])
     missing = behind_which_code_is_missing(old, next_of)
     rerun, used = all_stale or -1 in missing, {cell.get("id") for cell in new["cells"]}
@@ -143,7 +143,9 @@ def behind_which_code_is_missing(old: Sequence[Cell], next_of: dict[int, int]) -
     return found
 
 
-def settled(base: Cell | None, written: Cell | None, cell: Cell, what: str, merged: Merged) -> tuple[Cell, list[Cell]]:
+def settled(
+    base: Cell | None, written: Cell | None, cell: Cell, what: str, merged: MergeResult
+) -> tuple[Cell, list[Cell]]:
     """A cell of the new text with what the student has written into it, and what stands below it."""
     result = {**cell, "metadata": dict(cell["metadata"])}
     if written is None:
@@ -181,7 +183,7 @@ def note(cell: Cell, what: str) -> Cell:
     }
 
 
-def place(merged: Merged, cells: Sequence[Cell], rerun: bool, used: set[Any]) -> None:
+def place(merged: MergeResult, cells: Sequence[Cell], rerun: bool, used: set[Any]) -> None:
     """Add the student's own cells, each with an id that no other cell has."""
     for cell in cells:
         if cell.get("id") is None or cell["id"] in used:
@@ -192,7 +194,7 @@ def place(merged: Merged, cells: Sequence[Cell], rerun: bool, used: set[Any]) ->
         merged.notebook["cells"].append(cell)
 
 
-def gone(old: Sequence[Cell], origin: Origin, next_of: dict[int, int], merged: Merged) -> None:
+def gone(old: Sequence[Cell], origin: Origin, next_of: dict[int, int], merged: MergeResult) -> None:
     """Name what the student wrote into cells that the new text does not have."""
     names = todos(old)
     for index, cell in enumerate(old):

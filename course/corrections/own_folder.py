@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from course.corrections.cells import is_answer, name_of
 from course.corrections.changes import changed_files, in_words, stale
-from course.corrections.merging import Merged, merge
+from course.corrections.merging import MergeResult, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
 from course.files import write_whole
 from course.overview.cells import NoNotebook, read_notebook
@@ -46,7 +46,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectionResult:
     """What became of a student's folder. copy: the name of the copy of the old notebook; empty if that needed no
     correction. lost: what the student wrote that is in the copy only. beside: answers below which the corrected text of
     their TODO stands. kept: files that the student had changed, with the names of the new ones beside them.
@@ -96,14 +96,14 @@ def same(path: Path, other: Path) -> bool:
     return alike and path.read_bytes() == other.read_bytes()
 
 
-def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: None) -> Corrected:
+def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: None) -> CorrectionResult:
     """Put the corrected text of a lab into a student's folder. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     notebook = folder / f"{new.lab}.ipynb"
     raw = notebook.read_bytes()
     day = f"{datetime.now():%Y-%m-%d}"
     if old is not None and old.stamp == new.stamp:
-        return Corrected("", (), (), write_files(correction, folder, day))
+        return CorrectionResult("", (), (), write_files(correction, folder, day))
     merged = merged_with(correction, raw)
     copy = write_beside(folder, f"{new.lab}_until_{day}", ".ipynb", raw)
     files = write_files(correction, folder, day)
@@ -111,7 +111,7 @@ def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: 
     write_whole(notebook, f"{content.rstrip()}\n".encode())
     sign(nbformat.reads(raw.decode(), as_version=4), nbformat.reads(content, as_version=4))
     same = answers(read_notebook(raw)) == answers(merged.notebook)
-    return Corrected(copy, tuple(merged.lost), tuple(merged.beside), files, same)
+    return CorrectionResult(copy, tuple(merged.lost), tuple(merged.beside), files, same)
 
 
 def answers(notebook: dict[str, Any]) -> list[tuple[str, str]]:
@@ -119,7 +119,7 @@ def answers(notebook: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name_of(cell), cell["source"]) for cell in notebook["cells"] if is_answer(cell)]
 
 
-def merged_with(correction: Correction, raw: bytes) -> Merged:
+def merged_with(correction: Correction, raw: bytes) -> MergeResult:
     """The corrected notebook with what is in the student's. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     if old is None:

@@ -23,10 +23,10 @@ from nbgrader.utils import ignore_patterns
 from traitlets import Bool
 from traitlets.config import Config
 
-from course.exchange.copying import copy_private, make_private, open_to_group, remove, taken, write_synced
+from course.exchange.copying import copy_private, make_private, open_to_group, remove, walk, write_synced
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
-from course.exchange.handed_in.again import Asked, Unchanged, by_choice, question, unchanged
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged, by_choice, question, unchanged
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.content import Digests
 from course.exchange.handed_in.summary import summary
@@ -68,8 +68,8 @@ def use_receipts(c: Config) -> None:
 class PrivateSubmit(ExchangeSubmit):
     """nbgrader's submit with its own way of copying, and messages that say what to do.
 
-    Raises Unchanged where nothing has changed since the last hand-in, and Asked where this one would be late and
-    replace one that was in time or is graded, or would not count; then nothing is handed in.
+    Raises Unchanged where nothing has changed since the last hand-in, and ConfirmationNeeded where this one would be
+    late and replace one that was in time or is graded, or would not count; then nothing is handed in.
     """
 
     confirmed = Bool(False, help="Whether to hand in what would be late and replace something, or not count").tag(
@@ -140,7 +140,7 @@ class PrivateSubmit(ExchangeSubmit):
         self.tell(Path(self.inbound_path, receipt.work))
 
     def refuse_what_is_to_be_asked(self) -> None:
-        """Raise Unchanged or Asked, if that is so."""
+        """Raise Unchanged or ConfirmationNeeded, if that is so."""
         lab = self.coursedir.assignment_id
         with self.explained(Path(self.inbound_path)):
             now = self.digests.of_folder(Path(self.src_path), self.ignored(quiet=True))
@@ -149,7 +149,7 @@ class PrivateSubmit(ExchangeSubmit):
                 raise Unchanged(said)
             asked = question(self.receipts, lab, self.timestamp, self.deadline, self.chosen)
             if asked and not self.confirmed:
-                raise Asked(asked, NOTHING)
+                raise ConfirmationNeeded(asked, NOTHING)
         except ExchangeError as error:
             self.log.error("%s", error)
             raise
@@ -255,7 +255,7 @@ def too_large(folder: Path, rules: CourseDirectory) -> str:
     Of links, what they lead to counts, except for files that nbgrader leaves out as too large.
     """
     limit, file_limit, sizes = 1000 * rules.max_dir_size, 1000 * rules.max_file_size, {}
-    for here, _, files in taken(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
+    for here, _, files in walk(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
         for path in (here / name for name in files if (here / name).is_file()):
             if path.name.lower().endswith(NOTEBOOKS) and (
                 reason := notebook_too_large(path, min(MAX_NOTEBOOK, file_limit))

@@ -18,7 +18,7 @@ from nbformat.sign import NotebookNotary
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
 
 from autograde.classroom.rebuild import rebuild
-from course.corrections.own_folder import Corrected, Correction, correct, find_correction
+from course.corrections.own_folder import Correction, CorrectionResult, correct, find_correction
 from course.jupyterhub.pages.corrected_text import correct_lab, get_corrected
 from course.jupyterhub.pages.lab_states import course_states
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
@@ -74,7 +74,7 @@ def lacks(room: Released, student: StudentExchange) -> Correction | None:
     return find_correction(room.exchange, COURSE, LAB, folder, mine)
 
 
-def get(room: Released, student: StudentExchange) -> Corrected:
+def get(room: Released, student: StudentExchange) -> CorrectionResult:
     """Get it."""
     correction = lacks(room, student)
     assert correction is not None
@@ -98,7 +98,7 @@ def test_a_corrected_typo_comes_and_all_that_the_student_wrote_stays(room, ada):
     room.put_out()
     assert "This lab was corrected on " in write_page(ada) and ": 1 cell of text. Your folder has" in write_page(ada)
     raw = (folder_of(ada) / f"{LAB}.ipynb").read_bytes()
-    assert get(room, ada) == Corrected(f"{LAB}_until_{DAY}.ipynb", (), (), {})
+    assert get(room, ada) == CorrectionResult(f"{LAB}_until_{DAY}.ipynb", (), (), {})
     after = read(ada)
     assert [each.source for each in after.cells] == [
         each.source.replace(*(t[2:] for t in TYPO)) for each in before.cells

@@ -15,7 +15,7 @@ from nbgrader.utils import notebook_hash
 from one_student import COURSE, LAB, NOTEBOOK, student_with, todo
 
 from course.exchange.due import content_of, deadline_file, to_the_minute
-from course.exchange.handed_in.again import Asked, Unchanged
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.exchange.handed_in.choice import choice_file, write_choice
 from course.jupyterhub.pages.confirmation import confirmation
 from course.jupyterhub.pages.lab_states import LabState, course_states
@@ -147,14 +147,14 @@ def test_what_would_be_late_and_replace_one_in_time_is_asked_first_and_what_was_
     due(ada, -1)
     when = earlier(ada, 2)
     write(notebook(ada), double=RIGHT.format("double"))
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     in_time = f"This would be 1 h late, and replace what you handed in at {to_the_minute(when)}, in time"
     assert asked.value.question == f"{in_time}. Hand it in all the same?"
     assert "Nothing was handed in; your files are as they were." in str(asked.value)
     assert "add --PrivateSubmit.confirmed=True to `nbgrader submit`" in str(asked.value)
     give_back(ada, submissions(ada)[0])
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     assert asked.value.question == f"{in_time}, graded 13.5 of 14. Hand it in all the same?"
     assert len(submissions(ada)) == 1
@@ -164,7 +164,7 @@ def test_what_would_be_late_and_replace_one_in_time_is_asked_first_and_what_was_
     assert len(submissions(ada)) == 3
     give_back(ada, submissions(ada)[2])
     write(notebook(ada), mean=RIGHT.format("mean"))
-    with pytest.raises(Asked, match=r"late, and replace what you handed in at .* UTC, graded 13.5 of 14"):
+    with pytest.raises(ConfirmationNeeded, match=r"late, and replace what you handed in at .* UTC, graded 13.5 of 14"):
         ada.hand_in(COURSE, LAB)
 
 
@@ -183,7 +183,7 @@ def test_what_an_instructor_chose_counts_and_its_student_is_told_before_and_afte
     assert "late" not in page and "13.5 of 14 points , on what you handed in at" in page
     write(notebook(ada), total=RIGHT.format("total"))
     assert "What you hand in now does not count, unless your instructor lets it." in write_page(ada)
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     assert asked.value.question.startswith(f"{counts} What you hand in now does not count, unless your instructor")
     ada.hand_in(COURSE, LAB, confirmed=True)

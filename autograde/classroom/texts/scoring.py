@@ -58,7 +58,7 @@ class Question:
 
 
 @dataclass
-class Saved:
+class SaveResult:
     """What became of a form. done: how many fields were saved. refused: why others were not, and what was typed there,
     by the field's name."""
 
@@ -67,7 +67,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Written:
+class GradedText:
     """An answer in the gradebook, and the cell that was graded."""
 
     student: SubmittedNotebook
@@ -106,7 +106,7 @@ def questions_of(course: Course, lab: Lab) -> list[Question]:
     return sorted(found.values(), key=lambda each: order.index(each.name) if each.name in order else len(order))
 
 
-def answer_of(each: Written) -> Answer:
+def answer_of(each: GradedText) -> Answer:
     """An answer as a page shows it."""
     student, grade = each.student.student, each.grade
     names = [student.last_name, student.first_name]
@@ -122,7 +122,7 @@ def answer_of(each: Written) -> Answer:
     )
 
 
-def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[Written]:
+def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[GradedText]:
     """All answers in words to the lab's questions of who is graded, by the students' names."""
     try:
         submissions = gradebook.notebook_submissions(lab.name, lab.name)
@@ -138,7 +138,7 @@ def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[Written]
         comments = {comment.name: comment for comment in each.comments}
         for grade in each.grades:
             if grade.name in cells:
-                yield Written(each, grade, comments.get(grade.name), cells[grade.name], folder)
+                yield GradedText(each, grade, comments.get(grade.name), cells[grade.name], folder)
 
 
 def asked_in(course: Course, lab: Lab) -> Iterator[tuple[str, NotebookNode | None, NotebookNode]]:
@@ -169,14 +169,14 @@ def others_to_look_at(course: Course, lab: Lab) -> int:
         )
 
 
-def save(course: Course, lab: Lab, form: Mapping[str, str]) -> Saved:
+def save(course: Course, lab: Lab, form: Mapping[str, str]) -> SaveResult:
     """Save what was changed in a form: `score-KEY`, `comment-KEY` and `holds-KEY`, which says that a score given before
     is right for the text of now. `was-score-KEY`, `was-comment-KEY` and `text-KEY` are what was shown.
 
     Raises Locked.
     """
     course.wait_until_free()
-    saved = Saved()
+    saved = SaveResult()
     with course.gradebook() as gradebook:
         for each in written(course, lab, gradebook):
             if f"text-{each.grade.id}" in form:
@@ -185,7 +185,7 @@ def save(course: Course, lab: Lab, form: Mapping[str, str]) -> Saved:
     return saved
 
 
-def save_one(each: Written, form: Mapping[str, str], saved: Saved) -> None:
+def save_one(each: GradedText, form: Mapping[str, str], saved: SaveResult) -> None:
     """Save what was changed for one answer, or say why not."""
     key, grade, comment = each.grade.id, each.grade, each.comment
     typed = {kind: form.get(f"{kind}-{key}", "").replace("\r\n", "\n").strip() for kind in ("score", "comment")}

@@ -11,7 +11,7 @@ import json
 import time
 from pathlib import Path
 
-from course.exchange.copying import Ignored, taken
+from course.exchange.copying import Ignored, walk
 from course.overview.cells import NoNotebook, cells_of, tag_of
 
 CLOCK = 2 * 10**9  # nanoseconds: the coarsest times of files that file systems have
@@ -34,7 +34,7 @@ class Digests:
         ignored: what is not, as for `shutil.copytree`.
         """
         known = {}
-        for here, _, files in taken(folder, ignored, lambda *_: None):
+        for here, _, files in walk(folder, ignored, lambda *_: None):
             for path in (here / name for name in files if (here / name).is_file()):
                 name = str(path.relative_to(folder))
                 known[name] = self.of_file(path, name)

@@ -11,7 +11,7 @@ from jupyterhub.handlers import BaseHandler
 from tornado import web
 
 from course.jupyterhub.courses import Course
-from course.jupyterhub.pages.command import Said, lockstep
+from course.jupyterhub.pages.command import CommandOutput, lockstep
 from course.jupyterhub.place import Place, as_grader_runs
 from course.lab_choice import NAME
 
@@ -32,7 +32,7 @@ class CoursePage(BaseHandler):
             raise web.HTTPError(404)
         return service
 
-    async def lockstep(self, name: str, *command: str, patience: float) -> Said:
+    async def lockstep(self, name: str, *command: str, patience: float) -> CommandOutput:
         """Run a command of `./lockstep` in a course's folder, and end it after `patience` seconds."""
         course = self.courses[name]
         return await lockstep(*command, patience=patience, **as_grader_runs(course, self.place.course(course)))

@@ -12,7 +12,7 @@ from typing import Any
 from tornado import web
 
 from course.jupyterhub.hub_handlers.as_grader import CoursePage
-from course.jupyterhub.pages.command import Said
+from course.jupyterhub.pages.command import CommandOutput
 
 URL = r"/waiting/([^/]+)"
 PATIENCE = 90  # seconds, on a machine where a class begins
@@ -31,7 +31,7 @@ class WaitingOfCourse(CoursePage):
         self.finish(await self.render_template("waiting.html", **known))
 
 
-def labs_of(said: Said) -> tuple[list[dict[str, Any]], str]:
+def labs_of(said: CommandOutput) -> tuple[list[dict[str, Any]], str]:
     """The labs that the command told of, and why there are none; that is empty where it told."""
     try:
         return ([], said.why) if said.why else (json.loads(said.lines[-1]), "")

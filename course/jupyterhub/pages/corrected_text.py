@@ -8,13 +8,13 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 
-from course.corrections.own_folder import Corrected, Correction, correct
+from course.corrections.own_folder import Correction, CorrectionResult, correct
 from course.jupyterhub.pages.lab_states import LabState
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.cells import NoNotebook
 
 
-def correct_lab(exchange: StudentExchange, lab: LabState, notary: NotebookNotary) -> Corrected:
+def correct_lab(exchange: StudentExchange, lab: LabState, notary: NotebookNotary) -> CorrectionResult:
     """Put a lab's corrected text into its student's folder, which is no change of what was handed in unless it changes
     an answer. Raises Unavailable."""
     result = get_corrected(lab.correction, exchange.root / lab.folder, notary)
@@ -23,7 +23,7 @@ def correct_lab(exchange: StudentExchange, lab: LabState, notary: NotebookNotary
     return result
 
 
-def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) -> Corrected:
+def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) -> CorrectionResult:
     """Put a lab's corrected text into a student's folder. Outputs are trusted as they were. Raises Unavailable."""
 
     def sign(old: NotebookNode, new: NotebookNode) -> None:

@@ -16,7 +16,7 @@ from course.exchange.due import read_deadline
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.given import released_page, score
 from course.exchange.receipts import contents_in, secret_of
-from course.jupyterhub.pages.renamed import Beside, beside, said
+from course.jupyterhub.pages.renamed import OtherNotebook, about_others, other_notebooks
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
 from course.overview.cells import NoNotebook, read_notebook
@@ -145,7 +145,7 @@ def lab_state(
     chosen = read_choice(exchange.place, course, name, exchange.student) if last else ""
     mine, about, progress = read_once(notebook)
     saved = saved_at(notebook)
-    others = beside(notebook, original) if folder.is_dir() else []
+    others = other_notebooks(notebook, original) if folder.is_dir() else []
     return LabState(
         course=course,
         name=name,
@@ -210,16 +210,16 @@ def saved_at(notebook: Path) -> datetime | None:
         return None
 
 
-def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress, others: list[Beside]) -> str:
+def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress, others: list[OtherNotebook]) -> str:
     """What is in the way of a lab: its notebook cannot be read, or that or its folder is too large, or was renamed,
     moved or removed. Empty if nothing is. others: notebooks beside it.
     """
     folder, file = f"{course}/{name}", f"{name}.ipynb"
     if (exchange.root / folder / file).is_file():
         damaged = f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
-        return damaged or " ".join(filter(None, [exchange.too_large(course, name), said(file, folder, others)]))
+        return damaged or " ".join(filter(None, [exchange.too_large(course, name), about_others(file, folder, others)]))
     if others:
-        return said(file, folder, others)
+        return about_others(file, folder, others)
     elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
     places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
     if places and not list((exchange.root / folder).glob("*.ipynb")):

@@ -18,7 +18,7 @@ MOST = 5  # of which grading reads no more
 
 
 @dataclass(frozen=True)
-class Beside:
+class OtherNotebook:
     """A notebook with a lab's cells under another name.
 
     where: its path in the folder. content: what is in the cells that a student writes in. written: the names of those
@@ -38,7 +38,7 @@ class Beside:
         return self.missing is None or (bool(self.written) and not self.usual)
 
 
-def beside(notebook: Path, original: Path) -> list[Beside]:
+def other_notebooks(notebook: Path, original: Path) -> list[OtherNotebook]:
     """The notebooks in the folder of `notebook`, without it, that have cells of a lab. original: as it was released.
 
     Where it is missing or blank, those with work only, if there are some.
@@ -57,7 +57,7 @@ def beside(notebook: Path, original: Path) -> list[Beside]:
             content = json.dumps(
                 {name: [cell["source"], cell.get("attachments")] for name, cell in sorted(own.items())}
             )
-            found.append(Beside(str(path.relative_to(notebook.parent)), content, work, missing, bool(usual)))
+            found.append(OtherNotebook(str(path.relative_to(notebook.parent)), content, work, missing, bool(usual)))
     if usual:
         return [each for each in found if each.missing]
     return [each for each in found if each.written] or (found if usual is None else [])
@@ -83,7 +83,7 @@ def written(notebook: Path, names: set[str]) -> frozenset[str]:
     return frozenset(name for name, cell in own_cells(notebook).items() if name in names and is_changed(cell))
 
 
-def said(file: str, folder: str, others: list[Beside]) -> str:
+def about_others(file: str, folder: str, others: list[OtherNotebook]) -> str:
     """What to tell of notebooks beside `file` in `folder`; empty if there are none."""
     if not others:
         return ""

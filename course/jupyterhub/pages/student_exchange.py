@@ -21,7 +21,7 @@ from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
 from course.exchange.copying import write_synced
-from course.exchange.handed_in.again import Asked, Unchanged
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.exchange.handed_in.content import Digests
 from course.exchange.receipts import CORRECTED, reader, work_of
 from course.exchange.submit import too_large
@@ -85,7 +85,7 @@ class StudentExchange:
         self._start("FetchAssignment", course, lab, "fetched", {"replace_missing_files": True})
 
     def hand_in(self, course: str, lab: str, confirmed: bool = False) -> None:
-        """Hand a lab in. Raises Unavailable, Unchanged, and Asked unless it is confirmed."""
+        """Hand a lab in. Raises Unavailable, Unchanged, and ConfirmationNeeded unless it is confirmed."""
         self._start("Submit", course, lab, "handed in", {"confirmed": confirmed})
 
     def fetch_feedback(self, course: str, lab: str) -> None:
@@ -136,7 +136,7 @@ class StudentExchange:
     def _start(self, kind: str, course: str, lab: str, verb: str, traits: dict[str, Any]) -> None:
         try:
             self._call(kind, course, lab, **traits).start()
-        except (Asked, Unchanged):
+        except (ConfirmationNeeded, Unchanged):
             raise
         except ExchangeError as error:  # whose message is for the student
             raise Unavailable(f"{lab} is not {verb}: {error}") from error

@@ -19,8 +19,8 @@ from nbgrader.apps import NbGrader
 from tornado import web
 from tornado.escape import url_escape
 
-from course.corrections.own_folder import Corrected
-from course.exchange.handed_in.again import Asked, Unchanged
+from course.corrections.own_folder import CorrectionResult
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
 from course.jupyterhub.pages.confirmation import confirmation
@@ -78,7 +78,7 @@ class YourLabs(JupyterHandler):
             await self.say("failed", str(error))
         except Unchanged as error:
             await self.say("unchanged", str(error))
-        except Asked as error:
+        except ConfirmationNeeded as error:
             await self.say("question", error.question, asked=await asyncio.to_thread(self.known, course, lab))
         else:
             if self.for_jupyterlab:
@@ -108,7 +108,7 @@ class YourLabs(JupyterHandler):
         self.exchange.hand_in(course, self.known(course, lab).name, bool(self.get_body_argument("confirmed", "")))
         return f"{URL}?handed_in={url_escape(f'{course}/{lab}')}"
 
-    def correct(self, course: str, lab: str) -> tuple[LabState, Corrected]:
+    def correct(self, course: str, lab: str) -> tuple[LabState, CorrectionResult]:
         """Put a lab's corrected text into the student's folder. Returns the lab and what became of it."""
         if (known := self.known(course, lab)).correction is None:
             raise Unavailable(f"Your folder has the text of {lab} that is released now.")
@@ -155,7 +155,7 @@ class YourLabs(JupyterHandler):
         question: str = "",
         asked: LabState | None = None,
         handed_in: str = "",
-        corrected: tuple[LabState, Corrected] | None = None,
+        corrected: tuple[LabState, CorrectionResult] | None = None,
     ) -> str:
         """The page's HTML. failed: why a step was not taken. unchanged: that nothing was handed in again. question:
         what is to be answered before the lab `asked` is handed in. handed_in: COURSE/LAB of what just was. corrected:
