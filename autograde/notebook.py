@@ -32,7 +32,7 @@ from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE
-from course.exchange.due import deadline_here, told
+from course.exchange.due import deadline_here, deadline_sentence
 from course.overview import RESULT, text_mark
 from course.world import NotEnoughRanks, RanksFailed, World
 
@@ -169,7 +169,7 @@ class Checker:
     def when_due(self) -> str:
         """The student's deadline in a sentence; empty where none is known."""
         deadline = deadline_here(self.folder)
-        return told(deadline, datetime.now(UTC).replace(tzinfo=None)) if deadline else ""
+        return deadline_sentence(deadline, datetime.now(UTC).replace(tzinfo=None)) if deadline else ""
 
     def where_hints_are(self, result: Result) -> str:
         """Where the next hint is, below a result that has not passed; empty where there is none."""

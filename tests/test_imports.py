@@ -37,6 +37,7 @@ CHAINS = {
         "files data models figures",
         "files ports processes calls world batch figures",
         "watch world",
+        "watch exchange",
         "watch simulated",
         "files exchange corrections jupyterhub figures",
         "processes jupyterhub",

@@ -10,6 +10,7 @@ from jinja2 import Environment
 from jupyter_server.base.handlers import JupyterHandler
 from tornado import web
 
+from autograde.classroom.formulas import FONTS
 from autograde.contract.labs import Lab, LabError, find_lab
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.rendering import hub_pages
@@ -19,11 +20,14 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 def class_pages() -> Environment:
     """The templates of this room, with what other pages of servers on a hub have."""
-    return hub_pages(TEMPLATES)
+    made = hub_pages(TEMPLATES)
+    made.globals["formula_fonts"] = FONTS
+    return made
 
 
 class LabPage(JupyterHandler):
-    """A page on one lab of the course. Nothing but its own script runs in it, and it loads pictures that are in it."""
+    """A page on one lab of the course, or on all. Nothing but its own script runs in it, and it loads pictures that are
+    in it."""
 
     auth_resource = "contents"
 

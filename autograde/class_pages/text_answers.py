@@ -14,7 +14,7 @@ from tornado import web
 from autograde.class_pages.handler import LabPage, class_pages
 from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.nbgrader_course import Course, StepFailed
-from autograde.classroom.texts.scoring import Question, Saved, others_to_look_at, questions_of, save
+from autograde.classroom.texts.scoring import Question, SaveResult, others_to_look_at, questions_of, save
 from autograde.contract.labs import Lab
 from autograde.term.not_counted import has_gradebook
 
@@ -47,11 +47,13 @@ class TextAnswers(LabPage):
                 saved = await asyncio.to_thread(lambda: save(Course(self.root), lab, form))
             except (Locked, StepFailed) as error:
                 typed = {key: value for key, value in form.items() if key.startswith(("score-", "comment-"))}
-                await self.answers(lab, Saved(refused={key: ("", value) for key, value in typed.items()}), str(error))
+                await self.answers(
+                    lab, SaveResult(refused={key: ("", value) for key, value in typed.items()}), str(error)
+                )
             else:
                 await self.answers(lab, saved)
 
-    async def answers(self, lab: Lab, saved: Saved | None = None, failed: str = "") -> None:
+    async def answers(self, lab: Lab, saved: SaveResult | None = None, failed: str = "") -> None:
         """The page. saved: what became of the form. failed: why nothing was saved."""
         unnamed = bool(self.get_argument(UNNAMED, ""))
         try:

@@ -33,9 +33,10 @@ from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.classroom.nbgrader_steps import Judge
+from autograde.classroom.one_name import one_form
 from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
-from autograde.classroom.runs.progress import Told, on_now, told
+from autograde.classroom.runs.progress import Reporter, on_now, reporting
 from autograde.classroom.submission import Submission
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.places import CLASS
@@ -74,7 +75,7 @@ def grade(root: Path, name: str, options: Options) -> bool:
     lab = find_lab(root, name)
     write_instructor(build(lab), root)
     course = Course(root)
-    with class_lock(course), told(root, lab.name, options.detached) as run:
+    with class_lock(course), reporting(root, lab.name, options.detached) as run:
         if options.detached:
             speak_into_log(root, lab.name)
         return grade_class(course, lab, options, run)
@@ -92,8 +93,8 @@ def class_lock(course: Course) -> Iterator[None]:
         yield
 
 
-def grade_class(course: Course, lab: Lab, options: Options, run: Told) -> bool:
-    """What `grade` does once it holds the lock. run: where it tells how far it is."""
+def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bool:
+    """What `grade` does once it holds the lock. run: reports how far it is."""
     todos = [check.todo for check in load_checks(lab.checks)]
     try:
         for line in course.register(lab.name):
@@ -109,11 +110,12 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Told) -> bool:
     for line in course.in_one_form():
         click.echo(line)
     handed_in = submissions(course, lab)
-    chosen = [student for student in handed_in if not options.students or student in options.students]
-    for student in sorted(set(options.students) - set(handed_in)):
+    asked = {*options.students}  # as people type them, without what a folder's name may have at its ends
+    chosen = [student for student in handed_in if not asked or {student, one_form(student)} & asked]
+    for student in sorted(asked - {*handed_in, *map(one_form, handed_in)}):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
-    pending, failed, again = read_all(course, lab, run.counted("reading", chosen), options.force)
+    pending, failed, again = read_all(course, lab, run.count("reading", chosen), options.force)
     unchanged = len(chosen) - len(pending) - len(failed)
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
@@ -137,7 +139,7 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Told) -> bool:
     if missing:
         click.echo(f"feedback is written again: {', '.join(map(printable, missing))}")
     pages = tqdm(missing, desc="feedback", unit="page", disable=None if missing else True)
-    for student in run.counted("writing feedback", pages):
+    for student in run.count("writing feedback", pages):
         if not write_feedback(course, lab, student):
             without_feedback.append(student)
     if kept := [student for student in again if student in graded and waits_with_score(course, lab, student)]:

@@ -9,7 +9,6 @@ owns it, links to files and folders are not followed, and pipes and devices are 
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import pwd
 import re
@@ -18,8 +17,8 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
@@ -29,19 +28,12 @@ from nbgrader.utils import check_mode, ignore_patterns, parse_utc
 from course.exchange.deadlines import Deadlines, deadlines
 from course.exchange.due import to_the_minute
 from course.exchange.handed_in.choice import read_choice
-from course.exchange.names import SECRET, TIMESTAMP, UNCLEAR, Name, read_name
+from course.exchange.handed_in.inbound import HandIn, hand_ins, unclear
+from course.exchange.names import SECRET, TIMESTAMP, UNCLEAR
 
 # How much later than its name says a submission may arrive, e.g. because two clocks differ.
 TOLERANCE = timedelta(minutes=10)
 OURS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}  # errors of the disk that we write to, not of one submission
-
-
-@dataclass(frozen=True)
-class Inbound:
-    """A submission's folder in the exchange, and what its name says."""
-
-    path: Path
-    name: Name
 
 
 class PlainCollect(ExchangeCollect):
@@ -62,13 +54,14 @@ class PlainCollect(ExchangeCollect):
         if not check_mode(self.inbound_path, read=True, execute=True):
             self.fail(f"You don't have read permissions for the directory: {self.inbound_path}")
         due = deadlines(self.coursedir.db_url, course, lab) if self.before_duedate else Deadlines(None)
-        self.found: dict[str, list[Inbound]] = {}
-        for path in glob.glob(os.path.join(self.inbound_path, f"{self.coursedir.student_id or '*'}+{lab}+*")):
-            name = read_name(os.path.basename(path), lab)
-            if name is None:
+        self.found: dict[str, list[HandIn]] = {}
+        asked = f"{self.coursedir.student_id or '*'}+{lab}+*"
+        for each in hand_ins(Path(self.inbound_path), lab):
+            if fnmatchcase(each.path.name, asked):
+                self.found.setdefault(each.name.student, []).append(each)
+        for path in unclear(Path(self.inbound_path), lab):
+            if fnmatchcase(path.name, asked):
                 self.log.warning("%s is not collected: %s", path, UNCLEAR)
-            else:
-                self.found.setdefault(name.student, []).append(Inbound(Path(path), name))
         for student, submissions in self.found.items():
             last = due.of(student) or datetime.max
             submissions.sort(key=lambda each: (each.name.when <= last, each.name.when), reverse=True)
@@ -90,7 +83,7 @@ class PlainCollect(ExchangeCollect):
                 if not self.wanted(inbound, dest) or self.take(inbound, dest):
                     break
 
-    def only_chosen(self, student: str, submissions: list[Inbound], dest: Path) -> list[Inbound]:
+    def only_chosen(self, student: str, submissions: list[HandIn], dest: Path) -> list[HandIn]:
         """The submission that the instructor has chosen; none if only `dest` has it, or nobody any more."""
         when, lab = self.chosen[student], self.coursedir.assignment_id
         found = [each for each in submissions if each.name.when == when]
@@ -107,7 +100,7 @@ class PlainCollect(ExchangeCollect):
             )
         return found
 
-    def wanted(self, inbound: Inbound, dest: Path) -> bool:
+    def wanted(self, inbound: HandIn, dest: Path) -> bool:
         """Whether a submission replaces what is at `dest`, by nbgrader's rules, or by the instructor's choice."""
         if not dest.is_dir():
             return True
@@ -122,7 +115,7 @@ class PlainCollect(ExchangeCollect):
         self.log.info("%s: %s %s", why, inbound.name.student, self.coursedir.assignment_id)
         return False
 
-    def take(self, inbound: Inbound, dest: Path) -> bool:
+    def take(self, inbound: HandIn, dest: Path) -> bool:
         """Copy a submission to `dest`, completely or not at all. Returns whether it did; logs why not."""
         dest.parent.mkdir(parents=True, exist_ok=True)
         copy = dest.with_name(f".{dest.name}.part")
@@ -196,7 +189,7 @@ class PlainCollect(ExchangeCollect):
         """Log that a folder in a submission is left out."""
         self.log.warning("%s in a submission is not collected: %s", error.filename, error.strerror)
 
-    def complete(self, folder: Path, inbound: Inbound) -> None:
+    def complete(self, folder: Path, inbound: HandIn) -> None:
         """Add the files without which nbgrader's later steps stop.
 
         The time is that of the name, by which the submission was collected. The secret names the feedback.

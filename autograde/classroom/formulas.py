@@ -161,6 +161,8 @@ def mathml(tex: str, display: str) -> str:
         formula = convert_to_element(tex, display=display)
         for element in formula.iter():  # its texts are partly escaped already, and not where students could do harm
             element.text = element.text and html.unescape(element.text)
+        if display == "block":  # whoever has a narrow window and no mouse scrolls it by keys
+            formula.set("tabindex", "0")
         return ElementTree.tostring(formula, encoding="unicode")
     except Exception:  # a student's text may be anything, and the library's errors have no class in common
         return f"<code>{html.escape(tex)}</code>"

@@ -33,13 +33,14 @@ from autograde.classroom.configuration import configuration, is_ours, make_class
 from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
-from autograde.classroom.runs.progress import Told
+from autograde.classroom.runs.progress import Reporter
 from autograde.classroom.submission import Submission
 from autograde.classroom.times import course_zone
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Examined
 from course.exchange.handed_in.choice import read_choice
-from course.exchange.names import UNCLEAR, is_unclear, read_name
+from course.exchange.handed_in.inbound import hand_ins, last_hand_ins, unclear
+from course.exchange.names import UNCLEAR
 
 
 class StepFailed(Exception):
@@ -150,11 +151,7 @@ class Course:
 
     def in_exchange(self, lab: str) -> set[str]:
         """Who has handed in `lab` through the exchange, as the names there say; nobody if it cannot be read."""
-        inbound = Path(Exchange(config=self.config).root) / self.directory.course_id / "inbound"
-        try:
-            return {parsed.student for name in os.listdir(inbound) if (parsed := read_name(name, lab))}
-        except OSError:
-            return set()
+        return {*last_hand_ins(Path(Exchange(config=self.config).root, self.directory.course_id, "inbound"), lab)}
 
     def chosen(self, lab: str, student: str) -> str:
         """The time of the hand-in that counts by an instructor's choice; empty if the last one counts."""
@@ -178,10 +175,10 @@ class Course:
         with changed(self.directory, assignment_id=lab):
             self._start(FeedbackOne, config, student=student, force=True)
 
-    def collect(self, lab: str, run: Told | None = None, only: str = "") -> tuple[list[str], list[str]]:
+    def collect(self, lab: str, run: Reporter, only: str = "") -> tuple[list[str], list[str]]:
         """Fetch what was handed in since the last time. Returns notices and errors, one line each.
 
-        run: where it tells how far it is. only: by this student.
+        run: reports how far it is. only: by this student.
         """
         factory = ExchangeFactory(config=self.config)
         exchange = Path(Exchange(config=self.config).root)
@@ -190,14 +187,13 @@ class Course:
             missing = f"course `{self.directory.course_id}` in the exchange" if exchange.is_dir() else "exchange"
             return [f"no {missing} at {exchange}: nothing is collected; {note}"], []
         try:
-            names = sorted(os.listdir(inbound))
+            students = sorted({each.name.student for each in hand_ins(inbound, lab)})
+            failed = [f"{printable(path.name)}: not collected: {UNCLEAR}" for path in unclear(inbound, lab)]
         except OSError as error:
             return [], [f"the exchange cannot be read: {describe(error)}; {note}"]
-        students = sorted({parsed.student for name in names if (parsed := read_name(name, lab))})
-        failed = [f"{printable(name)}: not collected: {UNCLEAR}" for name in names if is_unclear(name, lab)]
         notices = []
         chosen = sorted({only} & {*students}) if only else students
-        for student in run.counted("collecting", chosen) if run else chosen:
+        for student in run.count("collecting", chosen):
             folder = self.folder("submitted", student, lab)
             before = state(folder)
             try:

@@ -27,7 +27,6 @@ from autograde.contract.handed_in import (
     Chosen,
     Submitted,
     choose,
-    is_one_of,
     match,
     read_cells,
     same_text,
@@ -35,6 +34,7 @@ from autograde.contract.handed_in import (
 from autograde.contract.questions import is_text, is_todo
 from autograde.contract.show import quoted
 from course.files import Unreadable
+from course.overview.cells import is_one_of
 
 PROBLEMS = "submission-problems"  # the cell at the top of what is graded that names them
 MOST_NAMED = 5  # other notebooks that are named

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 from autograde.contract.cell_code import bound_names, has_stub
 from course.files import Unreadable
+from course.overview.cells import is_one_of
+from course.overview.cells import match as match_cells
 
 # Characters of the longest cell that is graded. The longest solution has a tenth of it.
 MAX_SOURCE = 100_000
@@ -100,19 +102,8 @@ def is_there(name: str, cell: Submitted, todos: Collection[str]) -> bool:
 
 
 def match(cells: list[Submitted], names: Collection[str]) -> dict[str, list[Submitted]]:
-    """The cells for each name: those with this tag, else those with this cell id and no other cell's tag."""
-    known = set(names)
-    matches = {}
-    for name in names:
-        tagged = [cell for cell in cells if cell.tag.get("grade_id") == name]
-        untagged = [cell for cell in cells if cell.name == name and not is_one_of(cell.tag.get("grade_id"), known)]
-        matches[name] = tagged or untagged
-    return matches
-
-
-def is_one_of(value: object, known: Collection[str]) -> bool:
-    """Whether `value`, which may be of any type, is one of `known`."""
-    return isinstance(value, str) and value in known
+    """The cells for each name, see `course.overview.cells.match`."""
+    return match_cells(cells, names, lambda cell: cell.tag.get("grade_id"), lambda cell: cell.name)
 
 
 def read_cells(raw: bytes) -> list[Submitted]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
@@ -84,10 +85,8 @@ class Subject:
 
     def own_main(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The namespace of a new module `__main__`, with what the cell finds."""
-        for name, value in given.items():
-            if isinstance(value, (FunctionType, type)) and "<locals>" in value.__qualname__:
-                value.__module__, value.__qualname__ = MAIN, name  # where pickle finds it, as what it stands for
-        return become_main({**self.names(), **given}, self.filename)
+        of_main = {name: defined_in_main(name, value) for name, value in given.items()}
+        return become_main({**self.names(), **of_main}, self.filename)
 
     def _define(self, names: Sequence[str], namespace: dict[str, Any]) -> tuple[Any, ...]:
         """Run the cell in this namespace, and return what it defines under these names."""
@@ -125,6 +124,21 @@ class Subject:
         """Let tracebacks and reports in this process quote the cell."""
         lines = self.source.splitlines(keepends=True)
         linecache.cache[self.filename] = (len(self.source), None, lines, self.filename)
+
+
+def defined_in_main(name: str, value: Any) -> Any:
+    """What a cell finds under this name. For a function or a class that is local to a function, it is another one that
+    does the same and says that it is of `__main__`, where pickle finds it."""
+    if not isinstance(value, (FunctionType, type)) or "<locals>" not in value.__qualname__:
+        return value
+    if isinstance(value, type):
+        new = types.new_class(name, (value,))
+    else:
+        new = FunctionType(value.__code__, value.__globals__, name, value.__defaults__, value.__closure__)
+        new.__kwdefaults__, new.__annotations__ = value.__kwdefaults__, value.__annotations__
+        new.__dict__ = vars(value)  # one for both: a probe may count there
+    new.__module__, new.__qualname__, new.__doc__ = MAIN, name, value.__doc__
+    return new
 
 
 def conflict(source: str) -> str:

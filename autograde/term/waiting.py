@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -22,7 +21,8 @@ from autograde.course_map import place
 from autograde.term.not_counted import has_gradebook
 from course.corrections.releases import released_stamp
 from course.exchange.due import deadline_file, read_time
-from course.exchange.names import SECRET, TIMESTAMP, read_name
+from course.exchange.handed_in.inbound import last_hand_ins
+from course.exchange.names import SECRET, TIMESTAMP
 
 KINDS = ("handed_in", "graded", "given", "to_grade", "again", "to_read", "to_release")  # of students, in Waiting
 
@@ -176,14 +176,8 @@ def local(time: datetime | None, zone: tzinfo) -> datetime | None:
 
 def inbound(course: Course, lab: Lab) -> dict[str, datetime]:
     """When students last handed in through the exchange, naive UTC; empty where this account cannot look."""
-    found: dict[str, datetime] = {}
-    try:
-        names = os.listdir(exchange(course) / "inbound")
-    except OSError:
-        return found
-    for name in filter(None, (read_name(each, lab.name) for each in names)):
-        found[name.student] = max(name.when, found.get(name.student, name.when))
-    return found
+    found = last_hand_ins(exchange(course) / "inbound", lab.name)
+    return {student: last.name.when for student, last in found.items()}
 
 
 def exchange(course: Course) -> Path:

@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Any
 
 from nbformat import from_dict
 from nbgrader.utils import compute_checksum
 
-from course.exchange.limits import MAX_NOTEBOOK
-from course.files import Unreadable
-
-Cell = dict[str, Any]  # with its source as one text
-
-
-def parsed(raw: bytes) -> dict[str, Any]:
-    """The notebook in the bytes of a file. Raises Unreadable."""
-    if len(raw) > MAX_NOTEBOOK:
-        raise Unreadable("is too large")
-    try:
-        read = json.loads(raw)
-        cells = [{"metadata": {}, **cell, "source": "".join(cell.get("source", ""))} for cell in read["cells"]]
-        if not all(isinstance(each["metadata"], dict) and isinstance(tag_of(each), dict) for each in cells):
-            raise TypeError
-        return {**read, "metadata": dict(read.get("metadata", {})), "cells": cells}
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise Unreadable("is damaged, or not a notebook of today's form") from error
-
-
-def tag_of(cell: Cell) -> dict[str, Any]:
-    """nbgrader's metadata of a cell; empty if it has none."""
-    return cell["metadata"].get("nbgrader", {})
+from course.overview.cells import Cell, tag_of
 
 
 def is_answer(cell: Cell) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from course.corrections.cells import Cell, is_answer, is_todo, name_of, successors, tag_of, todos
+from course.corrections.cells import is_answer, is_todo, name_of, successors, todos
 from course.corrections.releases import Release
+from course.overview.cells import Cell, tag_of
+from course.watch.wording import enumerate_words
 
 CHECK = "-check"  # ends the name of a TODO's check
 HINTS, QUESTIONS, RUN = "hints.toml", "questions.toml", "run.sh"
@@ -46,7 +48,7 @@ def checks_of(path: PurePosixPath, cells: list[Cell]) -> set[str]:
 
 
 def in_words(old: Release, new: Release) -> str:
-    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, Unreadable."""
+    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, NoNotebook."""
     before, after = old.notebook["cells"], new.notebook["cells"]
     next_of, numbers = successors(before, after), todos(after)
     changed = [after[index] for one, index in sorted(next_of.items()) if differ(before[one], after[index])]
@@ -56,8 +58,8 @@ def in_words(old: Release, new: Release) -> str:
     said = [
         counted(sum(cell["cell_type"] == "markdown" for cell in others), "of text"),
         counted(sum(cell["cell_type"] == "code" for cell in others), "of given code"),
-        listed("the text of TODO", [numbers[name_of(cell)] for cell in changed if is_todo(cell)]),
-        listed("a new TODO", [number for name, number in numbers.items() if name not in todos(before)]),
+        numbered("the text of TODO", [numbers[name_of(cell)] for cell in changed if is_todo(cell)]),
+        numbered("a new TODO", [number for name, number in numbers.items() if name not in todos(before)]),
         *(f"TODO `{name}` taken away" for name in todos(before) if name not in numbers),
         counted(sum(is_answer(cell) and not is_todo(cell) for cell in changed), "of questions"),
     ]
@@ -66,11 +68,10 @@ def in_words(old: Release, new: Release) -> str:
     for path in map(PurePosixPath, files):
         judged |= checks_of(path, after) if path.parts[0] in JUDGING else set()
     judged_todos = sorted(numbers[name.removesuffix(CHECK)] for name in judged if name.removesuffix(CHECK) in numbers)
-    said.append(listed("the check of TODO", judged_todos))
+    said.append(numbered("the check of TODO", judged_todos))
     told = {HINTS: "hints", QUESTIONS: "what is said to numbers"}
     said += [told.get(file, file) for file in files if PurePosixPath(file).parts[0] not in JUDGING]
-    *first, last = [*filter(None, said)] or ["its layout"]
-    return f"{', '.join(first)} and {last}" if first else last
+    return enumerate_words([*filter(None, said)] or ["its layout"])
 
 
 def differ(old: Cell, new: Cell) -> bool:
@@ -83,9 +84,9 @@ def counted(number: int, what: str) -> str:
     return f"{number} cell{'s' if number > 1 else ''} {what}" if number else ""
 
 
-def listed(what: str, numbers: list[int]) -> str:
+def numbered(what: str, numbers: list[int]) -> str:
     """As "the check of TODO 2", or "the checks of TODOs 2 and 3"; empty for none."""
     if len(numbers) < 2:
         return f"{what} {numbers[0]}" if numbers else ""
     nouns = what.replace("the check", "the checks").replace("TODO", "TODOs").replace("a new", "the new")
-    return f"{nouns} {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+    return f"{nouns} {enumerate_words([*map(str, numbers)])}"

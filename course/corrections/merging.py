@@ -17,22 +17,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course.corrections.cells import (
-    Cell,
     is_answer,
     is_untouched,
     name_of,
     same_code,
     successors,
-    tag_of,
     todos,
     with_changes,
 )
+from course.overview.cells import Cell, match, tag_of
 
 LABS_OWN = ("nbgrader", "editable", "deletable", "tags", "jupyter")  # metadata that the lab sets
 
 
 @dataclass
-class Merged:
+class MergeResult:
     """The new notebook. lost: what the student wrote that is not in it; beside: where the corrected text of an answer
     stands below the student's; both in words."""
 
@@ -56,7 +55,7 @@ def merge(
     new: dict[str, Any],
     stale: Collection[str] = (),
     all_stale: bool = False,
-) -> Merged:
+) -> MergeResult:
     """Put what is in the notebook `mine` into a copy of `new`.
 
     old: the cells that the student began with; None if they are not known. stale: names of cells whose outputs do not
@@ -68,7 +67,7 @@ def merge(
     before = {after: index for index, after in next_of.items()}
     own = following(origin.added, next_of, len(old))
     metadata = mine["metadata"] | {"lockstep": new["metadata"].get("lockstep", {})}
-    merged = Merged({**new, "metadata": metadata, "cells": []})
+    merged = MergeResult({**new, "metadata": metadata, "cells": []})
     names = todos([*new["cells"]])
     missing = behind_which_code_is_missing(old, next_of)
     rerun, used = all_stale or -1 in missing, {cell.get("id") for cell in new["cells"]}
@@ -91,21 +90,20 @@ def merge(
 
 
 def origins(old: Sequence[Cell], mine: Sequence[Cell]) -> Origin:
-    """Where the student's cells come from: by their ids, else by nbgrader's, else by their text."""
-    found, rest = Origin(), set(range(len(old)))
-    claimed: dict[int, int] = {}
-    for same in (
-        lambda cell, one: cell.get("id") is not None and cell.get("id") == one.get("id"),
-        lambda cell, one: tag_of(cell).get("grade_id") == tag_of(one).get("grade_id", object()),
-        lambda cell, one: cell.get("id") is None and cell["source"].strip() == one["source"].strip(),
-    ):
-        for number, cell in enumerate(mine):
-            if (
-                number not in claimed
-                and (index := next((i for i in sorted(rest) if same(cell, old[i])), None)) is not None
-            ):
-                claimed[number] = index
-                rest.discard(index)
+    """Where the student's cells come from: by nbgrader's ids, else by their own, else by their text."""
+    found, claimed = Origin(), dict[int, int]()
+    numbers = range(len(mine))
+    names = [str(tag_of(cell).get("grade_id") or cell.get("id") or "") for cell in old]
+    known = {*filter(None, names)}
+    own = match(numbers, known, lambda n: tag_of(mine[n]).get("grade_id"), lambda n: mine[n].get("id"))
+    for index, cell in enumerate(old):
+        copies = [number for number in own.get(names[index], ()) if number not in claimed]
+        claim = [number for number in copies if mine[number].get("id") == cell.get("id")] or copies
+        if not claim:  # notebooks of an older form have no ids
+            rest = [number for number in numbers if number not in claimed and mine[number].get("id") is None]
+            claim = [number for number in rest if mine[number]["source"].strip() == cell["source"].strip()]
+        if claim:
+            claimed[claim[0]] = index
     behind = -1
     for number, cell in enumerate(mine):
         if number in claimed:
@@ -145,7 +143,9 @@ def behind_which_code_is_missing(old: Sequence[Cell], next_of: dict[int, int]) -
     return found
 
 
-def settled(base: Cell | None, written: Cell | None, cell: Cell, what: str, merged: Merged) -> tuple[Cell, list[Cell]]:
+def settled(
+    base: Cell | None, written: Cell | None, cell: Cell, what: str, merged: MergeResult
+) -> tuple[Cell, list[Cell]]:
     """A cell of the new text with what the student has written into it, and what stands below it."""
     result = {**cell, "metadata": dict(cell["metadata"])}
     if written is None:
@@ -183,7 +183,7 @@ def note(cell: Cell, what: str) -> Cell:
     }
 
 
-def place(merged: Merged, cells: Sequence[Cell], rerun: bool, used: set[Any]) -> None:
+def place(merged: MergeResult, cells: Sequence[Cell], rerun: bool, used: set[Any]) -> None:
     """Add the student's own cells, each with an id that no other cell has."""
     for cell in cells:
         if cell.get("id") is None or cell["id"] in used:
@@ -194,7 +194,7 @@ def place(merged: Merged, cells: Sequence[Cell], rerun: bool, used: set[Any]) ->
         merged.notebook["cells"].append(cell)
 
 
-def gone(old: Sequence[Cell], origin: Origin, next_of: dict[int, int], merged: Merged) -> None:
+def gone(old: Sequence[Cell], origin: Origin, next_of: dict[int, int], merged: MergeResult) -> None:
     """Name what the student wrote into cells that the new text does not have."""
     names = todos(old)
     for index, cell in enumerate(old):

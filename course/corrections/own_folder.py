@@ -7,19 +7,21 @@ is kept, with the new one beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
-from course.corrections.cells import parsed
+from course.corrections.cells import is_answer, name_of
 from course.corrections.changes import changed_files, in_words, stale
-from course.corrections.merging import Merged, merge
+from course.corrections.merging import MergeResult, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
-from course.files import Unreadable, write_whole
+from course.files import write_whole
+from course.overview.cells import NoNotebook, read_notebook
 
 Sign = Callable[[NotebookNode, NotebookNode], None]  # carries the trust in the old notebook over to the new one
 
@@ -44,27 +46,28 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectionResult:
     """What became of a student's folder. copy: the name of the copy of the old notebook; empty if that needed no
     correction. lost: what the student wrote that is in the copy only. beside: answers below which the corrected text of
-    their TODO stands. kept: files that the student had changed, with the names of the new ones beside them."""
+    their TODO stands. kept: files that the student had changed, with the names of the new ones beside them.
+    same_answers: whether all answers are as they were, so that nothing else would be graded."""
 
     copy: str
     lost: tuple[str, ...]
     beside: tuple[str, ...]
     kept: dict[str, str]
+    same_answers: bool = field(default=True, compare=False)
 
 
-def find_correction(root: Path | str, course: str, lab: str, folder: Path) -> Correction | None:
+def find_correction(root: Path | str, course: str, lab: str, folder: Path, mine: dict[str, Any]) -> Correction | None:
     """The correction that the lab in a student's folder lacks; None if it has what is released, or nobody can tell.
 
-    root: of the exchange.
+    root: of the exchange. mine: the student's notebook.
     """
     try:
         if (new := current(root, course, lab)) is None:
             return None
         releases = kept(root, course, lab)
-        mine = parsed((folder / f"{lab}.ipynb").read_bytes())
         old = release_of(mine, releases)
         if old is None and not stamp_in(mine):  # none of the lab's cells is in it
             return None
@@ -72,7 +75,7 @@ def find_correction(root: Path | str, course: str, lab: str, folder: Path) -> Co
         if old is not None and old.stamp == new.stamp:
             return Correction(new, new, files, ", ".join(files)) if files else None
         return Correction(old, new, files, in_words(old, new) if old else "")
-    except (OSError, Unreadable):
+    except (OSError, NoNotebook):
         return None
 
 
@@ -93,30 +96,36 @@ def same(path: Path, other: Path) -> bool:
     return alike and path.read_bytes() == other.read_bytes()
 
 
-def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: None) -> Corrected:
-    """Put the corrected text of a lab into a student's folder. Raises OSError, Unreadable."""
+def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: None) -> CorrectionResult:
+    """Put the corrected text of a lab into a student's folder. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     notebook = folder / f"{new.lab}.ipynb"
     raw = notebook.read_bytes()
     day = f"{datetime.now():%Y-%m-%d}"
     if old is not None and old.stamp == new.stamp:
-        return Corrected("", (), (), write_files(correction, folder, day))
+        return CorrectionResult("", (), (), write_files(correction, folder, day))
     merged = merged_with(correction, raw)
     copy = write_beside(folder, f"{new.lab}_until_{day}", ".ipynb", raw)
     files = write_files(correction, folder, day)
     content = nbformat.writes(nbformat.from_dict(merged.notebook))
     write_whole(notebook, f"{content.rstrip()}\n".encode())
     sign(nbformat.reads(raw.decode(), as_version=4), nbformat.reads(content, as_version=4))
-    return Corrected(copy, tuple(merged.lost), tuple(merged.beside), files)
+    same = answers(read_notebook(raw)) == answers(merged.notebook)
+    return CorrectionResult(copy, tuple(merged.lost), tuple(merged.beside), files, same)
 
 
-def merged_with(correction: Correction, raw: bytes) -> Merged:
-    """The corrected notebook with what is in the student's. Raises OSError, Unreadable."""
+def answers(notebook: dict[str, Any]) -> list[tuple[str, str]]:
+    """The names and texts of the cells that a student answers in."""
+    return [(name_of(cell), cell["source"]) for cell in notebook["cells"] if is_answer(cell)]
+
+
+def merged_with(correction: Correction, raw: bytes) -> MergeResult:
+    """The corrected notebook with what is in the student's. Raises OSError, NoNotebook."""
     old, new = correction.old, correction.new
     if old is None:
-        return merge(None, parsed(raw), new.notebook, all_stale=True)
+        return merge(None, read_notebook(raw), new.notebook, all_stale=True)
     names, everything = stale(changed_files(old, new), new.notebook["cells"])
-    return merge(old.notebook["cells"], parsed(raw), new.notebook, names, everything)
+    return merge(old.notebook["cells"], read_notebook(raw), new.notebook, names, everything)
 
 
 def write_files(correction: Correction, folder: Path, day: str) -> dict[str, str]:

@@ -20,8 +20,8 @@ from typing import Any
 
 import nbformat
 
-from course.corrections.cells import mark, parsed
-from course.files import Unreadable
+from course.corrections.cells import mark
+from course.overview.cells import NoNotebook, read_notebook
 
 METADATA = "lockstep"  # of a notebook
 TIME = "%Y-%m-%dT%H%M%SZ"
@@ -38,8 +38,8 @@ class Release:
 
     @cached_property
     def notebook(self) -> dict[str, Any]:
-        """Its notebook. Raises OSError, Unreadable."""
-        return parsed((self.folder / f"{self.lab}.ipynb").read_bytes())
+        """Its notebook. Raises OSError, NoNotebook."""
+        return read_notebook((self.folder / f"{self.lab}.ipynb").read_bytes())
 
     @cached_property
     def files(self) -> dict[str, Path]:
@@ -72,8 +72,8 @@ def stamp_in(notebook: dict[str, Any]) -> str:
 def released_stamp(root: Path | str, course: str, lab: str) -> str:
     """The stamp of what is released now in the exchange at `root`; empty if it has none, or nothing is."""
     try:
-        return stamp_in(parsed(Path(root, course, "outbound", lab, f"{lab}.ipynb").read_bytes()))
-    except (OSError, Unreadable):
+        return stamp_in(read_notebook(Path(root, course, "outbound", lab, f"{lab}.ipynb").read_bytes()))
+    except (OSError, NoNotebook):
         return ""
 
 

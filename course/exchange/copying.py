@@ -23,7 +23,7 @@ def copy_private(source: Path, dest: Path, ignored: Ignored, left_out: Callable[
     Links to files are followed, as by nbgrader. What is not a file (a link to a folder or to nothing, a pipe, a socket)
     is left out, and `left_out` is called with its path and the reason.
     """
-    for here, folders, files in taken(source, ignored, left_out):
+    for here, folders, files in walk(source, ignored, left_out):
         there = dest / here.relative_to(source)
         for name in folders:
             make_private(there / name)
@@ -33,7 +33,7 @@ def copy_private(source: Path, dest: Path, ignored: Ignored, left_out: Callable[
         sync(there)
 
 
-def taken(
+def walk(
     source: Path, ignored: Ignored, left_out: Callable[[Path, str], None]
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
     """The folders below `source`, itself first, with the names of what is copied of each: folders, and files. Raises

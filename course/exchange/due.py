@@ -88,7 +88,7 @@ def nbgrader_settings() -> Config:
     return found
 
 
-def told(deadline: datetime, now: datetime) -> str:
+def deadline_sentence(deadline: datetime, now: datetime) -> str:
     """The sentence that tells a student the deadline, in the time of this machine. Both are naive UTC."""
     local = deadline.replace(tzinfo=UTC).astimezone()
     when = f"{local:%A} {local.day} {local:%B %Y, %H:%M %Z}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeFetchFeedback, ExchangeList
 
 from course.exchange.deadlines import how_late
-from course.exchange.due import read_deadline
+from course.exchange.due import read_deadline, to_the_minute
 from course.exchange.receipts import Receipts, reader
 
 
@@ -35,7 +35,7 @@ class OwnList(ExchangeList):
             student = assignment.get("student_id") or reader(self.coursedir)
             deadline = read_deadline(self.root, assignment["course_id"], assignment["assignment_id"], student)
             for notebook in assignment["notebooks"] if deadline and assignment["status"] == "fetched" else []:
-                notebook["notebook_id"] += f", due {deadline:%Y-%m-%d %H:%M} UTC"
+                notebook["notebook_id"] += f", due {to_the_minute(deadline)}"
             for submission in assignment.get("submissions", []):
                 if late := how_late(submission["timestamp"], deadline):
                     submission["timestamp"] += f", {late} late"

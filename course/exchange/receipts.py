@@ -33,6 +33,7 @@ from course.homes.look import name_of
 
 WHERE = "submission.txt"  # in a receipt: the path of what was handed in
 CONTENT = "content.txt"  # in a receipt: a digest of it, see handed_in/content.py
+CORRECTED = "corrected.txt"  # in a receipt: the same of the folder since the lab's corrected text was put into it
 WHOLE = re.compile(r"[0-9a-f]{128}")  # a secret
 DAY = 24 * 3600  # seconds
 
@@ -219,6 +220,11 @@ def work_of(receipt: Path) -> str:
 def content_in(receipt: Path) -> str:
     """The digest of what was handed in; empty if that is not known."""
     return text(receipt / CONTENT).strip()
+
+
+def contents_in(receipt: Path) -> set[str]:
+    """The digests of folders in which the student has changed nothing since."""
+    return {*filter(None, (content_in(receipt), text(receipt / CORRECTED).strip()))}
 
 
 def secret_of(folder: Path) -> str:

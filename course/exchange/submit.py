@@ -23,12 +23,12 @@ from nbgrader.utils import ignore_patterns
 from traitlets import Bool
 from traitlets.config import Config
 
-from course.exchange.copying import copy_private, make_private, open_to_group, remove, taken, write_synced
+from course.exchange.copying import copy_private, make_private, open_to_group, remove, walk, write_synced
 from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
-from course.exchange.handed_in.again import Asked, Unchanged, by_choice, question, unchanged
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged, by_choice, question, unchanged
 from course.exchange.handed_in.choice import read_choice
-from course.exchange.handed_in.content import content_of
+from course.exchange.handed_in.content import Digests
 from course.exchange.handed_in.summary import summary
 from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS, megabytes, notebook_too_large
 from course.exchange.names import SECRET, TIMESTAMP, hidden, receipt_of
@@ -68,8 +68,8 @@ def use_receipts(c: Config) -> None:
 class PrivateSubmit(ExchangeSubmit):
     """nbgrader's submit with its own way of copying, and messages that say what to do.
 
-    Raises Unchanged where nothing has changed since the last hand-in, and Asked where this one would be late and
-    replace one that was in time or is graded, or would not count; then nothing is handed in.
+    Raises Unchanged where nothing has changed since the last hand-in, and ConfirmationNeeded where this one would be
+    late and replace one that was in time or is graded, or would not count; then nothing is handed in.
     """
 
     confirmed = Bool(False, help="Whether to hand in what would be late and replace something, or not count").tag(
@@ -121,6 +121,10 @@ class PrivateSubmit(ExchangeSubmit):
         self.receipts.clear()
         if self.receipts.trouble:
             self.log.warning("Receipts cannot be kept in the exchange: %s. Tell your instructor", self.receipts.trouble)
+        course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
+        self.chosen = read_choice(self.root, course, assignment, self.receipts.student)
+        self.deadline = read_deadline(self.root, course, assignment, self.receipts.student)
+        self.digests = Digests()
         self.refuse_what_is_to_be_asked()
         receipt, note, alive = self.reserve()
         try:
@@ -132,22 +136,20 @@ class PrivateSubmit(ExchangeSubmit):
         finally:
             os.close(alive)
         self.receipts.issue(note, receipt)
-        self.log.info("Submitted as: %s %s %s", self.coursedir.course_id, self.coursedir.assignment_id, self.timestamp)
+        self.log.info("Submitted as: %s %s %s", course, assignment, self.timestamp)
         self.tell(Path(self.inbound_path, receipt.work))
 
     def refuse_what_is_to_be_asked(self) -> None:
-        """Raise Unchanged or Asked, if that is so."""
-        course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
+        """Raise Unchanged or ConfirmationNeeded, if that is so."""
+        lab = self.coursedir.assignment_id
         with self.explained(Path(self.inbound_path)):
-            now = content_of(Path(self.src_path), self.ignored(quiet=True))
-        chosen = read_choice(self.root, course, assignment, self.receipts.student)
+            now = self.digests.of_folder(Path(self.src_path), self.ignored(quiet=True))
         try:
-            if said := unchanged(self.receipts, assignment, now, chosen):
+            if said := unchanged(self.receipts, lab, now, self.chosen):
                 raise Unchanged(said)
-            if not self.confirmed:
-                deadline = read_deadline(self.root, course, assignment, self.receipts.student)
-                if said := question(self.receipts, assignment, self.timestamp, deadline, chosen):
-                    raise Asked(said, NOTHING)
+            asked = question(self.receipts, lab, self.timestamp, self.deadline, self.chosen)
+            if asked and not self.confirmed:
+                raise ConfirmationNeeded(asked, NOTHING)
         except ExchangeError as error:
             self.log.error("%s", error)
             raise
@@ -186,7 +188,7 @@ class PrivateSubmit(ExchangeSubmit):
                 if sent.stat().st_gid != dest.parent.stat().st_gid:
                     self.refuse(f"{dest.parent} is not prepared for handing in. Tell your instructor.")
                 copy_private(Path(self.src_path), sent, self.ignored(), self.left_out)
-                content = content_of(sent)
+                content = self.digests.of_folder(sent)
                 write_synced(sent / TIMESTAMP, self.timestamp)
                 write_synced(sent / SECRET, receipt.secret)
                 open_to_group(sent)
@@ -206,20 +208,18 @@ class PrivateSubmit(ExchangeSubmit):
 
     def tell(self, submission: Path) -> None:
         """Say what the student should know of this submission: what is in it, how late it is, and which one counts."""
-        course, assignment = self.coursedir.course_id, self.coursedir.assignment_id
-        deadline = read_deadline(self.root, course, assignment, self.receipts.student)
+        assignment, deadline = self.coursedir.assignment_id, self.deadline
         before = [name.when for name in self.receipts.of(assignment).values() if name.time != self.timestamp]
-        chosen = read_choice(self.root, course, assignment, self.receipts.student)
         with contextlib.suppress(OSError):
             self.log.info("%s", summary(submission, assignment))
         if late := how_late(self.timestamp, deadline):
             self.log.warning("It is late: handed in %s after the deadline, %s UTC.", late, deadline)
-            if before and min(before) <= deadline and not chosen:
+            if before and min(before) <= deadline and not self.chosen:
                 self.log.warning("%s", REPLACED)
         elif deadline:
             self.log.info("It is in time: your deadline is %s UTC.", deadline)
         if before:
-            counts = by_choice(chosen) or "The last one counts, which is this one."
+            counts = by_choice(self.chosen) or "The last one counts, which is this one."
             self.log.info("You have handed in %d times now. %s", len(before) + 1, counts)
 
     @contextlib.contextmanager
@@ -255,7 +255,7 @@ def too_large(folder: Path, rules: CourseDirectory) -> str:
     Of links, what they lead to counts, except for files that nbgrader leaves out as too large.
     """
     limit, file_limit, sizes = 1000 * rules.max_dir_size, 1000 * rules.max_file_size, {}
-    for here, _, files in taken(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
+    for here, _, files in walk(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
         for path in (here / name for name in files if (here / name).is_file()):
             if path.name.lower().endswith(NOTEBOOKS) and (
                 reason := notebook_too_large(path, min(MAX_NOTEBOOK, file_limit))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 
 from nbformat import NotebookNode
+from nbgrader.apps import validateapp
 from nbgrader.preprocessors import CheckCellMetadata
 from nbgrader.utils import determine_grade, is_grade
 from nbgrader.validator import Validator
@@ -41,6 +42,11 @@ class CountingValidator(Validator):
         """What fails, as nbgrader tells it, and `said`: a sentence, empty where the notebook was not run."""
         return super().validate(filename) | {"said": self.said}
 
+    def _print_num_failed(self, num_failed: int) -> None:
+        self.stream.write(f"{self.said}\n")  # where nbgrader writes "Success!" though a text is still to be read
+        if num_failed:
+            super()._print_num_failed(num_failed)
+
     def _get_failed_cells(self, nb: NotebookNode) -> list[NotebookNode]:
         graded = [(cell.cell_type, *determine_grade(cell, self.log)) for cell in nb.cells if is_grade(cell)]
         self.said = in_points([(score if kind == "code" else None, points) for kind, score, points in graded])
@@ -59,11 +65,12 @@ def in_points(grades: list[tuple[float | None, float]]) -> str:
 
 
 def validate_as_graded(c: Config) -> None:
-    """Give each cell the time that it needs, and have nbgrader validate with `CheckFirstMetadata`.
+    """Give each cell the time that it needs, and have nbgrader validate with `CheckFirstMetadata`, and count.
 
-    nbgrader's list of steps is no option of its configuration.
+    Neither nbgrader's list of steps nor its validator is an option of its configuration.
     """
     c.Execute.timeout = CELL
+    validateapp.Validator = CountingValidator
     steps = Validator.preprocessors
     (known,) = steps.default_args
     steps.default_args = ([CheckFirstMetadata if step is CheckCellMetadata else step for step in known],)

@@ -10,15 +10,10 @@ A lecture says "It takes about 25 minutes to read". What is left out is empty.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-
-class NoNotebook(Exception):
-    """A file is no notebook. The message says what is wrong with it, without its name."""
+from course.overview.cells import Cell
 
 
 @dataclass(frozen=True)
@@ -67,17 +62,6 @@ def as_sentence(markdown: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def cells_of(notebook: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook's file, each with its source as one text. Raises OSError and NoNotebook."""
-    try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        return [{"metadata": {}, **cell, "source": "".join(cell.get("source", ""))} for cell in cells]
-    except ValueError as error:  # no JSON, or not UTF-8
-        raise NoNotebook("it is cut off or damaged") from error
-    except (AttributeError, KeyError, TypeError) as error:
-        raise NoNotebook("it is not a notebook of today's form") from error
-
-
-def about_cells(cells: list[dict[str, Any]]) -> About:
+def about_cells(cells: list[Cell]) -> About:
     """What a notebook's cells say of it."""
     return about("\n\n".join(cell["source"] for cell in cells if cell.get("cell_type") == "markdown"))

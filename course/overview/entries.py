@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.overview.about import About, NoNotebook, about_cells, as_sentence, cells_of, plain
+from course.overview.about import About, about_cells, as_sentence, plain
+from course.overview.cells import Cell, NoNotebook, cells_of
 from course.overview.progress import Progress, progress
 
 PICTURE = "picture.png"
@@ -38,15 +39,21 @@ class Entry:
 def look_at(notebook: Path) -> tuple[About, Progress]:
     """What a notebook says of itself, and how far the student is with it; `trouble` if it cannot be read."""
     try:
-        cells = cells_of(notebook)
-        return about_cells(cells), progress(cells)
-    except FileNotFoundError:
-        trouble = f"{notebook.name} is missing"
-    except OSError as error:
-        trouble = f"{notebook.name} cannot be read: {error.strerror}"
-    except NoNotebook as error:
-        trouble = f"{notebook.name} cannot be read: {error}"
-    return About(), Progress(trouble=trouble)
+        return look_into(cells_of(notebook))
+    except (OSError, NoNotebook) as error:
+        return About(), Progress(trouble=unread(notebook, error))
+
+
+def look_into(cells: list[Cell]) -> tuple[About, Progress]:
+    """The same of a notebook's cells. Raises NoNotebook."""
+    return about_cells(cells), progress(cells)
+
+
+def unread(notebook: Path, error: OSError | NoNotebook) -> str:
+    """Why nothing is known of a notebook, in words."""
+    if isinstance(error, FileNotFoundError):
+        return f"{notebook.name} is missing"
+    return f"{notebook.name} cannot be read: {error.strerror if isinstance(error, OSError) else error}"
 
 
 def labs_in(folder: Path) -> dict[str, str]:

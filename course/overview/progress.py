@@ -12,7 +12,7 @@ import nbformat
 from nbgrader.utils import compute_checksum
 
 from course.overview import RESULT, text_mark
-from course.overview.about import NoNotebook
+from course.overview.cells import Cell, NoNotebook, tag_of
 
 CHECK = "-check"  # ends the grade_id of a TODO's check
 NOT_TODAYS = "it is not a notebook of today's form"
@@ -54,7 +54,7 @@ class Todo:
     passed: bool
 
 
-def todos(cells: list[dict[str, Any]]) -> list[Todo]:
+def todos(cells: list[Cell]) -> list[Todo]:
     """The TODOs of a notebook with a check, in order. Raises NoNotebook."""
     try:
         texts = {text_mark(cell["source"]) for cell in cells if cell.get("cell_type") == "code"}
@@ -63,7 +63,7 @@ def todos(cells: list[dict[str, Any]]) -> list[Todo]:
         raise NoNotebook(NOT_TODAYS) from error
 
 
-def todo(name: str, check: dict[str, Any], cells: list[dict[str, Any]], texts: set[str]) -> Todo:
+def todo(name: str, check: Cell, cells: list[Cell], texts: set[str]) -> Todo:
     """One TODO. check: its cell. texts: marks of all texts in code cells of the notebook."""
     own = [cell for cell in cells if tag_of(cell).get("solution") and tag_of(cell).get("grade_id") == name]
     checked = any(result.get("checked") in texts for result in results(check))
@@ -71,7 +71,7 @@ def todo(name: str, check: dict[str, Any], cells: list[dict[str, Any]], texts: s
     return Todo(name, untouched, checked, checked and has_passed(check))
 
 
-def progress(cells: list[dict[str, Any]]) -> Progress:
+def progress(cells: list[Cell]) -> Progress:
     """The progress in a notebook's cells. Raises NoNotebook."""
     try:
         passed = [cell for cell in checks(cells) if has_passed(cell)]
@@ -80,38 +80,33 @@ def progress(cells: list[dict[str, Any]]) -> Progress:
         raise NoNotebook(NOT_TODAYS) from error
 
 
-def tag_of(cell: dict[str, Any]) -> dict[str, Any]:
-    """nbgrader's metadata of a cell; empty if it has none."""
-    return cell["metadata"].get("nbgrader", {})
-
-
-def checks(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def checks(cells: list[Cell]) -> list[Cell]:
     """The cells that check a TODO."""
     return [cell for cell in cells if is_check(cell)]
 
 
-def is_check(cell: dict[str, Any]) -> bool:
+def is_check(cell: Cell) -> bool:
     """Whether a cell is a TODO's check."""
     tag = tag_of(cell)
     return bool(tag.get("grade")) and not tag.get("solution") and str(tag.get("grade_id")).endswith(CHECK)
 
 
-def has_passed(cell: dict[str, Any]) -> bool:
+def has_passed(cell: Cell) -> bool:
     """Whether a check's saved output says that it passed."""
     return any(result.get("passed") is True for result in results(cell))
 
 
-def results(cell: dict[str, Any]) -> list[dict[str, Any]]:
+def results(cell: Cell) -> list[dict[str, Any]]:
     """What the saved outputs of a check say of it."""
     return [output.get("metadata", {}).get(RESULT, {}) for output in cell.get("outputs", ())]
 
 
-def was_run(cell: dict[str, Any]) -> bool:
+def was_run(cell: Cell) -> bool:
     """Whether a cell has been run."""
     return bool(cell.get("outputs") or cell.get("execution_count"))
 
 
-def is_changed(cell: dict[str, Any]) -> bool:
+def is_changed(cell: Cell) -> bool:
     """Whether a TODO's cell has another text than it was released with."""
     tag = tag_of(cell)
     return bool(tag.get("solution") and "checksum" in tag) and tag["checksum"] != compute_checksum(

@@ -19,7 +19,7 @@ from server_address import address_of
 from small_course import ANSWERS, LAB, LAB_PY, make_course
 
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.runs.progress import log_path, told
+from autograde.classroom.runs.progress import log_path, reporting
 from course.jupyterhub.place import NBGRADER_CONFIG, REPOSITORY
 
 TOKEN, NAMELESS = "secret", "s1234567"
@@ -164,11 +164,11 @@ def test_texts_are_scored_one_below_the_other_by_keyboard(page, address, screens
 def test_how_far_a_grading_is_shows_by_itself_and_it_can_be_stopped(room, page, address, screenshot):
     page.goto(f"{address}class-grading/{LAB}")
     expect(page.get_by_role("heading", name=f"{LAB} has not been graded yet")).to_be_visible(timeout=START)
-    with told(room.root, LAB, in_background=True) as run:
+    with reporting(room.root, LAB, in_background=True) as run:
         run.step("grading", 60)
         page.reload()
         expect(page.get_by_role("heading", name=f"{LAB} is being graded")).to_be_visible()
-        run.tell(done=12)
+        run.report(done=12)
         expect(page.get_by_role("status")).to_have_text("Grading, 12 of 60")
         assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 0.2
         for width, scheme in ((1280, "light"), (640, "dark")):
@@ -186,8 +186,8 @@ def test_how_far_a_grading_is_shows_by_itself_and_it_can_be_stopped(room, page, 
         "href", "/jupyter/hub/home"
     )
     # Without JavaScript a run in a terminal is stopped as well.
-    holding = f"with told(pathlib.Path({str(room.root)!r}), {LAB!r}): print('on', flush=True); time.sleep(600)"
-    code = f"import time, pathlib\nfrom {told.__module__} import told\n{holding}"
+    holding = f"with reporting(pathlib.Path({str(room.root)!r}), {LAB!r}): print('on', flush=True); time.sleep(600)"
+    code = f"import time, pathlib\nfrom {reporting.__module__} import reporting\n{holding}"
     terminal = subprocess.Popen(
         [sys.executable, "-c", code], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

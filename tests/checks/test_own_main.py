@@ -146,6 +146,27 @@ def test_what_a_cell_defines_is_found_in_its_module(world: World):
     assert uses(world, USES) == right(USES)
 
 
+def test_what_a_probe_gives_stays_as_it_is():
+    def given(x: int, *, more: int = 1) -> int:
+        """Counts its calls."""
+        vars(given)["calls"] = vars(given).get("calls", 0) + 1
+        return x + more
+
+    class Kept:
+        def __init__(self, x: int) -> None:
+            super().__init__()
+            self.x = x
+
+    before = [(one.__module__, one.__qualname__) for one in (given, Kept)]
+    f = Subject("f", "import pickle\ndef f(x): return pickle.loads(pickle.dumps((given, Kept(x))))").load(
+        given=given, Kept=Kept
+    )
+    found, kept = f(3)
+    assert (found(1), found(1, more=5), given.calls, kept.x, isinstance(kept, Kept)) == (2, 6, 2, 3, True)
+    assert (found.__module__, found.__qualname__, found.__doc__) == ("__main__", "given", "Counts its calls.")
+    assert [(one.__module__, one.__qualname__) for one in (given, Kept)] == before
+
+
 def test_it_is_found_with_annotations_that_are_texts(world: World):
     some = {name: USES[name] for name in ("dataclass from rank 0", "type hints", "named tuple in a collective")}
     assert uses(world, some, "from __future__ import annotations\n") == right(some)

@@ -13,6 +13,7 @@ from small_course import ANSWERS, LAB, make_course
 from test_feedback_again import PENALTY
 
 from autograde.classroom.nbgrader_course import Course
+from autograde.classroom.runs.progress import reporter_to_nobody
 from autograde.contract.labs import find_lab
 from autograde.term.counting.hand_ins import hand_ins, local
 from autograde.term.waiting import waiting
@@ -82,7 +83,7 @@ def test_an_instructor_lists_what_was_handed_in_and_lets_an_earlier_one_count(ro
     assert collected(room) == IN_TIME
     assert counts(room) == [f"{first}: in time, counts, by your choice", f"{second}: 1 d 1 h late"]
     hand_in(room, LATER, b"{}")
-    notices, errors = Course(room.root).collect(LAB)
+    notices, errors = Course(room.root).collect(LAB, reporter_to_nobody())
     assert (collected(room), errors) == (IN_TIME, [])
     told = "ada: what was handed in at 2026-01-02 13:00 UTC counts, by your choice, and not what was handed in later"
     assert told in notices
@@ -130,6 +131,8 @@ def test_deadline_penalty_marks_and_report_follow_before_and_after_it_was_graded
     assert counts(room)[0] == f"{first}: in time, graded 2 of 5, counts, by your choice"
     report = Page(Path(room.lockstep("report", LAB).output.strip()).read_text()).words
     assert "handed in 2026-01-02 13:00 UTC: counts by your choice" in " ".join(report.split())
+    term = Page(Path(room.lockstep("report").output.strip()).read_text()).words
+    assert "handed in 2026-01-02 13:00 UTC: counts by your choice" in " ".join(term.split())
     counts(room, "last")
     assert graded() == ("4", "1")
     assert counts(room) == [f"{first}: in time", f"{second}: 1 d 1 h late, graded 4 of 5, counts"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from labs_under_test import COURSE
 from nbconvert.exporters import HTMLExporter
@@ -26,15 +28,15 @@ def check_cell(todo: str) -> dict:
     return new_code_cell(f'check("{todo}")', metadata={"nbgrader": marks}, outputs=shown)
 
 
-def feedback_page() -> BeautifulSoup:
-    """Feedback on two checks, a text, and a given cell with a value."""
+def feedback_html() -> str:
+    """Feedback on two checks, a text with a wide formula, and a given cell with a value."""
     marks = {"grade_id": "why", "grade": True, "solution": True, "score": 1, "points": 2, "comment": "Well.", **MARKS}
     given = new_code_cell("6 * 7")
     given.outputs = [new_output("execute_result", data={"text/plain": "42"})]
     cells = [
         check_cell("partial_sum"),
         check_cell("parallel_pi"),
-        new_markdown_cell("So.", metadata={"nbgrader": marks}),
+        new_markdown_cell(f"So.\n\n$${'x + ' * 60}y$$", metadata={"nbgrader": marks}),
         given,
     ]
     config = configuration(COURSE)
@@ -42,7 +44,25 @@ def feedback_page() -> BeautifulSoup:
     config = GenerateFeedback(config=config).config
     about = {"notebook": "03", "score": 4.0, "max_score": 5.0, "late_penalty": 0.0}
     page, _ = HTMLExporter(config=config).from_notebook_node(new_notebook(cells=cells), {"nbgrader": about})
-    return BeautifulSoup(page, "html.parser")
+    return page
+
+
+def feedback_page() -> BeautifulSoup:
+    """The same, parsed."""
+    return BeautifulSoup(feedback_html(), "html.parser")
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 390)])
+def test_the_page_is_dark_in_a_dark_theme_and_a_wide_formula_scrolls_by_itself(browser, tmp_path, scheme, width):
+    (tmp_path / "page.html").write_text(feedback_html())
+    with browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800}) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == {"dark": "rgb(13, 17, 23)", "light": "rgb(255, 255, 255)"}[scheme]
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        rules = {"runOnly": ["color-contrast", "scrollable-region-focusable"]}
+        assert Axe().run(page, options=rules).response["violations"] == []
 
 
 def test_each_score_names_its_todo_and_no_score_stands_below_it() -> None:

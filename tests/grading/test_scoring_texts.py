@@ -12,7 +12,7 @@ from small_course import ANSWERS, LAB, LAB_PY, make_course
 
 from autograde.classroom import class_grading
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.texts.scoring import Answer, Question, Saved, others_to_look_at, questions_of, save
+from autograde.classroom.texts.scoring import Answer, Question, SaveResult, others_to_look_at, questions_of, save
 from autograde.contract.labs import find_lab
 
 QUESTIONS = """
@@ -68,7 +68,7 @@ def form(room: Classroom, **typed: str) -> dict[str, str]:
     return fields
 
 
-def saved(room: Classroom, fields: dict[str, str]) -> Saved:
+def saved(room: Classroom, fields: dict[str, str]) -> SaveResult:
     """What becomes of a form."""
     return save(Course(room.root), find_lab(room.root, LAB), fields)
 

@@ -93,6 +93,25 @@ def test_nothing_outside_of_the_servers_folder_is_validated(address, path):
     assert validated(address, path)[0] == 403
 
 
+def test_a_terminal_tells_points_and_calls_no_notebook_a_success(tmp_path):
+    marks = {"grade": True, "schema_version": 3, "task": False}
+    check = nbformat.v4.new_code_cell("assert True", metadata={"nbgrader": {**marks, "grade_id": "a", "points": 3}})
+    check.metadata.nbgrader |= {"solution": False, "locked": True}
+    text = nbformat.v4.new_markdown_cell("Because.", metadata={"nbgrader": {**marks, "grade_id": "b", "points": 2}})
+    text.metadata.nbgrader |= {"solution": True, "locked": False}
+    nbformat.write(nbformat.v4.new_notebook(cells=[check, text]), tmp_path / "a.ipynb")
+    (tmp_path / "nbgrader_config.py").write_text(
+        "from course.exchange.validating import validate_as_graded\nc = get_config()\nvalidate_as_graded(c)\n"
+    )
+    command = [sys.executable, "-m", "nbgrader", "validate", "a.ipynb"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, capture_output=True, text=True
+    )
+    assert done.stdout == (
+        "1 of 1 check passes, 3 of 3 points. Your instructor gives up to 2 more for what you wrote.\n"
+    ), done
+
+
 def test_points_are_counted_over_all_checks_and_texts_are_left_to_the_instructor():
     assert in_points([(3, 3), (1.5, 2), (None, 2)]) == (
         "1 of 2 checks pass, 4.5 of 5 points. Your instructor gives up to 2 more for what you wrote."

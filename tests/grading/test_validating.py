@@ -114,7 +114,7 @@ def test_nbgrader_validates_a_notebook_with_several_cells_for_a_todo(tmp_path):
     assert room.lockstep("build").exit_code == 0
     split, other = room.answered(ANSWERS), room.answered(ANSWERS | {"double": WRONG})
     with_copy(split, "HALF = 2", "def double(x):\n    return HALF * x")
-    assert "Success! Your notebook passes all the tests." in validated(room, split)
+    assert "2 of 2 checks pass, 5 of 5 points." in validated(room, split)
     below(other, ANSWERS["double"])
     said = validated(room, other)
     assert "VALIDATION FAILED ON 1 CELL(S)!" in said and "[not-double, -2]" in said, said

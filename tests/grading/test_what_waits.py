@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 from nbgrader.utils import notebook_hash
 from small_course import LAB, make_course
 
-from autograde.classroom.runs.progress import path_of, read, told
+from autograde.classroom.runs.progress import path_of, read, reporting
 from autograde.term.waiting import in_words, waiting
 
 LATER = "2025-01-02 10:00:00.000000 UTC"
@@ -124,7 +124,7 @@ def test_the_gradebook_is_opened_once_for_all_labs(room, monkeypatch):
 
 
 def test_a_grading_that_is_on_is_told_and_one_that_was_killed_is_not(room):
-    with told(room.root, LAB) as run:
+    with reporting(room.root, LAB) as run:
         run.step("grading", 60)
         run.advance()
         (lab,) = waiting(room.root)

@@ -29,7 +29,7 @@ from course.jupyterhub.courses import Course, read_courses
 from course.jupyterhub.health import accounts
 from course.jupyterhub.health.line import OK, WRONG, Line
 from course.jupyterhub.hub_handlers.waiting import labs_of, own_name
-from course.jupyterhub.pages.command import Said
+from course.jupyterhub.pages.command import CommandOutput
 from course.jupyterhub.pages.hub_address import hub_address, way_back
 from course.jupyterhub.place import CONFIG, FOLDER, PORT, Place
 from course.jupyterhub.roster import hub_users
@@ -260,13 +260,13 @@ def test_a_report_leads_back_to_the_hub_where_it_was_made_on_one(monkeypatch):
 
 
 def test_why_the_labs_are_not_known_is_told_also_where_the_command_prints_no_json():
-    assert labs_of(Said(['[{"name": "a"}]'])) == ([{"name": "a"}], "")
-    assert labs_of(Said([], "it took more than 90 seconds")) == ([], "it took more than 90 seconds")
-    assert labs_of(Said(["What nbgrader_config.py prints"], "", ("warned",))) == (
+    assert labs_of(CommandOutput(['[{"name": "a"}]'])) == ([{"name": "a"}], "")
+    assert labs_of(CommandOutput([], "it took more than 90 seconds")) == ([], "it took more than 90 seconds")
+    assert labs_of(CommandOutput(["What nbgrader_config.py prints"], "", ("warned",))) == (
         [],
         "`./lockstep waiting --json` printed no JSON: What nbgrader_config.py prints; warned",
     )
-    assert labs_of(Said([])) == ([], "`./lockstep waiting --json` printed no JSON")
+    assert labs_of(CommandOutput([])) == ([], "`./lockstep waiting --json` printed no JSON")
 
 
 class Recorded(hub_users.Hub):

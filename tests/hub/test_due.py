@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from course.exchange.due import BESIDE, content_of, deadline_file, deadline_here, extension_file, told
+from course.exchange.due import BESIDE, content_of, deadline_file, deadline_here, deadline_sentence, extension_file
 
 LAB = "03_pi_allreduce"
 COMMON, OWN = datetime(2027, 1, 31, 22, 59), datetime(2027, 2, 3, 22, 59)
@@ -80,6 +80,9 @@ def test_what_was_packed_with_the_lab_counts_where_no_exchange_knows_it_and_noth
 
 def test_it_is_told_in_the_time_of_the_machine_and_how_long_that_is():
     when = f"{COMMON.replace(tzinfo=UTC).astimezone():%H:%M}"
-    before, after = told(COMMON, datetime(2027, 1, 28, 18, 59)), told(COMMON, datetime(2027, 1, 31, 23, 9))
+    before, after = (
+        deadline_sentence(COMMON, datetime(2027, 1, 28, 18, 59)),
+        deadline_sentence(COMMON, datetime(2027, 1, 31, 23, 9)),
+    )
     assert before.startswith("Hand in by ") and f" 2027, {when} " in before and before.endswith(": in 3 d 4 h.")
     assert after.startswith("The deadline was ") and after.endswith(", 10 min ago: what you hand in now is late.")

@@ -3,6 +3,7 @@ it."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from nbgrader.utils import notebook_hash
 from one_student import COURSE, LAB, NOTEBOOK, student_with, todo
 
 from course.exchange.due import content_of, deadline_file, to_the_minute
-from course.exchange.handed_in.again import Asked, Unchanged
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.exchange.handed_in.choice import choice_file, write_choice
 from course.jupyterhub.pages.confirmation import confirmation
 from course.jupyterhub.pages.lab_states import LabState, course_states
@@ -106,6 +107,22 @@ def test_what_has_not_changed_is_not_handed_in_again_and_running_it_is_no_change
         ada.hand_in(COURSE, LAB, confirmed=True)
 
 
+def test_a_page_reads_a_file_again_only_once_it_has_changed(ada):
+    data = notebook(ada).parent / "data.bin"
+    data.write_bytes(b"1234")
+    os.utime(data, (0, 0))
+    ada.hand_in(COURSE, LAB)
+    assert not lab_of(ada).changed
+    with open(data, "r+b") as file:  # so that nobody sees it
+        file.write(b"4")
+    os.utime(data, (0, 0))
+    assert not lab_of(ada).changed
+    data.write_bytes(b"1235")
+    assert lab_of(ada).changed
+    data.write_bytes(b"1234")
+    assert not lab_of(ada).changed
+
+
 @pytest.mark.parametrize("kind", ["a text", "a picture in a cell", "another file", "a tag that was lost", "gone"])
 def test_what_has_changed_is_handed_in(ada, kind):
     ada.hand_in(COURSE, LAB)
@@ -130,14 +147,14 @@ def test_what_would_be_late_and_replace_one_in_time_is_asked_first_and_what_was_
     due(ada, -1)
     when = earlier(ada, 2)
     write(notebook(ada), double=RIGHT.format("double"))
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     in_time = f"This would be 1 h late, and replace what you handed in at {to_the_minute(when)}, in time"
     assert asked.value.question == f"{in_time}. Hand it in all the same?"
     assert "Nothing was handed in; your files are as they were." in str(asked.value)
     assert "add --PrivateSubmit.confirmed=True to `nbgrader submit`" in str(asked.value)
     give_back(ada, submissions(ada)[0])
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     assert asked.value.question == f"{in_time}, graded 13.5 of 14. Hand it in all the same?"
     assert len(submissions(ada)) == 1
@@ -147,7 +164,7 @@ def test_what_would_be_late_and_replace_one_in_time_is_asked_first_and_what_was_
     assert len(submissions(ada)) == 3
     give_back(ada, submissions(ada)[2])
     write(notebook(ada), mean=RIGHT.format("mean"))
-    with pytest.raises(Asked, match=r"late, and replace what you handed in at .* UTC, graded 13.5 of 14"):
+    with pytest.raises(ConfirmationNeeded, match=r"late, and replace what you handed in at .* UTC, graded 13.5 of 14"):
         ada.hand_in(COURSE, LAB)
 
 
@@ -166,7 +183,7 @@ def test_what_an_instructor_chose_counts_and_its_student_is_told_before_and_afte
     assert "late" not in page and "13.5 of 14 points , on what you handed in at" in page
     write(notebook(ada), total=RIGHT.format("total"))
     assert "What you hand in now does not count, unless your instructor lets it." in write_page(ada)
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(ConfirmationNeeded) as asked:
         ada.hand_in(COURSE, LAB)
     assert asked.value.question.startswith(f"{counts} What you hand in now does not count, unless your instructor")
     ada.hand_in(COURSE, LAB, confirmed=True)

@@ -56,6 +56,7 @@ def test_a_page_opens_from_a_folder_and_asks_nobody(site: Site, offline: Offline
 
 def test_the_first_page_leads_to_lectures_labs_and_terms(site: Site, offline: Offline) -> None:
     offline.page.goto((site.html / "index.html").as_uri())
+    offline.page.wait_for_url(re.compile("/course/lectures/"))  # loaded: a page that is left sooner breaks off requests
     expect(offline.page).to_have_title(re.compile("Lockstep"))
     article = offline.page.locator("article")
     for name in LECTURES:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from autograde.build import GLOSSARY, RUN, Built, File, build
 from autograde.contract.labs import Lab
-from course.corrections.cells import parsed
 from course.corrections.changes import in_words
 from course.corrections.releases import current, kept, release_of, stamp_in, stamp_of, with_stamp
+from course.exchange.due import to_the_minute
+from course.exchange.handed_in.inbound import last_hand_ins
 from course.exchange.limits import MAX_NOTEBOOK
-from course.exchange.names import Name, read_name
 from course.files import Unreadable, read_plain, write_whole
+from course.overview.cells import NoNotebook, read_notebook
 
 MOST_NAMED = 20  # students in one line
 
@@ -24,16 +25,19 @@ def stamp(built: Built) -> str:
 
 
 def stamp_now(root: Path, lab: Lab) -> str:
-    """The stamp of what would be released of a lab now. It is kept in build/ of the course at `root`, as long as the
-    lab's files are the same. Raises LabError."""
-    note, files = root / "build" / "stamps" / lab.name, {}
-    for path in (*lab.folder.rglob("*"), lab.folder.parent / GLOSSARY, RUN):
+    """The stamp of what would be released of a lab now. It is kept in build/ of the course at `root`, as long as nobody
+    has written to the lab's files. Raises LabError."""
+    note, known = root / "build" / "stamps" / lab.name, sha256()
+    for path in (*sorted(lab.folder.rglob("*")), lab.folder.parent / GLOSSARY, RUN):
         if path.is_file() and "__pycache__" not in path.parts:
-            files[str(path)] = bytes([bool(path.stat().st_mode & 0o100)]) + path.read_bytes()
-    source = stamp_of(files)
+            found = path.stat()
+            known.update(
+                f"{path}\0{found.st_mode}\0{found.st_size}\0{found.st_mtime_ns}\0{found.st_ctime_ns}\0".encode()
+            )
+    source = known.hexdigest()
     with suppress(OSError):
-        known, _, found = note.read_text().partition(" ")
-        if known == source:
+        of, _, found = note.read_text().partition(" ")
+        if of == source:
             return found
     found = stamp(build(lab))
     with suppress(OSError):  # where somebody only looks
@@ -57,7 +61,7 @@ def about_old_text(root: Path | str, course: str, lab: str, corrected: bool) -> 
     if new is None:
         return []
     old = [release for release in releases if release.when < new.when and release.stamp != new.stamp]
-    same = [] if corrected else [f"{lab}: the text is as it was released at {new.when:%Y-%m-%d %H:%M} UTC"]
+    same = [] if corrected else [f"{lab}: the text is as it was released at {to_the_minute(new.when)}"]
     if not old:
         return same
     since = old[-1]
@@ -68,30 +72,21 @@ def about_old_text(root: Path | str, course: str, lab: str, corrected: bool) -> 
     named = ", ".join(behind[:MOST_NAMED]) + (f" and {len(behind) - MOST_NAMED} more" if behind[MOST_NAMED:] else "")
     who = f"{len(behind)} of {len(handed_in)} who handed in have the old text: {named}" if behind else ""
     return [
-        *(same or [f"{lab}: corrected since {since.when:%Y-%m-%d %H:%M} UTC: {in_words(since, new)}"]),
+        *(same or [f"{lab}: corrected since {to_the_minute(since.when)}: {in_words(since, new)}"]),
         f"{lab}: {who or 'nobody has handed in the old text'}",
-        f"{lab}: whoever fetched it before {new.when:%Y-%m-%d %H:%M} UTC keeps the old text; on a hub, Your labs "
+        f"{lab}: whoever fetched it before {to_the_minute(new.when)} keeps the old text; on a hub, Your labs "
         "tells them, and gets them the new one with what they wrote",
     ]
 
 
 def texts_handed_in(root: Path | str, course: str, lab: str) -> dict[str, str]:
     """The stamp of the text that each student has last handed in through the exchange; empty where it is not known."""
-    inbound, last = Path(root, course, "inbound"), dict[str, tuple[Name, Path]]()
-    try:
-        names = os.listdir(inbound)
-    except OSError:
-        return {}
-    for each in names:
-        name = read_name(each, lab)
-        if name and (name.student not in last or last[name.student][0].when < name.when):
-            last[name.student] = (name, inbound / each / f"{lab}.ipynb")
     releases, found = kept(root, course, lab), {}
-    for student, (_, path) in last.items():
+    for student, last in last_hand_ins(Path(root, course, "inbound"), lab).items():
         try:
-            notebook = parsed(read_plain(path, MAX_NOTEBOOK))
+            notebook = read_notebook(read_plain(last.path / f"{lab}.ipynb", MAX_NOTEBOOK))
             release = release_of(notebook, releases)
             found[student] = release.stamp if release else stamp_in(notebook)
-        except (OSError, Unreadable):
+        except (OSError, Unreadable, NoNotebook):
             found[student] = ""
     return found

@@ -48,8 +48,8 @@ def speak_into_log(root: Path, lab: str) -> None:
     """Have what this process says in a log from now on, and let it be ended as by Ctrl-C. Raises OSError."""
     path = log_path(root, lab)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for signalled in (signal.SIGINT, signal.SIGTERM):  # a hub that is stopped as a service ends all that it started
-        signal.signal(signalled, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a hub that is stopped as a service ends all that it started
+        signal.signal(number, signal.default_int_handler)
     print(BEGUN)
     with open(path, "wb") as log:
         for stream in (sys.stdout, sys.stderr):

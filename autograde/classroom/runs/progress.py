@@ -47,33 +47,50 @@ class Progress:
         return f"{self.doing}, {self.done} of {self.total}" if self.total else self.doing
 
 
-class Told:
-    """The file, while the run writes it. A disk that is full of a sudden stops no grading here."""
+class Reporter:
+    """Keeps how far a run is; this one reports it to nobody."""
 
-    def __init__(self, file: BinaryIO, progress: Progress) -> None:
-        self.file, self.progress = file, progress
-        self.tell()
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
 
-    def tell(self, **changed: object) -> None:
-        """Write what has changed."""
-        self.progress = replace(self.progress, **changed)
-        with suppress(OSError):
-            self.file.write(json.dumps(asdict(self.progress)).encode() + b"\n")
+    def report(self, **changes: object) -> None:
+        """Report what has changed."""
+        self.progress = replace(self.progress, **changes)
 
     def step(self, doing: str, total: int = 0) -> None:
         """Begin with something else, of which `total` are to be done."""
-        self.tell(doing=doing, done=0, total=total)
+        self.report(doing=doing, done=0, total=total)
 
     def advance(self) -> None:
         """One more is done."""
-        self.tell(done=self.progress.done + 1)
+        self.report(done=self.progress.done + 1)
 
-    def counted(self, doing: str, items: Collection[T]) -> Iterator[T]:
+    def count(self, doing: str, items: Collection[T]) -> Iterator[T]:
         """The items, each of which is done when the next is asked for."""
         self.step(doing, len(items))
         for item in items:
             yield item
             self.advance()
+
+
+class FileReporter(Reporter):
+    """Reports into the file. A disk that is full of a sudden stops no grading here."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        super().__init__(progress)
+        self.file = file
+        self.report()
+
+    def report(self, **changes: object) -> None:
+        """Write what has changed."""
+        super().report(**changes)
+        with suppress(OSError):
+            self.file.write(json.dumps(asdict(self.progress)).encode() + b"\n")
+
+
+def reporter_to_nobody() -> Reporter:
+    """For a part of a run that is none of its own."""
+    return Reporter(Progress(time.time(), os.getpid()))
 
 
 def path_of(root: Path, lab: str) -> Path:
@@ -87,20 +104,20 @@ def log_path(root: Path, lab: str) -> Path:
 
 
 @contextmanager
-def told(root: Path, lab: str, in_background: bool = False) -> Iterator[Told]:
-    """Write how far a run is, in this block. Only who has the class's lock may. Raises OSError."""
+def reporting(root: Path, lab: str, in_background: bool = False) -> Iterator[Reporter]:
+    """Report how far a run is into its file, in this block. Only who has the class's lock may. Raises OSError."""
     path = path_of(root, lab)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # who reads has it for an instant
         file.truncate(0)
-        run = Told(file, Progress(time.time(), os.getpid(), in_background))
+        run = FileReporter(file, Progress(time.time(), os.getpid(), in_background))
         try:
             yield run
         except BaseException as error:
-            run.tell(ended=STOPPED if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__)
+            run.report(ended=STOPPED if isinstance(error, KeyboardInterrupt) else str(error) or type(error).__name__)
             raise
-        run.tell(ended=DONE)
+        run.report(ended=DONE)
 
 
 def read(root: Path, lab: str) -> Progress | None:

@@ -21,6 +21,7 @@ from autograde.classroom.nbgrader_course import Course
 from autograde.contract.labs import Lab
 from autograde.contract.places import SOURCE
 from autograde.contract.questions import is_text
+from course.overview.cells import tag_of
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Question:
 
 
 @dataclass
-class Saved:
+class SaveResult:
     """What became of a form. done: how many fields were saved. refused: why others were not, and what was typed there,
     by the field's name."""
 
@@ -66,7 +67,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Written:
+class GradedText:
     """An answer in the gradebook, and the cell that was graded."""
 
     student: SubmittedNotebook
@@ -105,7 +106,7 @@ def questions_of(course: Course, lab: Lab) -> list[Question]:
     return sorted(found.values(), key=lambda each: order.index(each.name) if each.name in order else len(order))
 
 
-def answer_of(each: Written) -> Answer:
+def answer_of(each: GradedText) -> Answer:
     """An answer as a page shows it."""
     student, grade = each.student.student, each.grade
     names = [student.last_name, student.first_name]
@@ -121,7 +122,7 @@ def answer_of(each: Written) -> Answer:
     )
 
 
-def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[Written]:
+def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[GradedText]:
     """All answers in words to the lab's questions of who is graded, by the students' names."""
     try:
         submissions = gradebook.notebook_submissions(lab.name, lab.name)
@@ -137,7 +138,7 @@ def written(course: Course, lab: Lab, gradebook: Gradebook) -> Iterator[Written]
         comments = {comment.name: comment for comment in each.comments}
         for grade in each.grades:
             if grade.name in cells:
-                yield Written(each, grade, comments.get(grade.name), cells[grade.name], folder)
+                yield GradedText(each, grade, comments.get(grade.name), cells[grade.name], folder)
 
 
 def asked_in(course: Course, lab: Lab) -> Iterator[tuple[str, NotebookNode | None, NotebookNode]]:
@@ -168,14 +169,14 @@ def others_to_look_at(course: Course, lab: Lab) -> int:
         )
 
 
-def save(course: Course, lab: Lab, form: Mapping[str, str]) -> Saved:
+def save(course: Course, lab: Lab, form: Mapping[str, str]) -> SaveResult:
     """Save what was changed in a form: `score-KEY`, `comment-KEY` and `holds-KEY`, which says that a score given before
     is right for the text of now. `was-score-KEY`, `was-comment-KEY` and `text-KEY` are what was shown.
 
     Raises Locked.
     """
     course.wait_until_free()
-    saved = Saved()
+    saved = SaveResult()
     with course.gradebook() as gradebook:
         for each in written(course, lab, gradebook):
             if f"text-{each.grade.id}" in form:
@@ -184,7 +185,7 @@ def save(course: Course, lab: Lab, form: Mapping[str, str]) -> Saved:
     return saved
 
 
-def save_one(each: Written, form: Mapping[str, str], saved: Saved) -> None:
+def save_one(each: GradedText, form: Mapping[str, str], saved: SaveResult) -> None:
     """Save what was changed for one answer, or say why not."""
     key, grade, comment = each.grade.id, each.grade, each.comment
     typed = {kind: form.get(f"{kind}-{key}", "").replace("\r\n", "\n").strip() for kind in ("score", "comment")}
@@ -261,11 +262,6 @@ def number(value: float | None) -> str:
 def short(text: str) -> str:
     """A value that changes with a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def tag_of(cell: NotebookNode) -> Mapping:
-    """nbgrader's metadata of a cell."""
-    return cell.metadata.get("nbgrader", {})
 
 
 def without_marks(cell: NotebookNode) -> NotebookNode:

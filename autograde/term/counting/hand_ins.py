@@ -7,7 +7,6 @@ is given out.
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -20,12 +19,13 @@ from autograde.classroom.collecting import PlainCollect, account
 from autograde.classroom.grades import timestamp
 from autograde.classroom.measure import measure
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
+from autograde.classroom.runs.progress import reporter_to_nobody
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.term.not_counted import registered
 from autograde.term.waiting import exchange
 from course.exchange.deadlines import Deadlines, deadlines, how_late
+from course.exchange.handed_in import inbound
 from course.exchange.handed_in.choice import choice_file, write_choice
-from course.exchange.names import read_name
 
 LAST = "last"
 
@@ -88,17 +88,13 @@ def hand_ins(course: Course, lab: Lab, student: str) -> list[HandIn]:
 def times_of(course: Course, lab: Lab, student: str) -> list[str]:
     """The times of what a student has in the exchange, oldest first; of what others put there under this name, none."""
     owned = PlainCollect(coursedir=course.directory, config=course.config).check_owner
-    found = {}
     try:
-        for entry in os.scandir(exchange(course) / "inbound"):
-            name = read_name(entry.name, lab.name)
-            if not name or name.student != student:
-                continue
-            if not owned or account(entry.stat(follow_symlinks=False).st_uid) == student:
-                found[name.time] = name.when
+        every = inbound.hand_ins(exchange(course) / "inbound", lab.name)
+        named = [each for each in every if each.name.student == student]
+        own = [each for each in named if not owned or account(each.path.lstat().st_uid) == student]
     except OSError:
         return []
-    return sorted(found, key=lambda time: found[time])
+    return [*dict.fromkeys(each.name.time for each in own)]
 
 
 def local(time: str, zone: tzinfo) -> str:
@@ -131,7 +127,7 @@ def choose(root: Path, name: str, student: str, time: str) -> list[str]:
         seen = write_choice(
             choice_file(place.parent, place.name, lab.name, student), student, "" if time == LAST else one.time
         )
-        errors = course.collect(lab.name, only=student)[1]
+        errors = course.collect(lab.name, reporter_to_nobody(), only=student)[1]
     choice = "the last one, as nothing is chosen any more" if time == LAST else "by your choice"
     said = [f"{printable(student)}: what was handed in at {one.shown} counts for {lab.name}, {choice}"]
     if not seen:

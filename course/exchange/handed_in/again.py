@@ -19,7 +19,7 @@ class Unchanged(ExchangeError):
     """What is to be handed in is what was handed in. The message says which one stands."""
 
 
-class Asked(ExchangeError):
+class ConfirmationNeeded(ExchangeError):
     """What is to be handed in needs a second word. question: what the student is asked, in sentences."""
 
     def __init__(self, question: str, nothing: str) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from course.exchange.due import to_the_minute
 from course.exchange.limits import NOTEBOOKS
-from course.overview.about import NoNotebook, cells_of
+from course.overview.cells import NoNotebook, cells_of
 from course.overview.progress import Todo, todos
+from course.watch.wording import enumerate_words
 
 
 def summary(folder: Path, lab: str) -> str:
@@ -40,11 +41,10 @@ def how_far(found: list[Todo]) -> str:
         ),
     )
     have = "has" if passed == 1 else "have"
-    more = [f"{listed(names)} {many if len(names) > 1 else one}" for one, many, names in kinds if names]
+    more = [f"{quoted(names)} {many if len(names) > 1 else one}" for one, many, names in kinds if names]
     return "; ".join([f"{passed} of {len(found)} checks {have} passed in it", *more]) + "."
 
 
-def listed(names: list[str]) -> str:
+def quoted(names: list[str]) -> str:
     """Names in a sentence: `a`, `b` and `c`."""
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    return enumerate_words([f"`{name}`" for name in names])

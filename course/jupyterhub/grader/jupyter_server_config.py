@@ -10,8 +10,8 @@ spare_hub(os.environ)  # a proxy does not know the hub, which nbgrader asks
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
     "autograde.class_pages.grading": True,
+    "autograde.class_pages.reports": True,
     "autograde.class_pages.text_answers": True,
-    "course.jupyterhub.pages.class_reports": True,
     "course.jupyterhub.pages.formgrader": True,
     "nbgrader.server_extensions.assignment_list": False,
     "nbgrader.server_extensions.validate_assignment": False,

@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
-from jupyterhub.handlers import BaseHandler
 from tornado import web
 
-from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
-from course.jupyterhub.place import Place
-from course.lab_choice import NAME
+from course.jupyterhub.hub_handlers.as_grader import CoursePage
 
 URL = r"/courses/([^/]+)/labs/([^/]+)/counts"
 PATIENCE = 90  # seconds, on a machine where a class begins
 
 
-class HandInsOfStudent(BaseHandler):
+class HandInsOfStudent(CoursePage):
     """Lists what a student handed in of a lab, and lets one of them count."""
-
-    def initialize(self, place: Place, courses: Mapping[str, Course]) -> None:
-        """courses: by name."""
-        self.place, self.known = place, courses
 
     @web.authenticated
     async def post(self, name: str, lab: str) -> None:
         """The page, after the choice that the form names, if it does: `time`, or "last" to take one back."""
-        service = service_of(self, name)
-        if name not in self.known or not NAME.fullmatch(lab):
-            raise web.HTTPError(404)
+        service = self.service_of(name, lab)
         student, time = (self.get_body_argument(each, "").strip() for each in ("student", "time"))
         command = ["counts", "--json", "--", lab, student, *([time] if time else [])]
-        said = await lockstep_as_grader(self.place, self.known[name], *command, patience=PATIENCE)
+        said = await self.lockstep(name, *command, patience=PATIENCE)
         known = {
             "course": service,
             "lab": lab,

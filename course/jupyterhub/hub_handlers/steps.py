@@ -5,16 +5,11 @@ Each is a form without JavaScript, and a command of `./lockstep`, whose words ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import PurePath
 
-from jupyterhub.handlers import BaseHandler
 from tornado import web
 
-from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
-from course.jupyterhub.place import Place
-from course.lab_choice import NAME
+from course.jupyterhub.hub_handlers.as_grader import CoursePage
 
 URL = r"/courses/([^/]+)/labs/([^/]+)/(release|grade|feedback|marks|extension)"
 PROGRESS = "class-grading"  # of a course's server: see autograde.class_pages.grading
@@ -22,27 +17,21 @@ PATIENCE = 900  # seconds: the feedback of a large class is written again
 FORMATS = {"moodle": "Moodle", "canvas": "Canvas", "csv": "CSV"}
 
 
-class StepOfCourse(BaseHandler):
+class StepOfCourse(CoursePage):
     """Takes a step with a lab, for the instructors of its course."""
-
-    def initialize(self, place: Place, courses: Mapping[str, Course]) -> None:
-        """courses: by name."""
-        self.place, self.known = place, courses
 
     @web.authenticated
     async def post(self, name: str, lab: str, step: str) -> None:
         """Take it, and show what came of it."""
-        service = service_of(self, name)
-        if name not in self.known or not NAME.fullmatch(lab):
-            raise web.HTTPError(404)
+        service = self.service_of(name, lab)
         title, command = getattr(self, step)(lab)
-        said = await lockstep_as_grader(self.place, self.known[name], *command, patience=PATIENCE)
+        said = await self.lockstep(name, *command, patience=PATIENCE)
         if step == "grade" and not said.why:  # it has begun, or was on: the course's own server shows how far it is
             self.redirect(f"{service.href}{PROGRESS}/{lab}", status=303)
             return
         lines, file = list(said.lines), ""
         if step == "marks" and not said.why:  # its last line is the path of the file
-            file = "/".join(PurePath(lines.pop()).relative_to(self.place.course(self.known[name])).parts)
+            file = "/".join(PurePath(lines.pop()).relative_to(self.place.course(self.courses[name])).parts)
         self.set_header("Cache-Control", "no-store")
         known = {
             "course": service,

@@ -7,42 +7,31 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from jupyterhub.handlers import BaseHandler
 from tornado import web
 
-from course.jupyterhub.courses import Course
-from course.jupyterhub.hub_handlers.as_grader import lockstep_as_grader, service_of
-from course.jupyterhub.pages.command import Said
-from course.jupyterhub.place import Place
+from course.jupyterhub.hub_handlers.as_grader import CoursePage
+from course.jupyterhub.pages.command import CommandOutput
 
 URL = r"/waiting/([^/]+)"
 PATIENCE = 90  # seconds, on a machine where a class begins
 
 
-class WaitingOfCourse(BaseHandler):
+class WaitingOfCourse(CoursePage):
     """The list of a course's labs, as a part of a page, for its instructors."""
-
-    def initialize(self, place: Place, courses: Mapping[str, Course]) -> None:
-        """courses: by name."""
-        self.place, self.known = place, courses
 
     @web.authenticated
     async def get(self, name: str) -> None:
         """The list, or one sentence on why there is none."""
-        service = service_of(self, name)
-        if name not in self.known:
-            raise web.HTTPError(404)
-        course = self.known[name]
-        labs, why = labs_of(await lockstep_as_grader(self.place, course, "waiting", "--json", patience=PATIENCE))
+        service = self.service_of(name)
+        labs, why = labs_of(await self.lockstep(name, "waiting", "--json", patience=PATIENCE))
         self.set_header("Cache-Control", "no-store")
-        known = {"course": service, "labs": labs, "why": why, "students": course.students}
+        known = {"course": service, "labs": labs, "why": why, "students": self.courses[name].students}
         self.finish(await self.render_template("waiting.html", **known))
 
 
-def labs_of(said: Said) -> tuple[list[dict[str, Any]], str]:
+def labs_of(said: CommandOutput) -> tuple[list[dict[str, Any]], str]:
     """The labs that the command told of, and why there are none; that is empty where it told."""
     try:
         return ([], said.why) if said.why else (json.loads(said.lines[-1]), "")

@@ -1,1 +1,1 @@
-"""Pages of people's own: a student's labs, with the next step of each; an instructor's reports, made when opened."""
+"""Pages of people's own: a student's labs, with the next step of each; and what pages of servers have in common."""

@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandOutput:
     """What a command said. why: it failed, in one line; empty if it did not. more: what it warned of."""
 
     lines: list[str]
@@ -19,7 +19,7 @@ class Said:
     more: tuple[str, ...] = ()
 
 
-async def lockstep(*command: str, patience: float | None = None, **settings: Any) -> Said:
+async def lockstep(*command: str, patience: float | None = None, **settings: Any) -> CommandOutput:
     """Run a command of `./lockstep`, and end it after `patience` seconds. settings: of `subprocess`."""
     pipe = subprocess.PIPE
     try:
@@ -32,10 +32,10 @@ async def lockstep(*command: str, patience: float | None = None, **settings: Any
             with suppress(ProcessLookupError):
                 process.kill()
     except TimeoutError:
-        return Said([], f"it took more than {patience:.0f} seconds")
+        return CommandOutput([], f"it took more than {patience:.0f} seconds")
     except OSError as error:
-        return Said([], str(error))
+        return CommandOutput([], str(error))
     lines, more = ([*filter(None, text.decode(errors="replace").splitlines())] for text in (said, complaint))
     if process.returncode:
-        return Said(lines, (more or lines or ["no reason is given"])[-1].removeprefix("Error: "))
-    return Said(lines, "", tuple(more))
+        return CommandOutput(lines, (more or lines or ["no reason is given"])[-1].removeprefix("Error: "))
+    return CommandOutput(lines, "", tuple(more))

@@ -8,12 +8,22 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 
-from course.corrections.own_folder import Corrected, Correction, correct
-from course.files import Unreadable
-from course.jupyterhub.pages.student_exchange import Unavailable
+from course.corrections.own_folder import Correction, CorrectionResult, correct
+from course.jupyterhub.pages.lab_states import LabState
+from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.overview.cells import NoNotebook
 
 
-def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) -> Corrected:
+def correct_lab(exchange: StudentExchange, lab: LabState, notary: NotebookNotary) -> CorrectionResult:
+    """Put a lab's corrected text into its student's folder, which is no change of what was handed in unless it changes
+    an answer. Raises Unavailable."""
+    result = get_corrected(lab.correction, exchange.root / lab.folder, notary)
+    if lab.handed_in and not lab.changed and result.same_answers:
+        exchange.note_correction(lab.course, lab.name)
+    return result
+
+
+def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) -> CorrectionResult:
     """Put a lab's corrected text into a student's folder. Outputs are trusted as they were. Raises Unavailable."""
 
     def sign(old: NotebookNode, new: NotebookNode) -> None:
@@ -22,7 +32,7 @@ def get_corrected(correction: Correction, folder: Path, notary: NotebookNotary) 
 
     try:
         return correct(correction, folder, sign)
-    except (OSError, Unreadable) as error:
+    except (OSError, NoNotebook) as error:
         logging.getLogger(__name__).exception("the corrected text of %s failed", folder)
         reason = f"{error.strerror} ({error.filename})" if isinstance(error, OSError) and error.strerror else error
         raise Unavailable(

@@ -15,11 +15,12 @@ from course.exchange.deadlines import how_late
 from course.exchange.due import read_deadline
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.given import released_page, score
-from course.exchange.receipts import content_in, secret_of
-from course.jupyterhub.pages.renamed import Beside, beside, said
+from course.exchange.receipts import contents_in, secret_of
+from course.jupyterhub.pages.renamed import OtherNotebook, about_others, other_notebooks
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
 from course.overview.about import About, plain
-from course.overview.entries import look_at
+from course.overview.cells import NoNotebook, read_notebook
+from course.overview.entries import look_at, look_into, unread
 from course.overview.progress import Progress
 
 
@@ -113,11 +114,11 @@ def course_states(exchange: StudentExchange) -> list[CourseState]:
     return [course_state(exchange, name) for name in exchange.courses()]
 
 
-def course_state(exchange: StudentExchange, course: str) -> CourseState:
-    """A course with its labs: those released, and those once handed in."""
+def course_state(exchange: StudentExchange, course: str, lab: str = "") -> CourseState:
+    """A course with its labs: those released, and those once handed in; or with one of them."""
     try:
-        released = {entry["assignment_id"]: entry for entry in exchange.released(course)}
-        handed_in = {entry["assignment_id"]: entry["submissions"] for entry in exchange.handed_in(course)}
+        released = {entry["assignment_id"]: entry for entry in exchange.released(course, lab)}
+        handed_in = {entry["assignment_id"]: entry["submissions"] for entry in exchange.handed_in(course, lab)}
     except Unavailable as error:
         return CourseState(course, trouble=str(error))
     names = sorted({*released, *handed_in})
@@ -142,9 +143,9 @@ def lab_state(
     times = sorted({*known, *fetched}, key=parse_utc)
     last = times[-1] if times else ""
     chosen = read_choice(exchange.place, course, name, exchange.student) if last else ""
-    about, progress = look_at(notebook)
+    mine, about, progress = read_once(notebook)
     saved = saved_at(notebook)
-    others = beside(notebook, original) if folder.is_dir() else []
+    others = other_notebooks(notebook, original) if folder.is_dir() else []
     return LabState(
         course=course,
         name=name,
@@ -163,19 +164,29 @@ def lab_state(
         trouble=trouble(exchange, course, name, progress, others),
         in_time=bool(times and deadline and parse_utc(times[0]) <= deadline),
         unsure=not fetched <= known.keys(),
-        correction=find_correction(exchange.place, course, name, folder) if name in released else None,
+        correction=find_correction(exchange.place, course, name, folder, mine) if mine and name in released else None,
         changed=bool(last) and is_changed(exchange, course, name, known.get(last), saved, parse_utc(last)),
         chosen=parse_utc(chosen) if chosen else None,
         renamed=tuple(each.where for each in others if each.to_rename),
     )
 
 
+def read_once(notebook: Path) -> tuple[dict[str, Any] | None, About, Progress]:
+    """A student's notebook, None if it cannot be read; what it says of itself, and how far the student is with it."""
+    try:
+        mine = read_notebook(notebook.read_bytes())
+        return mine, *look_into(mine["cells"])
+    except (OSError, NoNotebook) as error:
+        return None, About(), Progress(trouble=unread(notebook, error))
+
+
 def is_changed(
     exchange: StudentExchange, course: str, name: str, receipt: Path | None, saved: datetime | None, last: datetime
 ) -> bool:
-    """Whether a lab is another than was handed in, at `last`; where that is not known, whether it was saved since."""
-    content = content_in(receipt) if receipt else ""
-    return exchange.content(course, name) != content if content and saved else bool(saved and saved > last)
+    """Whether a student has changed a lab since it was handed in, at `last`; where that is not known, whether it was
+    saved since."""
+    contents = contents_in(receipt) if receipt else set()
+    return exchange.content(course, name) not in contents if contents and saved else bool(saved and saved > last)
 
 
 def fetched_feedback(folder: Path) -> set[str]:
@@ -199,16 +210,16 @@ def saved_at(notebook: Path) -> datetime | None:
         return None
 
 
-def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress, others: list[Beside]) -> str:
+def trouble(exchange: StudentExchange, course: str, name: str, progress: Progress, others: list[OtherNotebook]) -> str:
     """What is in the way of a lab: its notebook cannot be read, or that or its folder is too large, or was renamed,
     moved or removed. Empty if nothing is. others: notebooks beside it.
     """
     folder, file = f"{course}/{name}", f"{name}.ipynb"
     if (exchange.root / folder / file).is_file():
         damaged = f"{progress.trouble}. Rename it and fetch the lab anew: your file stays." if progress.trouble else ""
-        return damaged or " ".join(filter(None, [exchange.too_large(course, name), said(file, folder, others)]))
+        return damaged or " ".join(filter(None, [exchange.too_large(course, name), about_others(file, folder, others)]))
     if others:
-        return said(file, folder, others)
+        return about_others(file, folder, others)
     elsewhere = [*exchange.root.glob(f"{course}/*/{file}"), *exchange.root.glob(f"*/{file}")]
     places = sorted(str(path.parent.relative_to(exchange.root)) for path in elsewhere)
     if places and not list((exchange.root / folder).glob("*.ipynb")):

@@ -10,15 +10,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from course.exchange.handed_in.summary import listed
-from course.overview.about import NoNotebook, cells_of
-from course.overview.progress import is_changed, tag_of
+from course.exchange.handed_in.summary import quoted
+from course.overview.cells import NoNotebook, cells_of, tag_of
+from course.overview.progress import is_changed
 
 MOST = 5  # of which grading reads no more
 
 
 @dataclass(frozen=True)
-class Beside:
+class OtherNotebook:
     """A notebook with a lab's cells under another name.
 
     where: its path in the folder. content: what is in the cells that a student writes in. written: the names of those
@@ -38,25 +38,26 @@ class Beside:
         return self.missing is None or (bool(self.written) and not self.usual)
 
 
-def beside(notebook: Path, original: Path) -> list[Beside]:
+def other_notebooks(notebook: Path, original: Path) -> list[OtherNotebook]:
     """The notebooks in the folder of `notebook`, without it, that have cells of a lab. original: as it was released.
 
     Where it is missing or blank, those with work only, if there are some.
     """
-    names = own_cells(original).keys()
+    others = [path for path in notebooks(notebook.parent) if path != notebook]
+    names = own_cells(original).keys() if others else ()
     if not names:
         return []
     usual = written(notebook, names) if notebook.is_file() else None
     found = []
-    for path in notebooks(notebook.parent):
+    for path in others:
         own = {name: cell for name, cell in own_cells(path).items() if name in names}
-        if path != notebook and own and len(found) <= MOST:
+        if own and len(found) <= MOST:
             work = written(path, names)
             missing = None if usual is None else work - usual
             content = json.dumps(
                 {name: [cell["source"], cell.get("attachments")] for name, cell in sorted(own.items())}
             )
-            found.append(Beside(str(path.relative_to(notebook.parent)), content, work, missing, bool(usual)))
+            found.append(OtherNotebook(str(path.relative_to(notebook.parent)), content, work, missing, bool(usual)))
     if usual:
         return [each for each in found if each.missing]
     return [each for each in found if each.written] or (found if usual is None else [])
@@ -73,7 +74,7 @@ def own_cells(notebook: Path) -> dict[str, dict]:
     try:
         tags = [(tag_of(cell), cell) for cell in cells_of(notebook)]
         return {str(tag["grade_id"]): cell for tag, cell in tags if tag.get("solution")}
-    except (OSError, NoNotebook, AttributeError, KeyError, TypeError):
+    except (OSError, NoNotebook, KeyError):
         return {}
 
 
@@ -82,14 +83,14 @@ def written(notebook: Path, names: set[str]) -> frozenset[str]:
     return frozenset(name for name, cell in own_cells(notebook).items() if name in names and is_changed(cell))
 
 
-def said(file: str, folder: str, others: list[Beside]) -> str:
+def about_others(file: str, folder: str, others: list[OtherNotebook]) -> str:
     """What to tell of notebooks beside `file` in `folder`; empty if there are none."""
     if not others:
         return ""
-    names = listed([each.where for each in others])
+    names = quoted([each.where for each in others])
     several = len({each.content for each in others}) > 1 or len(others) > MOST
     if others[0].usual:
-        blank = listed(sorted(frozenset().union(*(each.missing for each in others))))
+        blank = quoted(sorted(frozenset().union(*(each.missing for each in others))))
         return (
             f"{blank} is blank in `{file}`, and written in {names}: handed in like this, your instructor has to find "
             f"out which counts. Copy it into `{file}`, and move the rest out of the folder."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from nbgrader.exchange import ExchangeError, ExchangeFactory
 from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
-from course.exchange.handed_in.again import Asked, Unchanged
-from course.exchange.handed_in.content import content_of
-from course.exchange.receipts import reader, work_of
+from course.exchange.copying import write_synced
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
+from course.exchange.handed_in.content import Digests
+from course.exchange.receipts import CORRECTED, reader, work_of
 from course.exchange.submit import too_large
 
 QUIET = "lockstep.labs"  # nbgrader tells each thing that it lists, which a page says itself
@@ -37,6 +39,7 @@ class StudentExchange:
     def __init__(self, config: Config, root: Path) -> None:
         self.config, self.root = config.copy(), root
         self.config.Exchange.assignment_dir = str(root)
+        self._digests: dict[tuple[str, str], Digests] = {}
         self._log = logging.getLogger(QUIET)
         self._log.setLevel(logging.ERROR)
 
@@ -65,23 +68,24 @@ class StudentExchange:
             raise self._unreadable(self.place) from error
         return sorted(courses)
 
-    def released(self, course: str) -> list[dict[str, Any]]:
-        """nbgrader's entries of the labs that are released in a course. Raises Unavailable."""
+    def released(self, course: str, lab: str = "") -> list[dict[str, Any]]:
+        """nbgrader's entries of the labs that are released in a course, or of one. Raises Unavailable."""
         outbound = self.place / course / "outbound"
         if not os.access(outbound, os.R_OK | os.X_OK):
             raise self._unreadable(outbound)
-        return self._listed(course, cached=False)
+        return self._listed(course, lab, cached=False)
 
-    def handed_in(self, course: str) -> list[dict[str, Any]]:
-        """nbgrader's entries of the labs that this student has handed in, with all submissions. Raises Unavailable."""
-        return self._listed(course, cached=True)
+    def handed_in(self, course: str, lab: str = "") -> list[dict[str, Any]]:
+        """nbgrader's entries of the labs that this student has handed in, or of one, with all submissions. Raises
+        Unavailable."""
+        return self._listed(course, lab, cached=True)
 
     def fetch(self, course: str, lab: str) -> None:
         """Fetch a lab, or those of its files that are missing; nothing is replaced. Raises Unavailable."""
         self._start("FetchAssignment", course, lab, "fetched", {"replace_missing_files": True})
 
     def hand_in(self, course: str, lab: str, confirmed: bool = False) -> None:
-        """Hand a lab in. Raises Unavailable, Unchanged, and Asked unless it is confirmed."""
+        """Hand a lab in. Raises Unavailable, Unchanged, and ConfirmationNeeded unless it is confirmed."""
         self._start("Submit", course, lab, "handed in", {"confirmed": confirmed})
 
     def fetch_feedback(self, course: str, lab: str) -> None:
@@ -90,15 +94,27 @@ class StudentExchange:
 
     def last_submission(self, course: str, lab: str) -> Path:
         """What was handed in last of a lab, in the exchange, where it need not be any more."""
-        known = (each["submissions"] for each in self.handed_in(course) if each["assignment_id"] == lab)
-        receipts = sorted((Path(one["path"]) for found in known for one in found), key=lambda path: path.name)
-        return self.place / course / "inbound" / (work_of(receipts[-1]) if receipts else "nothing")
+        receipt = self.last_receipt(course, lab)
+        return self.place / course / "inbound" / (work_of(receipt) if receipt else "nothing")
+
+    def last_receipt(self, course: str, lab: str) -> Path | None:
+        """The receipt of what was handed in last of a lab."""
+        known = (each["submissions"] for each in self.handed_in(course, lab))
+        return max((Path(one["path"]) for found in known for one in found), key=lambda path: path.name, default=None)
+
+    def note_correction(self, course: str, lab: str) -> None:
+        """Note that a lab's folder is as it was handed in, but for the corrected text that was just put into it."""
+        if receipt := self.last_receipt(course, lab):
+            with suppress(OSError):  # then it is taken for changed
+                write_synced(receipt / CORRECTED, self.content(course, lab))
 
     def content(self, course: str, lab: str) -> str:
-        """The digest of what would be handed in of a lab; empty if it cannot be read."""
+        """The digest of what would be handed in of a lab; empty if it cannot be read. A file is read again only once
+        it has changed."""
         rules = CourseDirectory(config=self.config)
+        digests = self._digests.setdefault((course, lab), Digests())
         try:
-            return content_of(
+            return digests.of_folder(
                 self.root / course / lab, ignore_patterns(rules.ignore, rules.include, rules.max_file_size)
             )
         except OSError:
@@ -111,16 +127,16 @@ class StudentExchange:
         except OSError:  # which is told when it is handed in
             return ""
 
-    def _listed(self, course: str, cached: bool) -> list[dict[str, Any]]:
+    def _listed(self, course: str, lab: str, cached: bool) -> list[dict[str, Any]]:
         try:
-            return self._call("List", course, "", cached=cached).start()
+            return self._call("List", course, lab, cached=cached).start()
         except (ExchangeError, OSError) as error:
             raise self._unreadable(self.place) from error
 
     def _start(self, kind: str, course: str, lab: str, verb: str, traits: dict[str, Any]) -> None:
         try:
             self._call(kind, course, lab, **traits).start()
-        except (Asked, Unchanged):
+        except (ConfirmationNeeded, Unchanged):
             raise
         except ExchangeError as error:  # whose message is for the student
             raise Unavailable(f"{lab} is not {verb}: {error}") from error

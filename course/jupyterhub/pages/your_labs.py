@@ -19,14 +19,14 @@ from nbgrader.apps import NbGrader
 from tornado import web
 from tornado.escape import url_escape
 
-from course.corrections.own_folder import Corrected
-from course.exchange.handed_in.again import Asked, Unchanged
+from course.corrections.own_folder import CorrectionResult
+from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.homes.look import notices
 from course.homes.settings import put_damaged_aside
 from course.jupyterhub.pages.confirmation import confirmation
-from course.jupyterhub.pages.corrected_text import get_corrected
+from course.jupyterhub.pages.corrected_text import correct_lab
 from course.jupyterhub.pages.hub_address import hub_address
-from course.jupyterhub.pages.lab_states import LabState, course_states
+from course.jupyterhub.pages.lab_states import LabState, course_state, course_states
 from course.jupyterhub.pages.lectures import COPIES, copy_lectures, open_copy
 from course.jupyterhub.pages.renamed import rename_back
 from course.jupyterhub.pages.rendering import hub_pages
@@ -78,7 +78,7 @@ class YourLabs(JupyterHandler):
             await self.say("failed", str(error))
         except Unchanged as error:
             await self.say("unchanged", str(error))
-        except Asked as error:
+        except ConfirmationNeeded as error:
             await self.say("question", error.question, asked=await asyncio.to_thread(self.known, course, lab))
         else:
             if self.for_jupyterlab:
@@ -98,20 +98,21 @@ class YourLabs(JupyterHandler):
 
     def fetch(self, course: str, lab: str) -> str:
         """Fetch a lab. Returns the page of its notebook."""
-        self.exchange.fetch(course, self.known(course, lab).name)
+        known = self.known(course, lab)
+        self.exchange.fetch(course, lab)
         copy_lectures(self.lectures, self.exchange.root, course)  # to which the lab links
-        return open_page(self.known(course, lab).notebook)
+        return open_page(known.notebook)
 
     def hand_in(self, course: str, lab: str) -> str:
         """Hand a lab in. Returns the page of all labs, which confirms it."""
         self.exchange.hand_in(course, self.known(course, lab).name, bool(self.get_body_argument("confirmed", "")))
         return f"{URL}?handed_in={url_escape(f'{course}/{lab}')}"
 
-    def correct(self, course: str, lab: str) -> tuple[LabState, Corrected]:
+    def correct(self, course: str, lab: str) -> tuple[LabState, CorrectionResult]:
         """Put a lab's corrected text into the student's folder. Returns the lab and what became of it."""
         if (known := self.known(course, lab)).correction is None:
             raise Unavailable(f"Your folder has the text of {lab} that is released now.")
-        return known, get_corrected(known.correction, self.exchange.root / known.folder, self.contents_manager.notary)
+        return known, correct_lab(self.exchange, known, self.contents_manager.notary)
 
     def rename(self, course: str, lab: str) -> str:
         """Give a notebook beside the lab's the lab's own name, and keep what has that. Returns the page of all labs."""
@@ -138,9 +139,12 @@ class YourLabs(JupyterHandler):
 
     def known(self, course: str, lab: str) -> LabState:
         """The lab of this name. Raises Unavailable."""
-        for each in course_states(self.exchange):
-            for one in each.labs:
-                if (each.name, one.name) == (course, lab):
+        if course in self.exchange.courses():
+            found = course_state(self.exchange, course, lab)
+            if found.trouble:
+                raise Unavailable(found.trouble)
+            for one in found.labs:
+                if one.name == lab:
                     return one
         raise Unavailable(f"There is no lab {lab!r} in a course {course!r} of yours, or not any more.")
 
@@ -151,7 +155,7 @@ class YourLabs(JupyterHandler):
         question: str = "",
         asked: LabState | None = None,
         handed_in: str = "",
-        corrected: tuple[LabState, Corrected] | None = None,
+        corrected: tuple[LabState, CorrectionResult] | None = None,
     ) -> str:
         """The page's HTML. failed: why a step was not taken. unchanged: that nothing was handed in again. question:
         what is to be answered before the lab `asked` is handed in. handed_in: COURSE/LAB of what just was. corrected:
