@@ -117,6 +117,33 @@ class Array(Evidence):
         return self.kind in ("array", "tensor")
 
 
+class Points(Evidence):
+    """A value where a path of points (m, n) is expected.
+
+    kind: its type, in words, with dtype and shape of a tensor. rows: the points, of any sequence of pairs; not finite
+    numbers are None; empty for what is none, or too long. attached: whether it has its autograd history.
+    """
+
+    kind: str
+    rows: list[tuple[float | None, float | None]]
+    attached: bool = False
+
+    @classmethod
+    def of(cls, value: Any, most: int = 1000) -> Points:
+        """What a function returned; anything. most: points that are kept."""
+        from autograde.contract.calls import type_in_words
+
+        kind, attached = type_in_words(value), bool(getattr(value, "requires_grad", False))
+        if hasattr(value, "detach"):
+            kind = f"a tensor of {str(value.dtype).removeprefix('torch.')}, of shape {[*value.shape]}"
+            value = value.detach().tolist() if value.numel() <= 2 * most else []
+        try:
+            rows = [tuple(float(each) if math.isfinite(each) else None for each in row) for row in value]
+        except Exception as error:  # whatever a value raises on conversion, it is no point
+            return cls(f"{kind} ({type(error).__name__}: {error})"[:200], [], attached)
+        return cls(kind, rows if {*map(len, rows)} == {2} and len(rows) <= most else [], attached)
+
+
 def sketch(values: Any) -> list[int | float | None]:
     """The entries of an array in order if they are few; else the first and last three, the middle one, the sum, and a
     sum weighted by place. It is linear in the array but for rounding, and exact for integers."""

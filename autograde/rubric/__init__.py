@@ -39,6 +39,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("dealt_in_turn", "dealt_out", "each_sample_once", "new_orders", "orders_by_seed", "pieces_in_order"),
         "turns",
     ),
+    "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
