@@ -111,6 +111,3 @@ def of_path(call: Call, place: Place) -> str:
     """For `Same(where=...)`, of the rows of one path: "Row 3 of the path", "In row 3 of the path, m"."""
     row, *column = place or (0,)
     return f"In row {row} of the path, {'mn'[column[0]]}" if column else f"Row {row} of the path"
-
-
-JUDGES = (Path,)
