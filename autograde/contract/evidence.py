@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -51,6 +52,33 @@ class Number(Evidence):
         except Exception:  # whatever a value raises on conversion, it is no number
             return cls(kind, False, None)
         return cls(kind, isinstance(value, float), number if finite else None)
+
+
+class Values(Evidence):
+    """A value where several are expected, such as a tuple of three.
+
+    kind: empty, or what came in their place, in words; then there are none. numbers: what each of them is, if it is a
+    number.
+    """
+
+    kind: str
+    numbers: list[Number]
+
+    @classmethod
+    def of(cls, value: Any, n: int) -> Values:
+        """What a function returned; anything. n: how many are expected, in a tuple, or in whatever else has an order."""
+        from autograde.contract.calls import type_in_words
+
+        kind = type_in_words(value)
+        if isinstance(value, (str, bytes, dict, set, frozenset)):
+            return cls(kind, [])
+        try:
+            values = [*islice(value, n + 1)]
+        except Exception:  # whatever it raises, it does not consist of values
+            return cls(kind, [])
+        if len(values) != n:
+            return cls(f"{kind} of {len(value)}" if isinstance(value, (list, tuple)) else kind, [])
+        return cls("", [*map(Number.of, values)])
 
 
 class NumbersByName(Evidence):

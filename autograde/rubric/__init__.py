@@ -20,7 +20,9 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.run": ("Run",),
     "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.judges.same": ("Difference", "Place", "Same", "on_ranks"),
-    "rubric.judges.numbers": ("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "in_words"),
+    "rubric.judges.numbers": (
+        *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
+    ),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
     "rubric.judges.array_lists": ("EachRankHasArrays",),
