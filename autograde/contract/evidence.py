@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -51,6 +52,33 @@ class Number(Evidence):
         except Exception:  # whatever a value raises on conversion, it is no number
             return cls(kind, False, None)
         return cls(kind, isinstance(value, float), number if finite else None)
+
+
+class Values(Evidence):
+    """A value where several are expected, such as a tuple of three.
+
+    kind: empty, or what came in their place, in words; then there are none. numbers: what each of them is, if it is a
+    number.
+    """
+
+    kind: str
+    numbers: list[Number]
+
+    @classmethod
+    def of(cls, value: Any, n: int) -> Values:
+        """What a function returned; anything. n: how many are expected, in a tuple or another row."""
+        from autograde.contract.calls import type_in_words
+
+        kind = type_in_words(value)
+        if isinstance(value, (str, bytes, dict, set, frozenset)):
+            return cls(kind, [])
+        try:
+            values = [*islice(value, n + 1)]
+        except Exception:  # whatever it raises, it does not consist of values
+            return cls(kind, [])
+        if len(values) != n:
+            return cls(f"{kind} of {len(value)}" if isinstance(value, (list, tuple)) else kind, [])
+        return cls("", [*map(Number.of, values)])
 
 
 class NumbersByName(Evidence):
@@ -115,6 +143,33 @@ class Array(Evidence):
     def is_array(self) -> bool:
         """Whether it is an array or a tensor of numbers."""
         return self.kind in ("array", "tensor")
+
+
+class Points(Evidence):
+    """A value where a path of points (m, n) is expected.
+
+    kind: its type, in words, with dtype and shape of a tensor. rows: the points, of any sequence of pairs; not finite
+    numbers are None; empty for what is none, or too long. attached: whether it has its autograd history.
+    """
+
+    kind: str
+    rows: list[tuple[float | None, float | None]]
+    attached: bool = False
+
+    @classmethod
+    def of(cls, value: Any, most: int = 1000) -> Points:
+        """What a function returned; anything. most: points that are kept."""
+        from autograde.contract.calls import type_in_words
+
+        kind, attached = type_in_words(value), bool(getattr(value, "requires_grad", False))
+        if hasattr(value, "detach"):
+            kind = f"a tensor of {str(value.dtype).removeprefix('torch.')}, of shape {[*value.shape]}"
+            value = value.detach().tolist() if value.numel() <= 2 * most else []
+        try:
+            rows = [tuple(float(each) if math.isfinite(each) else None for each in row) for row in value]
+        except Exception as error:  # whatever a value raises on conversion, it is no point
+            return cls(f"{kind} ({type(error).__name__}: {error})"[:200], [], attached)
+        return cls(kind, rows if {*map(len, rows)} == {2} and len(rows) <= most else [], attached)
 
 
 def sketch(values: Any) -> list[int | float | None]:

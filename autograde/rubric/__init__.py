@@ -20,7 +20,9 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.run": ("Run",),
     "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.judges.same": ("Difference", "Same", "on_ranks"),
-    "rubric.judges.numbers": ("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "in_words"),
+    "rubric.judges.numbers": (
+        *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
+    ),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
     "rubric.judges.array_lists": ("EachRankHasArrays",),
@@ -39,6 +41,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("dealt_in_turn", "dealt_out", "each_sample_once", "new_orders", "orders_by_seed", "pieces_in_order"),
         "turns",
     ),
+    "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),

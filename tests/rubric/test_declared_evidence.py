@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 from autograde.contract.check import plain
-from autograde.contract.evidence import Array, Evidence, Number, decoded, encoded, json_schema, sketch
+from autograde.contract.evidence import Array, Evidence, Number, Values, decoded, encoded, json_schema, sketch
 from autograde.rubric.rounding import Rounding
 from autograde.sandbox.untrusted import problem
 
@@ -62,6 +63,27 @@ def test_what_is_no_array_has_nothing_of_an_array():
     assert decoded(Array, data) == Array("None")
     with pytest.raises(msgspec.ValidationError):
         decoded(Array, data | {"entries": [1.5]})
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ((1, 2), ""),
+        (np.array([1, 2]), ""),
+        (torch.tensor([1, 2]), ""),
+        (map(int, "12"), ""),
+        ((1, 2, 3), "a tuple of 3"),
+        ([1], "a list of 1"),
+        (itertools.count(), "a count"),
+        (torch.tensor(1), "a Tensor"),
+        ({1, 2}, "a set"),
+        ("12", "a str"),
+        (None, "None"),
+    ],
+)
+def test_several_values_are_there_or_it_is_said_what_came_in_their_place(value, kind):
+    seen = Values.of(value, 2)
+    assert (seen.kind, [each.value for each in seen.numbers]) == (kind, [] if kind else [1, 2])
 
 
 def test_integers_are_exact_beyond_what_a_float_holds():

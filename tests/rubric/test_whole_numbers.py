@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograde.contract.evidence import Number
+from autograde.contract.evidence import Number, Values
 from autograde.rubric.criterion import Criterion
-from autograde.rubric.judge import Call
-from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt
+from autograde.rubric.judge import Call, of_seen
+from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, has_values
+from autograde.rubric.judges.same import Same, on_ranks
 from autograde.rubric.judges.shares import pieces_in_order
 from autograde.rubric.mistakes import Gives, Mistakes
 
@@ -49,6 +50,28 @@ def test_an_int_in_a_tensor_is_no_int():
     seen = [SimpleNamespace(value=Number.of(torch.tensor(5)))]
     wrong = JUDGE(Call({}, 0, {"expected": 5}, seen))
     assert wrong.key == "int-in-a-tensor" and "the sum as a Tensor of torch.int64" in wrong.message
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([(1, 2), (2, 2)], ""),
+        ([(1, 2), 1], "Rank 1 returns an int, where two numbers are expected."),
+        ([None], "Your function returns None, where two numbers are expected."),
+    ],
+)
+def test_several_values_are_all_there(values, says):
+    seen = [SimpleNamespace(pair=Values.of(value, 2)) for value in values]
+    wrong = has_values("two numbers", of_seen("pair"))(Call({}, 0, {}, seen))
+    assert (wrong.message if wrong else "") == says
+
+
+def test_several_values_are_compared_one_by_one():
+    judge = Same(of_seen("pair"), lambda call: [(1, 2), (3, 4)], on_ranks("the pair"))
+    shown = lambda *values: Call({}, 0, {}, [SimpleNamespace(pair=Values.of(value, 2)) for value in values])  # noqa: E731
+    assert judge(shown((1, 2), (3, 4))) is None
+    assert judge(shown((1, 2), (3, 5))).message == "On rank 1, entry 1 of the pair is 5, where 4 is expected."
+    assert judge(shown((1, 2), 3)).key == "another-kind"
 
 
 @pytest.mark.parametrize(

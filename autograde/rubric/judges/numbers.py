@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from autograde.contract.evidence import Number
-from autograde.rubric.judge import Call
+from autograde.contract.evidence import Number, Values
+from autograde.rubric.judge import Call, Judge
 from autograde.rubric.judges.same import Comparing, by_rank, differences
 from autograde.rubric.rounding import DOUBLE, KNOWN, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong
@@ -39,6 +39,8 @@ it.
 
 int-through-float: {seen}. A float64 has room for 53 bits, and these numbers need more. Where do whole numbers turn into
 floats?
+
+not-all-values: {where} {kind}, where {what} are expected.
 
 wrong-int: On rank {rank} of {size}, {what} is {actual}, where {expected} is expected.
 """)
@@ -159,6 +161,21 @@ class EachRankReturnsInt(Comparing):
     def alike(self) -> Rounding:
         """See `Comparing`; an int is compared exactly."""
         return DOUBLE
+
+
+def has_values(what: str, values: Callable[[Call], list[Values]]) -> Judge:
+    """All values are there, where several are to be returned. what: they, in words, such as "the local rank and the
+    local size"; values: of a call, the `Values` of each rank."""
+
+    def judge(call: Call) -> Wrong | None:
+        kinds = {rank: each.kind for rank, each in enumerate(values(call)) if each.kind}
+        if not kinds:
+            return None
+        rank = min(kinds)
+        where = f"Rank {rank} returns" if call.size > 1 else "Your function returns"
+        return words("not-all-values", where=where, kind=kinds[rank], what=what)
+
+    return judge
 
 
 def listed(numbers: Sequence[Number]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from autograde.contract.evidence import Array, Number, NumbersByName, sketch
+from autograde.contract.evidence import Array, Number, NumbersByName, Values, sketch
 from autograde.rubric.judge import Call
 from autograde.rubric.rounding import EXACT, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong, counted
@@ -69,11 +69,13 @@ def text_of(what: str, value: Any) -> str:
 def differences(actual: Any, expected: Any, near: Rounding = EXACT, place: Place = ()) -> Iterator[Difference]:
     """All places at which they differ; nothing below a place where kinds, lengths, dtypes or shapes do.
 
-    actual: of evidence: `Number`, int, float, str, bool or None; `Array`; lists, dicts and `NumbersByName` of these.
-    expected: the same in plain; an array, of numpy or torch, for an `Array`, whose dtype says how near its entries have
-    to be. near: how near other numbers have to be. Where an array is large, places are those of its `sketch`.
+    actual: of evidence: `Number`, int, float, str, bool or None; `Array`; lists, dicts, `Values` and `NumbersByName` of
+    these. expected: the same in plain; an array, of numpy or torch, for an `Array`, whose dtype says how near its
+    entries have to be. near: how near other numbers have to be. Where an array is large, places are those of its
+    `sketch`.
     """
     expected = expected.detach().numpy() if hasattr(expected, "detach") else expected
+    actual = actual.numbers if isinstance(actual, Values) and not actual.kind else actual
     if isinstance(expected, (list, tuple)):
         if not isinstance(actual, (list, tuple)):
             yield Difference("kind", place, actual, expected)
@@ -123,7 +125,7 @@ def kind_of(value: Any) -> str:
         return value.kind or f"a dict with the keys {enumerate_words([*map(repr, value.numbers)])}"
     if isinstance(value, Mapping):
         return f"a dict with the keys {enumerate_words([*map(repr, value)])}"
-    if isinstance(value, Array):
+    if isinstance(value, (Array, Values)):
         return value.kind
     return "an array" if hasattr(value, "dtype") else "a list" if isinstance(value, (list, tuple)) else shown(value)
 
