@@ -138,6 +138,23 @@ def new(lab: str, folder: Path | None) -> None:
         click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
 
 
+@main.command("try")
+@click.argument("lab")
+@click.argument("todo")
+@click.argument("answer", default="solution")
+@click.option("--seed", default=1, show_default=True, help="Of the cases.")
+def try_(lab: str, todo: str, answer: str, seed: int) -> None:
+    """Show what the check of a TODO of LAB says to an ANSWER: "solution", a variant's name, or a file.
+
+    For whoever writes a check. A TODO that runs on no ranks takes a second.
+    """
+    from autograde.contract.labs import find_lab
+    from autograde.trying import try_answer
+
+    with errors_in_one_line():
+        click.echo(try_answer(find_lab(course_root(), lab), todo, answer, seed))
+
+
 @main.command()
 @click.argument("lab")
 @click.argument("target", required=False, default=".", type=click.Path(path_type=Path))

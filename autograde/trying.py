@@ -1,0 +1,70 @@
+"""`lockstep try`: what a check says to one answer, for whoever writes the check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from mpi4py import MPI
+
+from autograde.contract import check as contract
+from autograde.contract import show
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.check import Check
+from autograde.contract.labs import Lab, LabError, load_checks, load_ranks, load_variants, solution_cells
+from autograde.contract.subject import Subject
+from course.world import COMM, World
+from course.world.report import Outcome, RankReport, judge_state
+from course.world.subworld import describe_error
+
+
+class ThisProcess:
+    """Stands in for a `World` where a TODO runs on one rank: it calls in this process.
+
+    Nothing that is communicated is recorded, and nothing ends a call that hangs.
+    """
+
+    def attempt(self, function: Callable, *args: Any, **how: Any) -> Outcome:
+        """See `World.attempt`."""
+        began, rank = time.monotonic(), RankReport(0, 0, "returned")
+        try:
+            rank.result = function(*(MPI.COMM_SELF if each is COMM else each for each in args))
+        except Exception as error:  # whatever the answer raises is what the check is tried on
+            rank.fail(describe_error(error))
+        return Outcome(judge_state([rank]), [rank], time.monotonic() - began)
+
+
+def answer_to(lab: Lab, todo: str, name: str) -> str:
+    """The text of an answer. name: "solution", the name of a variant, or a file. Raises LabError."""
+    right, wrong = load_variants(lab.variants) if lab.variants.is_dir() else ({}, {})
+    known = {"solution": solution_cells(lab.source).get(todo, "")}
+    known |= right.get(todo, {}) | {each: variant.source for each, variant in wrong.get(todo, {}).items()}
+    if name in known:
+        return known[name]
+    if Path(name).is_file():
+        return Path(name).read_text(encoding="utf-8")
+    raise LabError(f"{name} is no file, and no answer to {todo} in {lab.name}: there are {', '.join(sorted(known))}")
+
+
+def needs_ranks(check: Check, cases: Sequence[dict]) -> bool:
+    """Whether a check runs on several ranks, or with a library that has to be started."""
+    if not isinstance(check.probe, CallProbe) or check.probe.needs:
+        return True
+    return any(len(case["ranks"]) > 1 if "ranks" in case else case.get("size", 1) > 1 for case in cases)
+
+
+def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
+    """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
+    no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
+    checks = {check.todo: check for check in load_checks(lab.checks)}
+    if todo not in checks:
+        raise LabError(f"{lab.name} has no TODO {todo}; it has {', '.join(checks)}")
+    check, source = checks[todo], answer_to(lab, todo, name)
+    cases = contract.draw_cases(check, seed)
+    if not needs_ranks(check, cases):
+        gathered = contract.gather(check, ThisProcess(), Subject(todo, source), cases)
+        return show.text(contract.judge(check, cases, gathered, seed))
+    with World(load_ranks(lab.checks)) as world:
+        return show.text(contract.run(check, world, Subject(todo, source), seed))
