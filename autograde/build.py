@@ -1,6 +1,7 @@
 """`lockstep build`: makes the notebooks from the labs' sources.
 
-    solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder
+    solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder;
+                                                  the criteria of NN/checks are in the docstrings of TODOs
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
     solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
@@ -14,6 +15,7 @@ from __future__ import annotations
 import copy
 import logging
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +37,9 @@ from autograde.contract.labs import Lab, LabError, find_labs, load_checks, read_
 from autograde.contract.places import LABS, SOURCE
 from autograde.course_map import course_map
 from autograde.hints import load_hints
+from autograde.rubric.check import CallCheck
+from autograde.rubric.criterion import Criterion
+from autograde.rubric.docstring import with_criteria
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -96,7 +101,9 @@ def build(lab: Lab) -> Built:
 def instructor_notebook(lab: Lab) -> NotebookNode:
     """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
     read = jupytext.read(lab.source, fmt="py:percent")
-    points = {check.todo: check.points for check in load_checks(lab.checks)}
+    checks = load_checks(lab.checks)
+    points = {check.todo: check.points for check in checks}
+    criteria = {check.todo: check.criteria for check in checks if isinstance(check, CallCheck)}
     load_hints(lab.folder, points)
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
     anchor, since = "start", 0
@@ -118,6 +125,8 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             )
         new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         new = new_cell(cell.source, id=name, metadata=shown)
+        if todo in criteria:
+            new.source = told(cell.source, todo, criteria[todo], where)
         if answer:
             text = cell.cell_type == "markdown"
             new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
@@ -127,6 +136,14 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     tell_points(notebook)
     validate(lab, notebook, points)
     return notebook
+
+
+def told(source: str, todo: str, criteria: Sequence[Criterion], where: str) -> str:
+    """The cell of a TODO with its criteria in the docstring. Raises LabError."""
+    try:
+        return with_criteria(source, todo, criteria)
+    except (SyntaxError, ValueError) as error:
+        raise LabError(f"{where}: {error}") from error
 
 
 def release(notebook: NotebookNode) -> NotebookNode:

@@ -20,6 +20,7 @@ CHAINS = {
         "contract fixtures probes verdicts rubric",
         "contract sandbox slurm classroom term class_pages class_commands cli __main__",
         "contract hints build classroom",
+        "rubric build",
         "contract cell_marks build classroom",
         "contract course_map build",
         "build bundle cli",

@@ -158,7 +158,7 @@ class Criterion:
     """One row of a rubric.
 
     name: small letters and hyphens; it stays when words change. points: what it gives. says: what has to hold, a
-    sentence that the TODO's docstring has, too. judge: what is wrong with a call, or None; a function, or an object
+    sentence that is put into the TODO's docstring. judge: what is wrong with a call, or None; a function, or an object
     that also says `gives(call, value)`: whether the call shows this value. mistakes: words for known mistakes. on: of
     a call's arguments, whether the criterion looks at it; None: it looks at all. after: names of criteria of which a
     failure of this one may just be a consequence: if one of them fails as well, this one is not told apart.

@@ -87,13 +87,12 @@ import torch
 
 
 def mse_gradient(m, n, x: torch.Tensor, y: torch.Tensor):
-    """Returns the gradient (dm, dn) of the mean squared error of the line y = m x + n.
+    """The gradient (dm, dn) of the mean squared error of the line y = m x + n.
 
-    m, n: numbers. x, y: float tensors [B], one entry per sample; x and y stay as they
-    are.
-    These are two floats, or two tensors with one element each (shape [] or [1]).
-    Use a formula, without autograd: the check calls this function inside
-    `torch.inference_mode()`, where `backward` raises an error.
+    m, n: numbers. x, y: float tensors [B], one entry per sample.
+    Returns two floats, or two tensors with one element each (shape [] or [1]).
+    The check calls this function inside `torch.inference_mode()`, where `backward`
+    raises an error.
 
     Example: m = 1, n = 0, x = [1., 2.], y = [1., 1.] give (2.0, 1.0).
     """
@@ -149,18 +148,12 @@ def sgd_path(
 ) -> torch.Tensor:
     """The points (m, n) that stochastic gradient descent goes through.
 
-    x, y: float tensors [N]; x and y stay as they are; the path has the dtype of x and
-    no autograd history.
+    x, y: float tensors [N].
     batch_size: samples per step. It may be larger than N.
     start: the point (m, n) before the first step.
-    seed: determines the orders of all epochs; each epoch has a new random order. Same
-    seed, same path; another seed, another path. Use any random generator; you may seed
+    seed: determines the orders of all epochs. Use any random generator; you may seed
     the global ones.
-    So each epoch visits each sample once, in batches of `batch_size`; samples left over
-    form one more, smaller batch. And each step is minus `lr` times the gradient of the
-    mean loss over its batch.
-    Returns a tensor [steps + 1, 2]: row 0 is `start`, row k the point after k steps.
-    Compute in any precision.
+    Returns a tensor [steps + 1, 2]. Compute in any precision.
     You may call `mse_gradient`. The check supplies a right one; it takes m and n as
     floats or one-element tensors, and returns whichever of them your code needs.
 
@@ -265,16 +258,12 @@ import torch
 def accumulate_gradient(model: torch.nn.Module, loss_fn, micro_batches: list) -> None:
     """Leave in `.grad` the gradient of the mean loss over all samples.
 
-    model: it also works where parameters are frozen (`requires_grad=False`) or unused;
-    their `.grad` stays None or zero.
+    model: a module; its parameters may be frozen, or unused.
     loss_fn(outputs, targets): the mean loss over its batch, a tensor of shape [].
     micro_batches: pairs (inputs, targets) of `len(inputs)` samples each. Their sizes
     may differ, and there may be only one.
-    Start from zero: discard whatever `.grad` holds when the function is called.
-    Put one micro-batch at a time through the model. Calling `backward` after each one
-    saves memory; a single call at the end earns all points, too.
-    And nothing else changes: parameters, `requires_grad`, train mode, what `backward`
-    leaves, and micro_batches stay. There is no optimizer step.
+    Calling `backward` after each micro-batch saves memory; a single call at the end
+    earns all points, too.
 
     Example: micro-batches of 8, 6 and 2 samples give the gradient of one batch of 16.
     """

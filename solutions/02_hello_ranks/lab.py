@@ -208,12 +208,7 @@ def local_place(comm, host: str) -> tuple[int, int]:
     host: the name of the node that this rank is on. Two ranks are on the same node if
     their names are equal. The ranks of a node need not follow each other, and nodes
     may hold different numbers of ranks.
-    Returns two whole numbers.
-    What is checked:
-    - the local rank: how many ranks of `comm` on the same node have a smaller rank
-    - the local size: how many ranks of `comm` are on this node
-    - at most two collective calls, and no point-to-point messages (section 2). A
-      `Split` (section 5) is a collective call, too
+    Returns two whole numbers, the local rank and the local size.
 
     Example: with hosts x, y, x on ranks 0, 1, 2 it returns (0, 2), (0, 1), (1, 2).
     """
@@ -290,13 +285,6 @@ def in_turn(comm, action):
 
     comm: an mpi4py communicator; all its ranks call this function.
     action: takes nothing.
-    What is checked:
-    - `action` is called once on each rank; on rank r + 1, only after it has returned on
-      rank r. Rank r + 1 learns that from a message
-    - each rank returns what `action` returned on it
-    - messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no
-      collective calls. A pickled number or None is far shorter
-    - it also works where each send waits for its receive
     """
     ### BEGIN SOLUTION
     if comm.rank > 0:
@@ -357,13 +345,6 @@ def add_shares(a, b) -> tuple[torch.Tensor, int, int]:
     Shares are in the order of the ranks, each in one piece, of sizes that differ by one
     at most, and together they are everything, once.
     Returns `c` and two sums: ints, no tensors, and exact, also beyond 2**53.
-    What is checked:
-    - `c` is an int64 tensor [N] with a + b in this rank's share and 0 elsewhere; `a`
-      and `b` stay as they are
-    - the sum of the numbers in this share
-    - one all-reduce of one int64, and no other communication. On a single rank it may
-      be left out
-    - the sum of all shares, on every rank
     """
     ### BEGIN SOLUTION
     rank, size = hvd.rank(), hvd.size()
@@ -445,12 +426,6 @@ def swap(comm, array):
     comm: an mpi4py communicator; all its ranks call this function.
     array: an ndarray of numbers, of any shape, C-contiguous; perhaps without dimensions
     or empty. Partners' arrays have the same shape and dtype.
-    What is checked:
-    - each rank returns its partner's array; a last rank without a partner returns a
-      copy of its own
-    - each of two partners sends one message to the other; nothing else is communicated
-    - the result is a new array; `array` stays as it is, and they share no memory
-    - it also works where each send waits for its receive
     """
     ### BEGIN SOLUTION
     partner = comm.rank ^ 1
@@ -506,17 +481,8 @@ def chain(comm, multiply, left, right):
     F [s, t] on odd ranks.
     multiply(X, Y): the product of X [m, k] and Y [k, n]. It counts m * k * n
     multiplications on the rank that calls it.
-    What is checked:
-    - rank 0 returns G [p, t], and all others None
-    - all products are made by `multiply`, in equal shares: even ranks compute the rows
-      of A, odd ones those of D, and then each even rank multiplies its own rows of A by
-      D. Of n even ranks, each has ceil(p / n) rows at most; of n odd ones, ceil(r / n).
-      A rank may have no rows
-    - no call sends a rank more bytes than the sender's own rows have: on an odd rank
-      its rows of D, on an even one those of G; and 1 kB for packing
-    - an even rank computes its rows of A before its first call that takes data from an
-      odd rank (a `Split` takes none)
-    - `left` and `right` stay as they are
+    Even ranks compute the rows of A, odd ones those of D; then each even rank
+    multiplies its own rows of A by D. A rank may have no rows.
     """
     ### BEGIN SOLUTION
     group = comm.Split(comm.rank % 2)

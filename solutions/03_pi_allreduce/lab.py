@@ -190,11 +190,6 @@ def partial_sum(f, intervals: int, rank: int, size: int) -> float:
     intervals: into how many slices all ranks together cut [0, 1]; h = 1 / intervals.
     rank, size: this rank's number, 0 to size - 1, and the number of ranks, which need
     not divide `intervals` and may be larger.
-    What is checked:
-    - over all ranks, f is called at each midpoint x_i exactly once
-    - the shares differ by at most one midpoint
-    - a rank returns h times the sum of its f(x_i), a float (numpy's float64 is one)
-    - a rank without a midpoint returns 0.0
 
     Example: with 5 intervals on 2 ranks, one rank evaluates 3 midpoints, the other 2.
     """
@@ -248,13 +243,9 @@ def parallel_pi(comm, intervals: int) -> float:
 
     comm: an mpi4py communicator; all its ranks call this function. It is not always
     the world, so ask `comm` for rank and size.
-    What is checked:
-    - each rank evaluates its own share only, a fair one
-    - exactly one all-reduce of one float64, and the result is made of it: `allreduce`,
-      `Allreduce`, or `Iallreduce` with its wait. No other communication. On a single
-      rank the all-reduce may be left out. The function is called again and again: it
-      does not start or end MPI
-    - all ranks return pi, the very same float
+    The all-reduce is `allreduce`, `Allreduce`, or `Iallreduce` with its wait. On a
+    single rank it may be left out. The function is called again and again: it does not
+    start or end MPI.
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
@@ -363,14 +354,8 @@ import torch.distributed as dist
 def parallel_pi_torch(intervals: int) -> float:
     """Pi as in `parallel_pi`, on the ranks of torch.distributed's default group.
 
-    What is checked:
-    - each rank evaluates its own share only, a fair one
-    - exactly one all-reduce of one float64, and the result is made of it. No other
-      communication. On a single rank the all-reduce may be left out. The group exists:
-      do not start or end it
-    - all ranks return pi, the very same float: not a tensor
-    - the tensor is on the device of the group's backend: on the CPU for "gloo", on the
-      current GPU ("cuda") for "nccl"
+    Returns a float, not a tensor. The group exists: do not start or end it. On a single
+    rank the all-reduce may be left out.
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION
@@ -407,12 +392,8 @@ import torch
 def parallel_pi_horovod(intervals: int) -> float:
     """Pi as in `parallel_pi`, on Horovod's ranks.
 
-    What is checked:
-    - each rank evaluates its own share only, a fair one
-    - exactly one all-reduce of one float64, and the result is made of it. No other
-      communication. On a single rank the all-reduce may be left out. Horovod is
-      initialised: do not start or end it
-    - all ranks return pi, the very same float: not a tensor
+    Returns a float, not a tensor. Horovod is initialised: do not start or end it. On a
+    single rank the all-reduce may be left out.
     You may call `partial_sum` and `f`: the check supplies right ones.
     """
     ### BEGIN SOLUTION

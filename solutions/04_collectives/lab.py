@@ -161,11 +161,7 @@ def broadcast_rounds(size: int, root: int) -> list[list[tuple[int, int]]]:
 
     size: the number of ranks, at least 1. root: the rank that has the array.
     Returns a list of rounds; each is a list of pairs (from, to), the messages that are
-    sent at the same time. Any plan is right of which this holds:
-    - a rank is in at most one pair of a round
-    - `from` is the root, or got the array in an earlier round; every rank but the root
-      gets it exactly once
-    - there are ceil(log2(size)) rounds: none if size is 1
+    sent at the same time. Any plan of which this holds is right.
     """
     ### BEGIN SOLUTION
     plan, served = [], 1
@@ -248,13 +244,6 @@ def tree_reduce(comm, array: np.ndarray, root: int, op: np.ufunc) -> np.ndarray 
     op: np.add, np.multiply, np.maximum or np.minimum.
     Returns an array on the root, of the shape and dtype of `array`. You may call
     `broadcast_rounds`: the check supplies a right one.
-    What is checked:
-    - by messages between two ranks, the root gets `op` of all arrays
-    - each rank but the root sends one buffer message (Send, Recv, Sendrecv, Isend,
-      Irecv), a whole array, in at most ceil(log2(size)) rounds
-    - it also works where each send waits for its receive
-    - `array` stays as it is; the result is a new array, which stays, too; other ranks
-      return None
     """
     ### BEGIN SOLUTION
     place, total, step = (comm.rank - root) % comm.size, array.copy(), 1
@@ -312,13 +301,6 @@ def ring_reduce_scatter(comm, array: np.ndarray) -> np.ndarray:
     array: [n], the same n and dtype on all ranks. Chunks are cut as np.array_split
     cuts, one for each rank; some may be empty.
     An empty message may be left out.
-    What is checked:
-    - by messages between two ranks, each rank gets its chunk of the sum
-    - every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in
-      a buffer message
-    - a rank sends and receives at the same time, in at most size - 1 rounds, and it
-      also works where each send waits for its receive
-    - `array` stays as it is; the result is a new array, which stays, too
     """
     ### BEGIN SOLUTION
     rank, size = comm.rank, comm.size
@@ -352,13 +334,6 @@ def ring_all_gather(comm, chunk: np.ndarray, lengths: list[int]) -> np.ndarray:
     chunk: [lengths[rank]], the same dtype on all ranks.
     lengths: of the chunks of all ranks, in any proportion; some may be 0.
     Returns an array [sum(lengths)]. An empty message may be left out.
-    What is checked:
-    - by messages between two ranks, each rank gets all chunks, in order of the ranks
-    - every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in
-      a buffer message
-    - a rank sends and receives at the same time, in at most size - 1 rounds, and it
-      also works where each send waits for its receive
-    - `chunk` stays as it is; the result is a new array, which stays, too
     """
     ### BEGIN SOLUTION
     rank, size = comm.rank, comm.size
@@ -395,14 +370,6 @@ def ring_allreduce(comm, array: np.ndarray) -> np.ndarray:
     than ranks); the same shape and dtype on all ranks.
     Returns an array of the same shape and dtype. You may call `ring_reduce_scatter` and
     `ring_all_gather`: the check supplies right ones.
-    What is checked:
-    - by messages between two ranks, every rank gets the sum
-    - buffer messages go to rank + 1 only, none of more than ceil(n / size) of the n
-      entries
-    - a rank sends and receives at the same time, in at most 2 (size - 1) rounds, and it
-      also works where each send waits for its receive
-    - `array` stays as it is; the result is a new array, which stays, too
-    - bit for bit, all ranks return the same
     """
     ### BEGIN SOLUTION
     flat = array.ravel()
@@ -486,12 +453,9 @@ def costs(size: int, nbytes: int, alpha: float, beta: float) -> dict[str, float]
 
     A round takes alpha + beta * (bytes of its message): alpha in seconds, beta in
     seconds per byte.
-    What is checked: by these keys, the seconds that its rounds take together of
-    - "broadcast, one by one"
-    - "broadcast, tree"
-    - "all-reduce, tree" (reduce, then broadcast)
-    - "all-reduce, ring" (chunks of nbytes / size, not rounded)
-    and that all are 0.0 if size is 1.
+    Returns a dict: the seconds that all rounds of a plan take together, by the keys
+    "broadcast, one by one", "broadcast, tree", "all-reduce, tree" (reduce, then
+    broadcast) and "all-reduce, ring" (chunks of nbytes / size, not rounded).
 
     Example: 8 ranks, 5 MB, alpha 0 and 1 MB/s take 35, 15, 30 and 8.75 s.
     """

@@ -107,14 +107,10 @@ def distributed_gradient(m, n, x, y) -> tuple[float, float]:
     """The gradient (dm, dn) of the mean squared error over the samples of all ranks.
 
     m, n: floats, the same on all ranks.
-    x, y: float64 tensors [k], the samples of this rank; x and y stay as they are. k
-    differs from rank to rank and may be 0, but not on all of them: the function also
-    works where a rank has no samples.
-    The loss is the mean of (m x + n - y)**2 over all samples of all ranks.
-    Returns two floats, the gradient over all samples, in double precision and the same
-    on every rank, bit for bit.
-    There is one all-reduce of Horovod's, of at most 24 bytes, and no other
-    communication. On a single rank it may be left out. Horovod is initialised.
+    x, y: float64 tensors [k], the samples of this rank. k differs from rank to rank and
+    may be 0, but not on all of them.
+    The loss is the mean of (m x + n - y)**2 over all samples of all ranks. Horovod is
+    initialised.
 
     Example: m = n = 0, x = [1], y = [1] on rank 0 and x = [2, 3], y = [0, 1] on rank 1
     give (-8/3, -4/3) on both.
@@ -187,17 +183,13 @@ def distributed_path(
     batch_size: samples of a step, on all ranks together. It may be larger than N.
     rate(k): the learning rate of step k. Steps are counted from 0, through all epochs.
     start: the point before the first step. It differs by rank: rank 0's counts.
-    seed: the same on all ranks. Orders follow from it alone: each epoch visits each
-    sample once, in a new random order that all ranks share. It is cut into batches;
-    samples left over at the end form a smaller one. So that all ranks have as much to
-    do, the shares of a batch differ by one at most; it also works where shares are
-    empty.
+    seed: the same on all ranks. The orders of all epochs follow from it alone. An order
+    is cut into batches, of which each rank takes a share; samples left over at the end
+    form a smaller one.
     Each gradient comes from `distributed_gradient(m, n, x, y)`, called once a step on
-    every rank with its share. The check supplies a right one.
-    On each rank, x and y stay as they are; besides the gradients there are only
-    broadcasts, before the first step. Horovod is initialised.
+    every rank with its share. The check supplies a right one. Horovod is initialised.
     Returns a float64 tensor [steps + 1, 2] without autograd history, the same on every
-    rank, bit for bit: row 0 is the start, row k the point after k steps.
+    rank, bit for bit.
     """
     ### BEGIN SOLUTION
     m, n = hvd.broadcast(torch.tensor(start, dtype=torch.float64), root_rank=0).tolist()
@@ -287,9 +279,6 @@ def learning_rate(lr: float, size: int, warmup: int):
 
     lr: the learning rate of a single rank. size: number of ranks.
     warmup: steps of the warm-up, 0 or more.
-    `rate` goes from `lr` at step 0 in a straight line to `lr * size` at step `warmup`,
-    and stays there; without warm-up it is `lr * size` from step 0 on.
-    Returns `rate`, which depends on nothing but the step that it is given.
 
     Example: lr = 0.1, size = 4, warmup = 2: 0.1, 0.25, 0.4, 0.4 at steps 0, 1, 2, 3.
     """
@@ -376,17 +365,12 @@ def serve(comm, parameters: np.ndarray, rate: float) -> np.ndarray:
 
     comm: an mpi4py communicator; only rank 0 calls this function.
     parameters: float64 [P], where to begin.
-    Messages are buffers of float64 with one of the tags above. To a worker's
-    - PULL, of 0 numbers: answer at once, to this worker only, with the parameters [P]
-      as they are now, with tag PULL;
+    Messages are buffers of float64 with one of the tags above. A worker sends
+    - PULL, of 0 numbers: it asks for the parameters;
     - PUSH, of P numbers, a gradient: parameters -= rate * gradient. No answer;
     - DONE, of 0 numbers: nothing more comes from this worker. No answer.
-    A worker may push often, never, or several times without a new PULL: requests are
-    served as they come, from whichever worker. Nothing else is communicated. With an
-    Isend, too, an array that is being sent stays as it is until the send is finished.
-    `serve` also works where each send waits for its receive.
-    Returns the parameters when all workers are done; with no workers, a copy of them:
-    `parameters` stays as it is, and the result has memory of its own.
+    A worker may push often, never, or several times without a new PULL. `serve` also
+    works where each send waits for its receive.
     """
     ### BEGIN SOLUTION
     parameters, gradient = parameters.copy(), np.empty_like(parameters)
@@ -421,14 +405,9 @@ PULL, PUSH, DONE = 1, 2, 3
 def work(comm, gradient, count: int, steps: int) -> None:
     """A worker of the parameter server on rank 0 of `comm`.
 
-    What it does: `steps` times (perhaps 0), pull the parameters, compute a gradient and
-    push it; at the end, send DONE.
     gradient(parameters): takes a float64 array [count] and returns another one. It
-    neither keeps nor changes what it gets. Call it once a step: each gradient is that
-    of the parameters pulled last.
-    The messages are those of the table above: buffers of float64 with tags PULL, PUSH
-    and DONE, to and from rank 0 only. A PUSH is not answered. An array that is being
-    sent stays as it is until the send is finished.
+    neither keeps nor changes what it gets.
+    The messages are those of the table above. A PUSH is not answered.
     `work` also works where each send waits for its receive.
     """
     ### BEGIN SOLUTION
@@ -575,13 +554,9 @@ def two_level_sum(comm, host: str, array: np.ndarray) -> np.ndarray:
     hold different numbers of ranks.
     array: of the same shape and dtype on all ranks, C-contiguous, of int64 or floats;
     perhaps without dimensions or empty.
-    Choose one rank of each node, its leader: arrays go from node to node through
-    leaders only. In a call or message of more than 200 bytes, ranks of different nodes
-    take part only if all of them are leaders. Ranks of one node may do as they like
+    Choose one rank of each node, its leader. Ranks of one node may do as they like
     among themselves. Names, and up to ten calls of at most 200 bytes a rank, such as
     `Split`, may join all ranks.
-    Returns the sum of all ranks' arrays, on every rank, of the same shape and dtype:
-    `array` stays as it is, and the result is a new one.
     """
     ### BEGIN SOLUTION
     hosts = comm.allgather(host)

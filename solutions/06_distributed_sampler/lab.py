@@ -96,15 +96,10 @@ check = Checker("checks", world)
 
 # %% todo="shard"
 def shard(dataset_size: int, rank: int, size: int) -> list[int]:
-    """This rank's share of the samples 0, 1, ..., dataset_size - 1, as a list of ints.
+    """This rank's share of the samples 0, 1, ..., dataset_size - 1.
 
-    All samples are dealt out one by one, in their order, to ranks 0, 1, ..., size - 1,
-    and round again; if the last round is not full, dealing goes on from sample 0 until
-    all ranks have equally many. 6 samples on 4 ranks: rank 0 gets [0, 4], rank 1 gets
-    [1, 5], rank 2 gets [2, 0], and rank 3 gets [3, 1].
-
-    Also with fewer samples than ranks, they are dealt out as often as needed. 2 samples
-    on 5 ranks: rank 4 gets [0].
+    Examples: of 6 samples on 4 ranks, rank 0 gets [0, 4], rank 1 gets [1, 5], rank 2
+    gets [2, 0], and rank 3 gets [3, 1]. Of 2 samples on 5 ranks, rank 4 gets [0].
     """
     ### BEGIN SOLUTION
     length = -(-dataset_size // size)
@@ -149,18 +144,8 @@ from torch.utils.data import Sampler
 class ShuffledSampler(Sampler):
     """Yields this rank's share of all samples, in a random order.
 
-    In each epoch, all ranks share one order of all samples, which is dealt out to them
-    in the way of `shard`; when it runs out, dealing starts again from its first entry.
     You may call `shard(dataset_size, rank, size)`: the check has a right one, in case
-    yours is not. As a class derived from torch's `Sampler`, it yields ints, and `len`
-    says how many.
-
-    Without communication, the order follows from `seed` and the epoch, and from nothing
-    else: another pass, another sampler, another number of ranks, and another process on
-    another day have the same one. And for each epoch and each seed it is drawn anew.
-
-    Whatever you draw, the global random generators of Python, numpy and torch stay in
-    the state in which they are: other code draws from them.
+    yours is not.
     """
 
     def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
@@ -223,14 +208,11 @@ from torch.utils.data import DataLoader
 def samples_seen(loader: DataLoader, epochs: int) -> list[list[int]]:
     """The ids that this rank sees in several epochs.
 
-    Returns a list of lists of ints, one for each epoch. Two epochs of three samples:
-    [[31, 7, 12], [7, 12, 31]]. A list has all ids that the loader yields in its epoch,
-    in this order. In every call, these are epochs 0, 1, ..., epochs - 1, also if the
-    loader was used before.
-
     loader: yields batches, which are int64 tensors of ids; the last one may be
     smaller. An id is any whole number, not a position in the data set. The loader's
     sampler has a method `set_epoch`.
+
+    Example: two epochs of three samples are [[31, 7, 12], [7, 12, 31]].
     """
     ### BEGIN SOLUTION
     seen = []
@@ -297,20 +279,15 @@ def distributed_accuracy(
 ) -> float:
     """The fraction of samples that are predicted correctly.
 
-    Returns the same float on all ranks: hits / dataset_size, with the precision of
-    float64, each sample counted once. Three samples on two ranks: if rank 0 has indices
-    [0, 2] with correct [True, False], and rank 1 has [1, 0] with [True, True], it is
-    2 / 3 on both.
-
     correct: bool [k], whether this rank's predictions are right. indices: int64 [k],
-    the samples that they are for, from 0 to dataset_size - 1, in any order. The number
-    k may differ from rank to rank, and may be 0. Each sample is on some rank. It may be
-    on several ranks, and twice on one rank; its entries in `correct` are then all the
-    same. Callers still need what they pass: both tensors stay as they are.
+    the samples that they are for, from 0 to dataset_size - 1, in any order. Each sample
+    is on some rank. It may be on several ranks, and twice on one rank; its entries in
+    `correct` are then all the same. Both tensors are on the device of the group's
+    backend: the CPU for "gloo", the current GPU ("cuda") for "nccl". The default group
+    already exists.
 
-    The default group already exists: ranks communicate by torch.distributed, in as many
-    calls as you like. So that it also works on a GPU, both tensors are on the device of
-    the group's backend: the CPU for "gloo", the current GPU ("cuda") for "nccl".
+    Example: three samples on two ranks. If rank 0 has indices [0, 2] with correct
+    [True, False], and rank 1 has [1, 0] with [True, True], it is 2 / 3 on both.
     """
     ### BEGIN SOLUTION
     hits = torch.zeros(dataset_size, dtype=torch.int64, device=indices.device)

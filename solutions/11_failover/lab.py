@@ -105,21 +105,17 @@ def save_checkpoint(path: str, model, optimizer, epoch: int, consumed: int) -> N
 
     model: the DistributedDataParallel. consumed: samples of this epoch that all ranks
     *together* have trained on.
-    Afterwards the file holds a dictionary that torch.load with weights_only=True can
-    read:
+    What the file holds afterwards:
     "model": state dict of the model inside the wrapper, without "module." in its names;
     "optimizer": state dict of the optimizer; "epoch" and "consumed": the ints;
-    "random": a list with an entry for each rank, in order. Entry r is a list of
-    ByteTensors on the CPU, no views of larger ones (on some of these,
-    torch.set_rng_state crashes): rank r's torch.get_rng_state(), as it was at the call;
-    where its model is on a GPU, also the state of that GPU's generator.
+    "random": a list. Entry r is a list of ByteTensors on the CPU, no views of larger
+    ones (on some of these, torch.set_rng_state crashes): rank r's
+    torch.get_rng_state(); where its model is on a GPU, also the state of that GPU's
+    generator.
 
-    As in lab 10, rank 0 of the default process group writes, and no other rank; at any
-    moment there is at `path` the old file or the new one, whole. You may write to
-    another name in the same folder first; use the same name in every call (no process
-    id, no random part), so that the next call overwrites the half-written file of a
-    call that was killed. After the call no such file is left. Moreover, all ranks
-    return after the new file is there, and the generators stay as they are.
+    As in lab 10, you may write to another name in the same folder first; use the same
+    name in every call (no process id, no random part), so that the next call overwrites
+    the half-written file of a call that was killed.
     """
     ### BEGIN SOLUTION
     device = next(model.parameters()).device
@@ -159,16 +155,10 @@ def load_checkpoint(path: str, model, optimizer) -> tuple[int, int]:
     """Load what `save_checkpoint` wrote; return its (epoch, consumed), two ints.
 
     All ranks call this, and all see the file. model: the DistributedDataParallel, on
-    the device where it is to stay. Afterwards the model inside it and the optimizer are
-    as in the file, and this rank's random numbers (torch's on the CPU and, where the
-    file has them and the model is on a GPU, that GPU's) are what they were for the rank
-    of this number. Note that the file may come from more ranks or fewer, and from ranks
-    with other devices; a rank whose number it does not have keeps its random numbers.
-    If there is no file `path`, change nothing and return (0, 0).
-    A file that cannot be read, lacks one of the five entries, or whose weights do not
-    have exactly this model's names, is an error on every rank: any exception whose
-    message contains the file's name. Python's and torch's own messages often do not say
-    which file it was; yours does. By then the model may have been changed.
+    the device where it is to stay. A rank's random numbers are torch's on the CPU and,
+    where the file has them and the model is on a GPU, that GPU's.
+    Where a file is refused, the model may have been changed by then. Python's and
+    torch's own messages often do not say which file it was; yours does.
     """
     ### BEGIN SOLUTION
     if not os.path.exists(path):
@@ -220,18 +210,10 @@ from torch.utils.data import Sampler
 
 
 class ResumableSampler(Sampler):
-    """This rank's share of what is left of an epoch: ints, as many as `len` says.
+    """This rank's share of what is left of an epoch.
 
-    For all ranks, in each epoch there is one random permutation of all samples, which
-    follows from `seed` and epoch and from nothing else, in any process. Its first
-    `consumed` entries are done, whatever number of ranks did them: of the rest, rank r
-    takes every size-th entry, from the r-th on. Where ranks would have one entry less
-    than others, dealing goes on from the first entry of the whole epoch's permutation
-    (not of the rest): all have equally many, and none where nothing is left.
-
-    A second pass is the same as the first, and a pass that is under way goes on as it
-    began, whatever is called meanwhile: a DataLoader with workers draws ahead. The
-    global random generators of Python, numpy and torch are left alone.
+    Of the epoch's permutation of all samples, the first `consumed` entries are done,
+    whatever number of ranks did them. The rest is dealt out to the ranks.
     """
 
     def __init__(self, dataset_size: int, rank: int, size: int, seed: int = 0) -> None:
@@ -310,11 +292,6 @@ class Preemption:
         if preemption.agreed():   # on all ranks, at the same point
             ...
 
-    In the block each of them is noted, and nothing else happens: no exception, no
-    output, no communication. After it, each signal has the handler again that it had
-    before the block. `agreed()` is whether any rank has been signalled in the block,
-    the same bool on all ranks. Each call makes exactly one all-reduce of one number, on
-    the current GPU if the group's backend is "nccl", else on the CPU.
     """
 
     def __init__(self, signals) -> None:
@@ -398,30 +375,20 @@ def train(
 
     model: the DistributedDataParallel, in train mode. loader: yields batches (inputs,
     targets) of tensors, as many on all ranks, of the same length; its `sampler` is a
-    ResumableSampler; batches have to be moved to the model's device. loss_fn(outputs,
-    targets): a mean. A step is one batch on each rank: one forward pass through the
-    wrapper, one backward pass, one step of the optimizer with the gradients of this
-    batch alone.
+    ResumableSampler. loss_fn(outputs, targets): a mean. A step is one batch on each
+    rank: one forward pass through the wrapper, one backward pass, one step of the
+    optimizer with the gradients of this batch alone.
 
     every: steps between two checkpoints. checkpoint: the path of the file. preemption:
     a `Preemption` whose block has begun.
 
-    By `load_checkpoint(path, model, optimizer)` it goes on from the file `checkpoint`,
-    with the steps of an undisturbed training: of an epoch that was begun, only the
-    samples that are left. Tells the sampler by `set_position(epoch, consumed)` before
-    each epoch.
-    Calls `save_checkpoint(path, model, optimizer, epoch, consumed)` when it has made
-    `every` steps since its last checkpoint (or since this call began); the end of an
-    epoch does not begin a new count. And at the end, with the position (epochs, 0),
-    from which a further call makes no step.
-    Asks `preemption.agreed()` after each step, once: where it says True, `train`
-    returns, and a checkpoint of just this step is there.
+    Tells the sampler by `set_position(epoch, consumed)` before each epoch, and saves by
+    `save_checkpoint(path, model, optimizer, epoch, consumed)`.
     `consumed` counts the samples that all ranks together have trained on in this epoch,
     padding included; what is saved after an epoch's last step may also have the
     position (epoch + 1, 0).
 
-    Returns a list of floats: this rank's losses in the steps made in this call, each
-    the one that the step's gradient is computed from.
+    Returns a list of floats, the losses.
     You may call the functions above: the check has right ones. It brings a sampler and
     a preemption of its own, which have the methods named here, and no others.
     """
@@ -740,13 +707,12 @@ def best_every(
     node_mtbf_seconds: float,
     nodes: int,
 ) -> int:
-    """After how many steps to save, an int k of at least 1, so that least time is lost.
+    """After how many steps k to save, so that least time is lost.
 
     The share that is lost is
         save_seconds / (k * step_seconds) + k * step_seconds / (2 M),
     where M = node_mtbf_seconds / nodes. A real number k makes it least, and you return
-    a whole one: of two neighbours it is the one that loses less (or no more than 1e-6
-    of that share more).
+    a whole one.
     """
     ### BEGIN SOLUTION
     mtbf = node_mtbf_seconds / nodes

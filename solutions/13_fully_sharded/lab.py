@@ -90,12 +90,7 @@ def memory_per_rank(parameters: int, ranks: int, stage: int) -> dict[str, float]
     parameters: of the model. ranks: that train it. stage: of ZeRO, from 0 to 3.
     Returns a dict with the keys "weights" and "gradients" (bfloat16), "optimizer"
     (Adam's two numbers, float32) and "master weights" (float32).
-    A share is 1 / ranks of the whole, not rounded. What is checked:
-    - stage 0: each rank keeps everything
-    - stage 1: each rank keeps a share of the optimizer's numbers and of the master
-      weights
-    - stage 2: and of the gradients
-    - stage 3: and of the weights
+    A share is 1 / ranks of the whole, not rounded.
 
     Example: 1000 parameters on 4 ranks in stage 1 are 2000, 2000, 2000 and 1000 bytes.
     """
@@ -145,10 +140,7 @@ def shard(parameter: torch.Tensor, rank: int, size: int) -> torch.Tensor:
 
     parameter: [n, ...], of one dimension or more, with n > 0.
     Returns a tensor [c, ...] with c = ceil(n / size), of the parameter's dtype and on
-    its device. What is checked:
-    - it has the parameter's rows from rank * c on, and zeros where there are none
-    - it has memory of its own, for c rows and no more, and no graph behind it
-    - the parameter stays as it is
+    its device.
 
     Example: 5 rows on 4 ranks are c = 2 rows each: 0 and 1, 2 and 3, 4 and zeros, and
     zeros alone.
@@ -216,12 +208,6 @@ class gathered:
     shards: this rank's shard of each, in the order of `layer.parameters()`: [c, ...]
     for a parameter [n, ...], of which the ranks' shards, one after the other, are the
     rows; what is behind row n is not part of it. All have one dtype and one device.
-    What is checked:
-    - in the block, each parameter has its weights, and the memory for them
-    - after the block, also if an error ends it, no parameter holds any memory
-    - one all-gather for the layer: it is started when the object is made, and waited
-      for when the block is entered
-    - a backward pass in a later block finds the weights of a forward pass in this one
 
     The shards and the parameters stay the same objects; an error in the block goes on.
     """
@@ -317,12 +303,6 @@ def reduce_scattered(layer: nn.Module, shards: list, sync: bool = True) -> None:
     counts as zeros. The parameters may hold no memory by now; you need their shapes.
     shards: this rank's shard [c, ...] of each parameter, in order, as in `gathered`.
     The check brings none of the functions above: do without `shard`.
-    What is checked:
-    - the mean of the ranks' gradients is added to `.grad` of the shards, each has its
-      own rows of it, and zeros behind the last row (a `.grad` of None counts as zeros)
-    - one reduce-scatter for the layer, and no other communication
-    - afterwards the parameters of the layer have no gradient (None)
-    - with sync=False nothing is sent, and nothing changes
     """
     ### BEGIN SOLUTION
     if not sync:
@@ -379,15 +359,6 @@ class FullySharded(LayerByLayer):
     """Layers of which each rank keeps shards, and the weights of the one that computes.
 
     You can use `shard`, `gathered` and `reduce_scattered`: the check brings its own.
-    What is checked:
-    - trained with any optimizer over `parameters()`, which are the shards in order,
-      the ranks have the losses and the weights of data parallel training
-    - the layers' own parameters hold memory while their layer computes, and at no
-      other time
-    - each pass of a layer has one all-gather, and its backward pass one reduce-scatter
-    - while a layer computes, the weights of the one that is next in this direction are
-      on their way, and no others
-    - while the attribute `sync` is False, backward passes add gradients up, unsent
     """
 
     def __init__(self, layers) -> None:
@@ -644,14 +615,7 @@ def checkpointed(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """layer(x), of which only x is kept for the backward pass.
 
     layer: a module of one tensor, which may draw random numbers. x: of floats; it may
-    need a gradient, or not. What is checked:
-    - the output is that of layer(x), and so are all gradients: that of x, if it needs
-      one, and those of the layer's parameters
-    - between the passes, none of the layer's intermediate results is kept
-    - the layer is called once in the forward pass, and once more in the backward pass,
-      by your own code (`torch.utils.checkpoint` does the same)
-    - where the layer draws random numbers, it draws the same ones again, and the random
-      numbers after the backward pass are those that would have come without it
+    need a gradient, or not.
     """
     ### BEGIN SOLUTION
 

@@ -1,4 +1,4 @@
-"""Rubrics of the labs: what a criterion says, the TODO's docstring says, too."""
+"""Rubrics of the labs: each criterion is said once, and students read it in the docstring of its TODO."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import ast
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import has_probes, load_checks, solution_cells
+from autograde.build import instructor_notebook, release
+from autograde.contract.labs import Lab, has_probes, load_checks, solution_cells
 from autograde.contract.parsing import parse
 
 WITH_RUBRICS = [lab for lab in LABS if has_probes(lab.checks)]
+each_lab = pytest.mark.parametrize("lab", WITH_RUBRICS, ids=lambda lab: lab.name)
 
 
 def docstring(source: str, todo: str) -> str:
@@ -19,15 +21,31 @@ def docstring(source: str, todo: str) -> str:
     return " ".join((ast.get_docstring(nodes[0]) or "").split())
 
 
-@pytest.mark.parametrize("lab", WITH_RUBRICS, ids=lambda lab: lab.name)
-def test_a_docstring_says_what_each_criterion_says(lab):
+def released(lab: Lab) -> dict[str, str]:
+    """The cells that students get, by name."""
+    return {cell.id: cell.source for cell in release(instructor_notebook(lab)).cells}
+
+
+@each_lab
+def test_a_built_docstring_has_each_criterion_with_its_points_once(lab):
+    cells = released(lab)
+    for check in load_checks(lab.checks):
+        contract = docstring(cells[check.todo], check.todo)
+        assert contract.count("What is checked:") == 1, check.todo
+        listed = contract.partition("What is checked:")[2]
+        rows = [f"- {row.points:g} point{'s' * (row.points != 1)}: {row.says}" for row in check.criteria]
+        assert listed.split() == " ".join(rows).split(), check.todo
+
+
+@each_lab
+def test_what_a_criterion_says_is_not_said_again_in_the_labs_source(lab):
     cells = solution_cells(lab.source)
     for check in load_checks(lab.checks):
         contract = docstring(cells[check.todo], check.todo)
-        assert [row.says for row in check.criteria if row.says not in contract] == [], check.todo
+        assert [row.says for row in check.criteria if row.says in contract] == [], check.todo
 
 
-@pytest.mark.parametrize("lab", WITH_RUBRICS, ids=lambda lab: lab.name)
+@each_lab
 def test_a_rubric_has_a_few_criteria_whose_names_and_points_make_sense(lab):
     for check in load_checks(lab.checks):
         names = [row.name for row in check.criteria]

@@ -162,18 +162,26 @@ class Chain(CallCheck):
                 rows_in_another_order=rows_in_another_order,
             ),
         ),
-        Criterion("shares", 1, "all products are made by `multiply`, in equal shares", equal_shares),
+        Criterion(
+            "shares",
+            1,
+            "all products are made by `multiply`, in equal shares: of n even ranks, each has ceil(p / n) rows "
+            "at most; of n odd ones, ceil(r / n)",
+            equal_shares,
+        ),
         Criterion(
             "bytes",
             0.75,
-            "no call sends a rank more bytes than the sender's own rows have",
+            "no call sends a rank more bytes than the sender's own rows have: on an odd rank its rows of D, on "
+            "an even one those of G; and 1 kB for packing",
             own_rows_move,
             after=("shares",),
         ),
         Criterion(
             "side-by-side",
             0.75,
-            "an even rank computes its rows of A before its first call that takes data from an odd rank",
+            "an even rank computes its rows of A before its first call that takes data from an odd rank (a "
+            "`Split` takes none)",
             nobody_waited,
         ),
         Criterion("arguments", 0.25, "`left` and `right` stay as they are", first_of(argument_unchanged, result_stays)),

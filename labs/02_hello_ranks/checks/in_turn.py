@@ -93,7 +93,8 @@ class InTurn(CallCheck):
         Criterion(
             "turns",
             1,
-            "`action` is called once on each rank; on rank r + 1, only after it has returned on rank r",
+            "`action` is called once on each rank; on rank r + 1, only after it has returned on rank r. Rank r "
+            "+ 1 learns that from a message",
             one_after_the_other,
             on=may_be_kept,
         ),
@@ -101,7 +102,8 @@ class InTurn(CallCheck):
         Criterion(
             "messages",
             0.5,
-            "messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no collective calls",
+            "messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no collective calls. A "
+            "pickled number or None is far shorter",
             first_of(messages_between(next_ranks, "a rank and the next one", least=1), short_words),
             on=may_be_kept,
             after=("turns",),

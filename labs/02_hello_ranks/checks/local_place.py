@@ -160,19 +160,25 @@ class LocalPlace(CallCheck):
         Criterion(
             "local-rank",
             1,
-            "the local rank: how many ranks of `comm` on the same node have a smaller rank",
+            "the local rank is how many ranks of `comm` on the same node have a smaller rank",
             PartOfPair(0),
             MISTAKES,
         ),
         Criterion(
             "local-size",
             0.5,
-            "the local size: how many ranks of `comm` are on this node",
+            "the local size is how many ranks of `comm` are on this node",
             PartOfPair(1),
             MISTAKES,
             after=("local-rank",),
         ),
-        Criterion("calls", 0.5, "at most two collective calls, and no point-to-point messages", two_collectives),
+        Criterion(
+            "calls",
+            0.5,
+            "at most two collective calls, and no point-to-point messages (section 2). A `Split` (section 5) is "
+            "a collective call, too",
+            two_collectives,
+        ),
     )
 
     def cases(self, rng: random.Random) -> list[dict]:

@@ -95,7 +95,14 @@ class Swap(CallCheck):
         "any number of bytes."
     )
     criteria = (
-        Criterion("partner", 1, "each rank returns its partner's array", ARRAYS, MISTAKES, on=may_be_kept),
+        Criterion(
+            "partner",
+            1,
+            "each rank returns its partner's array; a last rank without a partner returns a copy of its own",
+            ARRAYS,
+            MISTAKES,
+            on=may_be_kept,
+        ),
         Criterion(
             "messages",
             0.5,
@@ -104,7 +111,13 @@ class Swap(CallCheck):
             on=may_be_kept,
             after=("partner",),
         ),
-        Criterion("new-array", 0.5, "the result is a new array; `array` stays as it is", arrays_stay, on=may_be_kept),
+        Criterion(
+            "new-array",
+            0.5,
+            "the result is a new array; `array` stays as it is, and they share no memory",
+            arrays_stay,
+            on=may_be_kept,
+        ),
         Criterion(
             "safe",
             1,

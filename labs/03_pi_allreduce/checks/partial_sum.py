@@ -100,7 +100,12 @@ class PartialSum(CallCheck):
             share_mistakes(points_of),
         ),
         Criterion(
-            "value", 0.5, "a rank returns h times the sum of its f(x_i), a float", VALUE, LOCAL_H, after=("midpoints",)
+            "value",
+            0.5,
+            "a rank returns h times the sum of its f(x_i), a float (numpy's float64 is one)",
+            VALUE,
+            LOCAL_H,
+            after=("midpoints",),
         ),
         Criterion(
             "fair",

@@ -87,7 +87,7 @@ def criterion(name: str, plan: str) -> Criterion:
         return {key: tuple({plan: each} for each in known[key]) for key in known if key}
 
     judge = HasNumbers(costs, TOLD, NEAR, of=(plan,))
-    return Criterion(name, 0.45, f'"{plan}"', judge, MistakesGiving(MISTAKES, mistaken), on=several)
+    return Criterion(name, 0.45, f'the seconds of "{plan}"', judge, MistakesGiving(MISTAKES, mistaken), on=several)
 
 
 def all_there(call: Call) -> bool:

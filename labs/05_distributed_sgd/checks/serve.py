@@ -160,7 +160,7 @@ class Serve(CallCheck):
         Criterion(
             "answers",
             1.5,
-            "answer at once, to this worker only, with the parameters [P] as they are now, with tag PULL",
+            "a PULL is answered at once, to this worker only, with the parameters [P] as they are now, with tag PULL",
             Answers(),
             MISTAKES,
             on=in_turns,
@@ -168,7 +168,7 @@ class Serve(CallCheck):
         Criterion(
             "result",
             0.5,
-            "the parameters when all workers are done",
+            "the parameters are returned when all workers are done; with no workers, a copy of them",
             RESULT,
             RETURNED,
             on=in_turns,
@@ -185,7 +185,8 @@ class Serve(CallCheck):
         Criterion(
             "messages",
             0.75,
-            "an array that is being sent stays as it is until the send is finished",
+            "nothing else is communicated. With an Isend, too, an array that is being sent stays as it is until "
+            "the send is finished",
             first_of(messages_alone, unchanged_under_way, waited_for, received),
             on=in_turns,
         ),

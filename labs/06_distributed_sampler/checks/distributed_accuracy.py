@@ -170,7 +170,8 @@ class DistributedAccuracy(CallCheck):
         Criterion(
             "counted-once",
             1.5,
-            "the same float on all ranks: hits / dataset_size, with the precision of float64, each sample counted once",
+            "all ranks return the same float: hits / dataset_size, with the precision of float64, each sample "
+            "counted once",
             counted_once,
             MISTAKES,
             on=lambda arguments: all(sizes(arguments)),
@@ -178,7 +179,7 @@ class DistributedAccuracy(CallCheck):
         Criterion(
             "no-samples",
             0.5,
-            "k may differ from rank to rank, and may be 0",
+            "it also works where k differs from rank to rank, or is 0",
             counted_once,
             MISTAKES,
             on=lambda arguments: not all(sizes(arguments)),
@@ -187,12 +188,18 @@ class DistributedAccuracy(CallCheck):
         Criterion(
             "communication",
             1,
-            "ranks communicate by torch.distributed",
+            "ranks communicate by torch.distributed, in as many calls as you like",
             first_of(communication, nothing_starts_or_ends),
             on=equal,
         ),
         Criterion("device", 0.5, "it also works on a GPU", on_its_device),
-        Criterion("arguments", 0.5, "both tensors stay as they are", argument_unchanged, on=equal),
+        Criterion(
+            "arguments",
+            0.5,
+            "both tensors stay as they are: callers still need what they pass",
+            argument_unchanged,
+            on=equal,
+        ),
     )
 
     def broke_off(self, run: Run) -> Wrong | None:

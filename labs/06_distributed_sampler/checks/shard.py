@@ -53,7 +53,7 @@ class Shard(CallCheck):
         Criterion(
             "in-turn",
             1,
-            "samples are dealt out one by one, in their order, to ranks 0, 1, ..., size - 1, and round again",
+            "all samples are dealt out one by one, in their order, to ranks 0, 1, ..., size - 1, and round again",
             dealt,
             on=even,
         ),
@@ -68,12 +68,12 @@ class Shard(CallCheck):
         Criterion(
             "few-samples",
             0.5,
-            "with fewer samples than ranks, they are dealt out as often as needed",
+            "also with fewer samples than ranks, they are dealt out as often as needed",
             dealt,
             on=few,
             after=("in-turn", "filled-up"),
         ),
-        Criterion("ints", 0.5, "a list of ints", list_of_ints, on=lambda arguments: not few(arguments)),
+        Criterion("ints", 0.5, "each share is a list of ints", list_of_ints, on=lambda arguments: not few(arguments)),
     )
 
     def fits(self, case: dict, arguments: dict, seen: shard.Seen) -> bool:

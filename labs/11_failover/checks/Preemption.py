@@ -189,19 +189,41 @@ class Preemption(CallCheck):
         "rank's note into a decision of all."
     )
     criteria = (
-        Criterion("noted", 1, "each of them is noted, and nothing else happens", first_of(begun, noted)),
-        Criterion("agreed", 1, "the same bool on all ranks", agreed, MISTAKES, after=("noted",)),
         Criterion(
-            "ends", 0.5, "each signal has the handler again that it had before the block", ended, after=("noted",)
+            "noted",
+            1,
+            "in the block each of these signals is noted, and nothing else happens: no exception, no output, no "
+            "communication",
+            first_of(begun, noted),
+        ),
+        Criterion(
+            "agreed",
+            1,
+            "`agreed()` is whether any rank has been signalled in the block, the same bool on all ranks",
+            agreed,
+            MISTAKES,
+            after=("noted",),
+        ),
+        Criterion(
+            "ends",
+            0.5,
+            "after the block, each signal has the handler again that it had before the block",
+            ended,
+            after=("noted",),
         ),
         Criterion(
             "all-reduce",
             0.25,
-            "exactly one all-reduce of one number",
+            "each call of `agreed()` makes exactly one all-reduce of one number",
             first_of(one_all_reduce, nothing_starts_or_ends),
             after=("agreed",),
         ),
-        Criterion("device", 0.25, 'on the current GPU if the group\'s backend is "nccl"', on_its_device),
+        Criterion(
+            "device",
+            0.25,
+            'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU',
+            on_its_device,
+        ),
     )
 
     def broke_off(self, run: Run) -> Wrong | None:

@@ -213,15 +213,25 @@ class ResumableSampler(CallCheck):
         Criterion(
             "follows",
             0.75,
-            "follows from `seed` and epoch and from nothing else, in any process",
+            "the permutation follows from `seed` and epoch and from nothing else, in any process; a second pass "
+            "is the same as the first",
             repeated,
             on=one_by_one,
         ),
-        Criterion("anew", 0.75, "in each epoch there is one random permutation", drawn_anew, ROTATION, on=one_by_one),
+        Criterion(
+            "anew",
+            0.75,
+            "in each epoch there is one random permutation of all samples, for all ranks",
+            drawn_anew,
+            ROTATION,
+            on=one_by_one,
+        ),
         Criterion(
             "rest",
             1.5,
-            "of the rest, rank r takes every size-th entry",
+            "of the rest, rank r takes every size-th entry, from the r-th on. Where ranks would have one entry "
+            "less than others, dealing goes on from the first entry of the whole epoch's permutation (not of "
+            "the rest): all have equally many, and none where nothing is left",
             rest,
             MISTAKES,
             on=one_by_one,
@@ -230,11 +240,12 @@ class ResumableSampler(CallCheck):
         Criterion(
             "passes",
             0.5,
-            "a pass that is under way goes on as it began",
+            "a pass that is under way goes on as it began, whatever is called meanwhile: a DataLoader with "
+            "workers draws ahead. The global random generators of Python, numpy and torch are left alone",
             first_of(under_way, generators),
             after=("follows",),
         ),
-        Criterion("ints", 0.5, "ints, as many as `len` says", ints_and_length, on=one_by_one),
+        Criterion("ints", 0.5, "it yields ints, as many as `len` says", ints_and_length, on=one_by_one),
     )
 
     def fits(self, case: dict, arguments: dict, seen: Passes) -> bool:

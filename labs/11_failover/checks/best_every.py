@@ -134,16 +134,16 @@ class BestEvery(CallCheck):
         "and of the number of nodes."
     )
     criteria = (
-        Criterion("share", 1, "so that least time is lost", Least(NEAR), MISTAKES),
+        Criterion("share", 1, "hardly more time is lost than with the best k", Least(NEAR), MISTAKES),
         Criterion(
             "neighbours",
             0.5,
-            "of two neighbours it is the one that loses less",
+            "of two neighbours, k is the one that loses less (or no more than 1e-6 of that share more)",
             Least(EQUAL),
             MISTAKES,
             after=("share",),
         ),
-        Criterion("whole", 0.5, "an int k of at least 1", whole_number),
+        Criterion("whole", 0.5, "k is an int of at least 1", whole_number),
     )
 
     def cases(self, rng: random.Random) -> list[dict]:

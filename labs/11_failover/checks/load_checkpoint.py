@@ -168,12 +168,16 @@ class LoadCheckpoint(CallCheck):
     )
     criteria = (
         Criterion(
-            "state", 1, "the model inside it and the optimizer are as in the file", first_of(accepted, state), on=plain
+            "state",
+            1,
+            "afterwards the model inside the wrapper and the optimizer are as in the file",
+            first_of(accepted, state),
+            on=plain,
         ),
         Criterion(
             "random",
             0.75,
-            "this rank's random numbers",
+            "this rank's random numbers are what they were for the rank of this number",
             first_of(accepted, RANDOM),
             MISTAKES,
             on=plain,
@@ -181,7 +185,8 @@ class LoadCheckpoint(CallCheck):
         Criterion(
             "others",
             0.5,
-            "the file may come from more ranks or fewer, and from ranks with other devices",
+            "the file may come from more ranks or fewer, and from ranks with other devices; a rank whose number "
+            "it does not have keeps its random numbers",
             first_of(accepted, state, RANDOM, newcomers),
             MISTAKES,
             on=lambda arguments: arguments["kind"] == "good" and not arguments["plain"],
@@ -190,14 +195,16 @@ class LoadCheckpoint(CallCheck):
         Criterion(
             "no-file",
             0.25,
-            "change nothing and return (0, 0)",
+            "if there is no file `path`, nothing changes, and (0, 0) is returned",
             nothing_there,
             on=lambda arguments: arguments["kind"] == "none",
         ),
         Criterion(
             "misfit",
             0.5,
-            "is an error on every rank",
+            "a file that cannot be read, lacks one of the five entries, or whose weights do not have exactly "
+            "this model's names, is an error on every rank: any exception whose message contains the file's "
+            "name",
             misfit,
             ANY_FILE,
             on=lambda arguments: arguments["kind"] not in ("good", "none"),

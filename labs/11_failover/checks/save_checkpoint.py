@@ -158,10 +158,27 @@ class SaveCheckpoint(CallCheck):
         "piece of state out, and it is another training, and no error tells you."
     )
     criteria = (
-        Criterion("content", 1, "the file holds a dictionary", content),
-        Criterion("random", 1.25, "a list with an entry for each rank, in order", Random(), MISTAKES),
+        Criterion(
+            "content",
+            1,
+            "the file holds a dictionary with these entries, which torch.load with weights_only=True can read",
+            content,
+        ),
+        Criterion(
+            "random",
+            1.25,
+            '"random" has an entry for each rank, in order: the states of its generators, as they were at the call',
+            Random(),
+            MISTAKES,
+        ),
         Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", among(WRITERS)),
-        Criterion("whole", 0.75, "at any moment there is at `path` the old file or the new one, whole", among(WHOLE)),
+        Criterion(
+            "whole",
+            0.75,
+            "at any moment there is at `path` the old file or the new one, whole; after the call no file of "
+            "another name is left",
+            among(WHOLE),
+        ),
         Criterion(
             "returns",
             0.5,

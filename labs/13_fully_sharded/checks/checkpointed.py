@@ -133,7 +133,8 @@ class Checkpointed(CallCheck):
         Criterion(
             "calls",
             0.5,
-            "the layer is called once in the forward pass, and once more in the backward pass, by your own code",
+            "the layer is called once in the forward pass, and once more in the backward pass, by your own code "
+            "(`torch.utils.checkpoint` does the same)",
             calls,
         ),
         Criterion(

@@ -149,8 +149,8 @@ class ReduceScattered(CallCheck):
         Criterion(
             "mean",
             1.25,
-            "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and "
-            "zeros behind the last row",
+            "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, "
+            "and zeros behind the last row (a `.grad` of None counts as zeros)",
             first_of(EachRankHasArrays(right, lambda call: call.of("grads")), argument_unchanged),
             MISTAKES,
             on=synced,

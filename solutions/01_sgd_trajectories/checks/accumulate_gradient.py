@@ -115,21 +115,27 @@ class AccumulateGradient(CallCheck):
         "limits the micro-batch, not the batch."
     )
     criteria = (
-        Criterion("gradient", 1.75, "the gradient of the mean loss over all samples", gradient, on=usual),
+        Criterion(
+            "gradient",
+            1.75,
+            "the gradient is that of the mean loss over all samples, whatever the sizes of the micro-batches",
+            gradient,
+            on=usual,
+        ),
         Criterion(
             "from-zero",
             0.75,
-            "discard whatever `.grad` holds when the function is called",
+            "it starts from zero: whatever `.grad` holds when the function is called is discarded",
             from_zero,
             on=lambda arguments: arguments["left"],
             after=("gradient",),
         ),
-        Criterion("one-at-a-time", 0.5, "one micro-batch at a time through the model", one_at_a_time, on=usual),
+        Criterion("one-at-a-time", 0.5, "one micro-batch at a time goes through the model", one_at_a_time, on=usual),
         Criterion(
             "nothing-else",
             0.5,
-            "nothing else changes: parameters, `requires_grad`, train mode, what `backward` leaves, and micro_batches "
-            "stay",
+            "nothing else changes: parameters, `requires_grad`, train mode, what `backward` leaves, and "
+            "micro_batches stay. There is no optimizer step",
             nothing_else,
             on=usual,
         ),

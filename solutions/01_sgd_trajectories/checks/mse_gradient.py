@@ -102,11 +102,11 @@ class MseGradient(CallCheck):
         Criterion(
             "gradient",
             1.25,
-            "the gradient (dm, dn) of the mean squared error",
+            "the gradient (dm, dn) is that of the mean squared error",
             first_of(two_numbers, HasNumbers(numbers, told=("m", "n"), rounding=Rounding(1e-4))),
             MISTAKES,
         ),
-        Criterion("formula", 0.5, "a formula, without autograd", formula),
+        Criterion("formula", 0.5, "it is computed by a formula, without autograd", formula),
         Criterion("arguments", 0.25, "x and y stay as they are", argument_unchanged),
     )
 

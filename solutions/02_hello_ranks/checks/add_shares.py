@@ -130,7 +130,7 @@ class AddShares(CallCheck):
         Criterion(
             "shares",
             0.75,
-            "`c` is an int64 tensor [N] with a + b in this rank's share and 0 elsewhere; `a` and `b` stay",
+            "`c` is an int64 tensor [N] with a + b in this rank's share and 0 elsewhere; `a` and `b` stay as they are",
             first_of(argument_unchanged, three_results, fair_shares),
             Mistakes(
                 """
@@ -148,7 +148,7 @@ class AddShares(CallCheck):
         Criterion(
             "own-sum",
             0.25,
-            "the sum of the numbers in this share",
+            "the first sum is that of the numbers in this share",
             first_of(three_results, OWN_SUM),
             Mistakes(
                 f"""
@@ -165,14 +165,14 @@ class AddShares(CallCheck):
         Criterion(
             "reduction",
             0.5,
-            "one all-reduce of one int64, and no other communication",
+            "one all-reduce of one int64, and no other communication. On a single rank it may be left out",
             first_of(in_whole_numbers, one_of_one_number, nothing_starts_or_ends),
             after=("shares", "own-sum"),
         ),
         Criterion(
             "total",
             0.5,
-            "the sum of all shares, on every rank",
+            "the second sum is that of all shares, on every rank",
             first_of(three_results, TOTAL),
             Mistakes(
                 f"""

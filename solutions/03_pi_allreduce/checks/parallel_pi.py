@@ -246,7 +246,7 @@ class ParallelPi(CallCheck):
             Criterion(
                 "reduction",
                 1,
-                "exactly one all-reduce of one float64, and the result is made of it",
+                "exactly one all-reduce of one float64, and the result is made of it. No other communication",
                 reduction,
                 after=("shares",),
             ),
@@ -260,7 +260,10 @@ class ParallelPi(CallCheck):
             ),
         )
         if device:
-            says = "the tensor is on the device of the group's backend"
+            says = (
+                'the tensor is on the device of the group\'s backend: on the CPU for "gloo", on the current GPU '
+                '("cuda") for "nccl"'
+            )
             self.criteria += (Criterion("device", device, says, on_its_device),)
 
     def cases(self, rng: random.Random) -> list[dict]:

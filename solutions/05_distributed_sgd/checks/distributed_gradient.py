@@ -183,7 +183,8 @@ class DistributedGradient(CallCheck):
         Criterion(
             "gradient",
             1.5,
-            "two floats, the gradient over all samples, in double precision and the same on every rank, bit for bit",
+            "each rank returns the gradient over all samples: two floats, in double precision and the same on "
+            "every rank, bit for bit",
             GRADIENT,
             MISTAKES,
             on=lambda arguments: not some_empty(arguments),
@@ -191,7 +192,7 @@ class DistributedGradient(CallCheck):
         Criterion(
             "empty",
             0.5,
-            "the function also works where a rank has no samples",
+            "it also works where a rank has no samples",
             first_of(mean_of_nothing, NEARLY),
             MISTAKES,
             on=some_empty,
@@ -199,7 +200,8 @@ class DistributedGradient(CallCheck):
         Criterion(
             "reduction",
             0.75,
-            "one all-reduce of Horovod's, of at most 24 bytes, and no other communication",
+            "there is one all-reduce of Horovod's, of at most 24 bytes, and no other communication. On a single "
+            "rank it may be left out",
             first_of(one_small_reduction, nothing_starts_or_ends),
         ),
         Criterion("arguments", 0.25, "x and y stay as they are", argument_unchanged),

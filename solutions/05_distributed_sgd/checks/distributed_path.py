@@ -229,7 +229,13 @@ class DistributedPath(CallCheck):
         "together they are one process with the whole batch."
     )
     criteria = (
-        Criterion("shares", 0.75, "the shares of a batch differ by one at most", shared_batches, on=full_shares),
+        Criterion(
+            "shares",
+            0.75,
+            "the shares of a batch differ by one at most, so that all ranks have as much to do",
+            shared_batches,
+            on=full_shares,
+        ),
         Criterion(
             "orders",
             1.25,
@@ -242,7 +248,8 @@ class DistributedPath(CallCheck):
         Criterion(
             "calls",
             0.5,
-            "x and y stay as they are; besides the gradients there are only broadcasts, before the first step",
+            "on each rank, x and y stay as they are; besides the gradients there are only broadcasts, before "
+            "the first step",
             first_of(communication, argument_unchanged, nothing_starts_or_ends),
             on=full_shares,
         ),

@@ -147,7 +147,7 @@ class LearningRate(CallCheck):
         "is for the place where training begins, which is often steeper than where it goes."
     )
     criteria = (
-        Criterion("alone", 0.25, "depends on nothing but the step that it is given", asked_again, on=warms_up),
+        Criterion("alone", 0.25, "`rate` depends on nothing but the step that it is given", asked_again, on=warms_up),
         Criterion(
             "warmup",
             0.5,

@@ -145,11 +145,14 @@ class TwoLevelSum(CallCheck):
         "speaks for it. NCCL and Horovod can do so on large clusters."
     )
     criteria = (
-        Criterion("sum", 1.5, "the sum of all ranks' arrays, on every rank", SUM, MISTAKES),
+        Criterion(
+            "sum", 1.5, "every rank returns the sum of all ranks' arrays, of the same shape and dtype", SUM, MISTAKES
+        ),
         Criterion(
             "leaders",
             1,
-            "arrays go from node to node through leaders only",
+            "arrays go from node to node through leaders only: in a call or message of more than 200 bytes, "
+            "ranks of different nodes take part only if all of them are leaders",
             leaders_cross,
             after=("sum",),
         ),

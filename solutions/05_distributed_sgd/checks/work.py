@@ -137,16 +137,22 @@ class Work(CallCheck):
         Criterion(
             "requests",
             0.75,
-            "`steps` times (perhaps 0), pull the parameters, compute a gradient and push it; at the end, send DONE",
+            "`steps` times (perhaps 0), it pulls the parameters, computes a gradient and pushes it; at the end, "
+            "it sends DONE",
             in_turn,
         ),
         Criterion(
-            "gradients", 0.75, "each gradient is that of the parameters pulled last", gradients, after=("requests",)
+            "gradients",
+            0.75,
+            "`gradient` is called once a step: each gradient is that of the parameters pulled last",
+            gradients,
+            after=("requests",),
         ),
         Criterion(
             "messages",
             0.5,
-            "buffers of float64 with tags PULL, PUSH and DONE, to and from rank 0 only",
+            "messages are buffers of float64 with tags PULL, PUSH and DONE, to and from rank 0 only; an array "
+            "that is being sent stays as it is until the send is finished",
             first_of(messages_alone, with_the_server, buffers, waited_for, unchanged_under_way),
         ),
     )

@@ -33,31 +33,38 @@ class ShuffledSampler(CallCheck):
         Criterion(
             "follows",
             1,
-            "the order follows from `seed` and the epoch, and from nothing else",
+            "without communication, the order follows from `seed` and the epoch, and from nothing else: another "
+            "pass, another sampler, another number of ranks, and another process on another day have the same "
+            "one",
             repeated,
         ),
         Criterion(
             "anew",
             1,
-            "for each epoch and each seed it is drawn anew",
+            "for each epoch and each seed the order is drawn anew",
             drawn_anew,
             ROTATION,
         ),
         Criterion(
             "shared",
             1,
-            "all ranks share one order of all samples, which is dealt out to them in the way of `shard`",
+            "in each epoch, all ranks share one order of all samples, which is dealt out to them in the way of "
+            "`shard`; when it runs out, dealing starts again from its first entry",
             shared_out,
             after=("follows",),
         ),
         Criterion(
             "generators",
             0.5,
-            "the global random generators of Python, numpy and torch stay in the state in which they are",
+            "the global random generators of Python, numpy and torch stay in the state in which they are: other "
+            "code draws from them",
             generators,
         ),
         Criterion(
-            "ints", 0.5, "derived from torch's `Sampler`, it yields ints, and `len` says how many", ints_and_length
+            "ints",
+            0.5,
+            "as a class derived from torch's `Sampler`, it yields ints, and `len` says how many",
+            ints_and_length,
         ),
     )
 

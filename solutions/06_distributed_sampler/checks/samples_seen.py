@@ -192,12 +192,12 @@ class SamplesSeen(CallCheck):
         "fails: only the samples themselves show it."
     )
     criteria = (
-        Criterion("lists", 0.75, "a list of lists of ints, one for each epoch", a_list_for_each),
-        Criterion("ids", 1, "all ids that the loader yields in its epoch, in this order", all_ids),
+        Criterion("lists", 0.75, "the result is a list of lists of ints, one for each epoch", a_list_for_each),
+        Criterion("ids", 1, "a list has all ids that the loader yields in its epoch, in this order", all_ids),
         Criterion(
             "epochs",
             1.25,
-            "these are epochs 0, 1, ..., epochs - 1, also if the loader was used before",
+            "in every call, the epochs are 0, 1, ..., epochs - 1, also if the loader was used before",
             right_epochs,
         ),
     )

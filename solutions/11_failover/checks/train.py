@@ -231,27 +231,38 @@ class Train(CallCheck):
         Criterion(
             "trains",
             1.75,
-            "it goes on from the file `checkpoint`, with the steps of an undisturbed training",
+            "by `load_checkpoint(path, model, optimizer)` it goes on from the file `checkpoint`, with the steps "
+            "of an undisturbed training: of an epoch that was begun, only the samples that are left",
             trained,
             TRAINED_WRONGLY,
         ),
         Criterion(
             "saves",
             1.25,
-            "when it has made `every` steps since its last checkpoint",
+            "it saves when it has made `every` steps since its last checkpoint (or since this call began; the "
+            "end of an epoch does not begin a new count). And at the end, with the position (epochs, 0), from "
+            "which a further call makes no step",
             saves,
             SAVED_WRONGLY,
         ),
         Criterion(
             "leaves",
             1,
-            "where it says True, `train` returns, and a checkpoint of just this step is there",
+            "it asks `preemption.agreed()` after each step, once: where that says True, `train` returns, and a "
+            "checkpoint of just this step is there",
             first_of(leaves, nothing_starts_or_ends),
             ASKED_WRONGLY,
             after=("trains", "saves"),
         ),
-        Criterion("losses", 0.5, "this rank's losses in the steps made in this call", losses, LOSSES_WRONGLY),
-        Criterion("device", 0.5, "batches have to be moved to the model's device", on_its_device),
+        Criterion(
+            "losses",
+            0.5,
+            "it returns this rank's losses in the steps made in this call, each the one that the step's "
+            "gradient is computed from",
+            losses,
+            LOSSES_WRONGLY,
+        ),
+        Criterion("device", 0.5, "batches are moved to the model's device", on_its_device),
     )
 
     def broke_off(self, run: Run) -> Wrong | None:

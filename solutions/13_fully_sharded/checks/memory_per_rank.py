@@ -75,10 +75,10 @@ MISTAKES = MistakesGiving(
     mistaken,
 )
 SAYS = (
-    "stage 0: each rank keeps everything",
-    "stage 1: each rank keeps a share of the optimizer's numbers and of the master weights",
-    "stage 2: and of the gradients",
-    "stage 3: and of the weights",
+    "in stage 0, each rank keeps everything",
+    "in stage 1, each rank keeps a share of the optimizer's numbers and of the master weights",
+    "in stage 2, also of the gradients",
+    "in stage 3, also of the weights",
 )
 
 
