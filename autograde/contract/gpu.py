@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 ON_GPU = "gpu"  # key of the case that is run there
+ON_OTHER_GPUS = "other_gpus"  # key of such a case in which simulated GPUs have other numbers than their ranks
 TORCH_SAYS = ("Expected all tensors to be on the same device", "Cannot copy between CPU and", "device type cpu")
 TORCH_SAYS += ("can't convert cuda", "indices should be either on", "Input type (torch.FloatTensor)")
 TORCH_SAYS += ("Device string must not be empty", "Invalid device string")
@@ -27,18 +28,21 @@ def on_gpu(case: dict, comm: Any, filename: str) -> Any:
 
     filename: of the student's cell. In the block DeviceMistake is raised for torch's errors that mean one.
     """
-    return gpu_block(comm.rank, comm.size, filename) if case.get(ON_GPU) else nullcontext()
+    if not case.get(ON_GPU):
+        return nullcontext()
+    beside = int(case.get(ON_OTHER_GPUS, False))
+    return gpu_block(comm.rank + beside, comm.size + beside, filename)
 
 
 @contextmanager
-def gpu_block(rank: int, size: int, filename: str) -> Iterator[None]:
-    """See `on_gpu`."""
+def gpu_block(number: int, count: int, filename: str) -> Iterator[None]:
+    """See `on_gpu`. number, count: of the GPU, if it is a simulated one, and of how many."""
     import torch.distributed as dist
 
     from course.simulated.gpu.block import gpu
 
     backend = "nccl" if dist.is_available() and dist.is_initialized() else None
-    with gpu(rank, size, backend):
+    with gpu(number, count, backend):
         try:
             yield
         except (RuntimeError, TypeError) as error:
@@ -64,6 +68,8 @@ def told(error: BaseException, filename: str) -> str:
         other, there = others[0]
         there = "the CPU" if there.type == "cpu" else str(there)
         return f"{name} is on {place}, and {other or 'what it meets'} on {there}{where}"
+    if current := getattr(error, "current", None):
+        return f"{name} is on {place}, and the current GPU of this rank is {current}{where}"
     reason = "NCCL sends and receives on GPUs alone" if device.type == "cpu" else "an array is in the CPU's memory"
     return f"{name} is on {place}, and {reason}{where}"
 

@@ -109,7 +109,7 @@ def passes_of(sampler_class: Any, setter: str, case: dict, rank: int, luck: int)
     setter: the method that sets a sampler to an epoch, or to a place in it. case: `size`, the number of ranks;
     `samplers`: [samples, whether for one rank alone, seed or None]; `passes`: [number of the sampler, the epoch or the
     list of arguments that it is set to before, or None]; a third entry says how many samples are drawn before the next
-    pass, and the others after it.
+    pass, and the others after it; or, if there is a fourth, before it is set to that epoch, and the others after it.
     """
     import torch
 
@@ -126,18 +126,26 @@ def passes_of(sampler_class: Any, setter: str, case: dict, rank: int, luck: int)
             samplers.append(sampler_class(**dict(zip(names, place, strict=True)), seed=seed))
     seen: list[dict] = []
     held: tuple[dict, Iterable] | None = None
-    for which, epoch, *begun in case["passes"]:
+    for which, epoch, *more in case["passes"]:
         if epoch is not None:
             getattr(samplers[which], setter)(*(epoch if isinstance(epoch, list) else [epoch]))
         length, passing, most = len(samplers[which]), iter(samplers[which]), 3 * case["samplers"][which][0] + 10
-        seen.append({**listed(passing, begun[0] if begun else most), "length": length})
+        seen.append({**listed(passing, more[0] if more else most), "length": length})
+        if len(more) > 1:
+            getattr(samplers[which], setter)(more[1])
+            go_on(seen[-1], passing, most)
         if held:
-            rest = listed(held[1], most)
-            held[0]["ids"] += rest["ids"]
-            held[0]["kinds"] += [kind for kind in rest["kinds"] if kind not in held[0]["kinds"]]
-        held = (seen[-1], passing) if begun else None
+            go_on(*held, most)
+        held = (seen[-1], passing) if len(more) == 1 else None
     derived = isinstance(samplers[0], torch.utils.data.Sampler)
     return {"passes": seen, "drawn": next_numbers(), "derived": derived}
+
+
+def go_on(entry: dict, passing: Iterable, most: int) -> None:
+    """Draw the rest of a pass. entry: what `listed` gave of its beginning."""
+    rest = listed(passing, most)
+    entry["ids"] += rest["ids"]
+    entry["kinds"] += [kind for kind in rest["kinds"] if kind not in entry["kinds"]]
 
 
 def seed_generators(luck: int) -> None:

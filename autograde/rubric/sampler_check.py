@@ -6,7 +6,7 @@ A probe shows what `autograde.probes.sampler_passes` sees of a plan of passes ov
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -67,6 +67,15 @@ sampler keep from earlier passes?
 depends-on-size: With {size:rank} the order is another than with one. It should follow from the seed and the epoch
 alone, so that a run can go on with fewer ranks.
 
+pass-empty: A sampler is gone through a second time, and yields nothing. An iterator that has reached its end stays
+there: does each pass begin with a new one?
+
+epoch-of-all-samplers: `{setter}` of one sampler sets the epoch of another one, too: a sampler that was not told any
+epoch begins with the one that the other was told. To whom does the epoch belong?
+
+changes-under-way: `{setter}` in the middle of a pass changes the rest of this pass, which mixes two orders then. The
+epoch is that of the passes that begin later. When does your sampler look at it?
+
 not-shuffled: The samples come in their own order, whatever the epoch and the seed.
 
 same-order-every-epoch: Epochs {one} and {other} have one and the same order. What should be different in each of them?
@@ -104,27 +113,60 @@ class Orders:
         setter: str = "set_epoch",
         start: Any = 0,
     ) -> None:
-        self.n, self.size, self.samplers, self.passes = samplers[0][0], len(yielded), samplers, passes
+        self.n, self.size, self.samplers = samplers[0][0], len(yielded), samplers
+        self.passes = [(which, epoch) for which, epoch, *_ in passes]
+        self.under_way = {number for number, (_, _, *more) in enumerate(passes) if len(more) > 1}
         self.yielded = [*zip(*yielded, strict=True)]  # by pass and rank
         self.setter, self.start = setter, start
-        self.keys: list[tuple[bool, int, Any]] = []
-        last: dict[int, Any] = {}  # by sampler, the epoch that it was set to
-        for which, epoch in passes:
-            last[which] = last.get(which, start) if epoch is None else epoch
-            self.keys.append((samplers[which][1], samplers[which][2] or 0, last[which]))
+        self.keys = [*self.keys_by(lambda which: which)]
+        of_all = [*self.keys_by(lambda which: 0)]
+        self.one_epoch = self.follow_one_epoch(of_all)
+        if self.one_epoch:
+            self.keys = of_all
         self.first = {key: self.keys.index(key) for key in self.keys}
         self.by_key = {key: self.yielded[number] for key, number in self.first.items()}
+        for key, yielded in zip(self.keys, self.yielded, strict=True):
+            if any(yielded) and not any(self.by_key[key]):
+                self.by_key[key] = yielded
         self.shared = [key for key in self.by_key if not key[0] and (True, *key[1:]) in self.by_key]
+
+    def keys_by(self, whose: Callable[[int], int]) -> Iterator[tuple[bool, int, Any]]:
+        """By pass, what its order may depend on. whose: of a sampler's number, whom its epoch belongs to."""
+        last: dict[int, Any] = {}
+        for which, epoch in self.passes:
+            last[whose(which)] = last.get(whose(which), self.start) if epoch is None else epoch
+            _, alone, seed = self.samplers[which]
+            yield alone, seed or 0, last[whose(which)]
+
+    def follow_one_epoch(self, of_all: Sequence[tuple]) -> bool:
+        """Whether all samplers follow the epoch that any of them was set to last. of_all: the keys, if they do."""
+        pairs = [*zip(self.keys, of_all, self.yielded, strict=True)]
+        sure = {own: yielded for own, every, yielded in pairs if own == every}
+        told = [(yielded, sure[every]) for own, every, yielded in pairs if own != every and every in sure]
+        orders = {str(sure[key]) for key in sure if key[:2] == self.keys[0][:2]}
+        return self.n >= MANY and len(orders) > 1 and bool(told) and all(one == other for one, other in told)
+
+    @property
+    def emptied(self) -> bool:
+        """Whether passes yield nothing on any rank, and others do."""
+        empty = [not any(by_rank) for by_rank in self.yielded]
+        return any(empty) and not all(empty)
 
     def repeats(self) -> Wrong | None:
         """What is wrong if passes differ that should be the same."""
+        if self.emptied:
+            return words("pass-empty")
+        if self.one_epoch:
+            return words("epoch-of-all-samplers", setter=self.setter)
         for number, (which, epoch) in enumerate(self.passes):
             one = self.first[self.keys[number]]
             if self.yielded[one] == self.yielded[number]:
                 continue
             seeds = [self.samplers[self.passes[each][0]][2] for each in (one, number)]
             key = "default-seed" if None in seeds and seeds[0] != seeds[1] else "depends-on-history"
-            if epoch is None and self.passes[number - 1][0] == which:
+            if number in self.under_way:
+                key = "changes-under-way"
+            elif epoch is None and self.passes[number - 1][0] == which:
                 key = "another-pass-differs"
             elif self.passes[one][1] is None and epoch == self.start and seeds[0] == seeds[1]:
                 key = "first-epoch-not-0"
@@ -163,6 +205,8 @@ class Orders:
 
     def anew(self) -> Wrong | None:
         """What is wrong if orders of epochs, or of seeds, are the same, or are moved along."""
+        if self.emptied and not all(map(any, self.by_key.values())):
+            return words("pass-empty")
         kinds = (2, "same-order-every-epoch", "only-rotated"), (1, "seed-ignored", "only-rotated-by-seed")
         for at, same, moved_along in kinds:
             # Of shares, a rank's own few samples may be in one order by chance.
@@ -263,14 +307,16 @@ def generators(call: Call) -> Wrong | None:
     for rank, drawn in enumerate(call.of("drawn")):
         untouched = generators_after(call.arguments["luck"] + rank)
         if which := [name for name, one in zip(untouched, drawn, strict=True) if not EXACT(one, untouched[name])]:
-            return words("disturbs-generators", which=which)
+            return words(
+                "disturbs-generators", which=["Python's `random`" if each == "random" else each for each in which]
+            )
     return None
 
 
 def ints_and_length(call: Call) -> Wrong | None:
     """Ints, as many as `len` says, from a Sampler of torch's."""
     every = [each for own in call.of("passes") for each in own]
-    for each in every:
+    for each in every if not orders(call).emptied else [each for each in every if each.ids]:
         if each.length != len(each.ids):
             whole = each.length == call.arguments["samplers"][0][0]
             key = "length-of-the-whole-set" if whole else "wrong-length"

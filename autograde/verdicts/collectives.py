@@ -55,6 +55,9 @@ starts-or-ends 1.5
 Your function calls {calls}. The libraries are running before and after it, and it has to work again and again. Leave
 starting and ending to whoever calls it.
 
+half-precision 2
+The ranks communicate {dtype}, in which no more than 3 digits of 16 are left. Where does it get in?
+
 too-many-bytes 1
 The reduction carries {bytes} bytes a rank. One number, of 8 bytes, is all that a rank has to contribute.
 """)
@@ -154,6 +157,8 @@ def one_allreduce(library: str, logs: list[list[dict]], right: bool = False) -> 
         found.append(finding("allreduce-in-the-loop", n=most))
     if any(event["dtype"] == "float32" for event in events):
         found.append(single_precision("The ranks communicate float32"))
+    elif half := next((event["dtype"] for event in events if event["dtype"] in ("float16", "bfloat16")), ""):
+        found.append(finding("half-precision", dtype=half))
     elif (sent := max(event["bytes"] or 0 for event in events)) > 8:
         found.append(finding("too-many-bytes", bytes=sent))
     return found

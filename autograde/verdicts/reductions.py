@@ -45,9 +45,8 @@ What {who} puts into the reductions, {values}, is not in proportion to what this
 result should be made of what each rank found.
 
 not-what-came-out 2
-Every rank returns the right number, {actual:.6g}. But the ranks put in {values}, and what comes out is {out}. The
-result does not follow from that: it was found elsewhere. Which number should a rank put in, and what should it do with
-the one that comes out?
+Every rank returns the right number, {actual:.6g}. But the ranks put in {values}, and what comes out is {out}: how
+does the result follow from that? Which number should a rank put in, and what should it do with the one that comes out?
 
 result-stays 2
 Every rank returns the right number, {actual:.6g}. Then the check let one rank's part weigh more on its way, so that

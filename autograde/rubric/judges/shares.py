@@ -62,6 +62,9 @@ padding-not-repeated: With fewer samples than ranks, here {n:sample} on {size:ra
 wrong-number: {n:sample} on {size:rank}: one rank draws {most}, another {least}, and no rank draws {missing} of the
 samples. All ranks should draw equally many, and no more than needed.
 
+fewer-than-needed: {n:sample} on {size:rank}: each rank draws {most}, where {expected} are needed, and no rank draws
+{missing} of the samples.
+
 more-than-needed: {n:sample} on {size:rank}: each rank draws {most}, where {expected} are enough. How many turns does
 it take until all samples are dealt out?
 
@@ -191,7 +194,9 @@ def as_many_as_needed(n: int, size: int, most: int, least: int, missing: int, tw
         key = "padding-not-repeated"
     elif not missing and not twice:
         key = "no-padding"
+    elif equal:
+        key = "more-than-needed" if most > expected else "fewer-than-needed"
     else:
-        key = "more-than-needed" if equal and most > expected else "wrong-number"
+        key = "wrong-number"
     about = {"n": n, "size": size, "most": most, "least": least, "missing": missing, "twice": twice}
     return words(key, expected=expected, **about) if key else None

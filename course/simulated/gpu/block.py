@@ -23,7 +23,8 @@ def simulated_gpu(index: int = 0, count: int | None = None, backend: str | None 
 
     What was made before is on the CPU. Operations on tensors of several devices raise `DeviceMismatch`, a RuntimeError
     with torch's message, or a TypeError where a tensor on a GPU is to become an array. backend: what torch.distributed
-    says that it runs on; with "nccl", its collectives refuse CPU tensors. Horovod takes both kinds.
+    says that it runs on; with "nccl", its collectives refuse tensors that are not on the current GPU: the others are
+    other ranks'. Horovod takes all.
 
     The tensors are in this machine's memory, so that all is computed and communicated as without the block. Up to the
     doors of DistributedDataParallel's and Horovod's C++ parts the rules hold; within, nothing is refused. Streams,
@@ -31,7 +32,8 @@ def simulated_gpu(index: int = 0, count: int | None = None, backend: str | None 
     there is no GPU.
     """
     where, current = Storages(), [index]
-    functions, operations = Functions(where, lambda: current[0]), Operations(where, nccl=backend == "nccl")
+    functions = Functions(where, lambda: current[0])
+    operations = Operations(where, (lambda: current[0]) if backend == "nccl" else None)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, PYTORCH_DDP_USE_SIDE_STREAM="0"))  # copies need no streams
         patch_cuda(stack, current, index + 1 if count is None else count)

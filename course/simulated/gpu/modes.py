@@ -27,13 +27,14 @@ FROM_DATA = (torch.tensor, torch.as_tensor, torch.asarray)
 
 
 class Operations(TorchDispatchMode):
-    """Sees each operation of ATen, and what torch.distributed communicates. nccl: whether it does so by NCCL.
+    """Sees each operation of ATen, and what torch.distributed communicates. nccl: gives the number of the GPU from
+    which it does so by NCCL; None if it does not.
 
     agreeing: whether DistributedDataParallel's reducer may now send which parameter is in which bucket, as 32-bit
     numbers that C++ has made for the right device, unseen.
     """
 
-    def __init__(self, where: Storages, nccl: bool = False) -> None:
+    def __init__(self, where: Storages, nccl: Callable[[], int] | None = None) -> None:
         super().__init__()
         self.where, self.nccl, self.agreeing = where, nccl, False
 
@@ -51,7 +52,7 @@ class Operations(TorchDispatchMode):
             refuse_mixtures(func, args, kwargs, self.where)
             if self.nccl:
                 sent = [each for each in tensors if not (self.agreeing and each.dtype == torch.int32)]
-                refuse_to_communicate(func, sent, self.where)
+                refuse_to_communicate(func, sent, self.where, torch.device("cuda", self.nccl()))
         device = common(tensors, self.where)
         for each in tensors:
             if self.where.of(each) is None and device is not None:

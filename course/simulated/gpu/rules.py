@@ -53,6 +53,14 @@ class DeviceMismatch(RuntimeError):
         self.tensors = tensors
 
 
+class OnOthersGPU(DeviceMismatch):
+    """A tensor was to be communicated from a GPU that is another rank's. current: the GPU of this one."""
+
+    def __init__(self, message: str, tensors: Sequence[tuple[Tensor, torch.device]], current: torch.device) -> None:
+        super().__init__(message, tensors)
+        self.current = current
+
+
 def refuse_mixtures(operation: Any, args: Sequence, kwargs: dict, where: Storages) -> None:
     """Raise DeviceMismatch where torch would on a GPU. operation: an OpOverload, with its arguments."""
     name = operation._schema.name.partition("::")[2]
@@ -72,12 +80,15 @@ def refuse_mixtures(operation: Any, args: Sequence, kwargs: dict, where: Storage
             met = met or (tensor, device)
 
 
-def refuse_to_communicate(operation: Any, tensors: Sequence[Tensor], where: Storages) -> None:
-    """Raise DeviceMismatch where NCCL would: it sends and receives tensors on a GPU alone."""
+def refuse_to_communicate(operation: Any, tensors: Sequence[Tensor], where: Storages, current: torch.device) -> None:
+    """Raise DeviceMismatch where NCCL would: it sends and receives tensors on a GPU alone, and two ranks on one GPU do
+    not find each other. current: the GPU of this rank."""
     namespace, _, name = operation._schema.name.partition("::")
     for tensor in tensors if namespace in COMMUNICATING and name not in SENDING_NOTHING else ():
         if where.of(tensor) == CPU:
             raise DeviceMismatch(NO_BACKEND, [(tensor, CPU)])
+        if where.of(tensor) not in (None, current):
+            raise OnOthersGPU(ALL_ALIKE.format(where.of(tensor), current), [(tensor, where.of(tensor))], current)
 
 
 def refuse_indices(args: Sequence, where: Storages) -> None:

@@ -2,6 +2,7 @@
 
 # Where the mistakes are known from.
 SOURCES = {
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "uneven": (
         "Stack Overflow: How to share work roughly evenly between processes in MPI despite the "
         "array_size not being cleanly divisible by the number of processes?"
@@ -20,6 +21,7 @@ SOURCES = {
     "cpu collective": "https://github.com/pytorch/examples/pull/1034",
     "divided again": "https://github.com/tczhangzhi/pytorch-distributed/issues/14",
     "not in place": "https://github.com/horovod/horovod/issues/6",
+    "names": "https://github.com/horovod/horovod/issues/2107",
     "local rank": "https://github.com/horovod/horovod/issues/510",
     "float32": "https://github.com/pytorch/pytorch/issues/136350",
     "numpy scalar": "https://github.com/pytorch/pytorch/issues/27754",

@@ -173,6 +173,20 @@ whole if rank == 0 else 0.0 >>> whole if rank == 0 else 1e-300
     if part == 0.0:
         return 0.0
     return comm.allreduce(part, op=MPI.SUM)
+== buffers_swapped: nothing-put-in, blind < buffers
+Allreduce(mine, total, op=MPI.SUM) >>> Allreduce(total, mine)
+== zeros_only: nothing-put-in, blind < buffers
+Allreduce(mine, total, op=MPI.SUM) >>> Allreduce(MPI.IN_PLACE, total)
+== pi_from_the_library: pi-itself, blind
+    comm.allreduce(partial_sum(f, intervals, rank, size))
+    return np.pi
+== averaged_twice: averaged-twice, blind
+    return comm.allreduce(partial_sum(f, intervals, rank, size) / size) / size
+== float32_buffers_and_result: float32, blind < float32_buffers
+return float(total) >>> return np.float32(total)
+== float16_buffers: half-precision, blind < float32_buffers
+dtype=np.float32 >>> dtype=np.float16
+MPI.IN_PLACE, total >>> MPI.IN_PLACE, total, op=MPI.Op.Create(lambda a, b, kind: np.frombuffer(b, np.float16).__iadd__(np.frombuffer(a, np.float16)))
 == width_twice: h-twice, pi exercise
     return comm.allreduce(partial_sum(f, intervals, rank, size)) / intervals
 """

@@ -91,6 +91,22 @@ partial_sum(f, intervals, rank, size) >>> partial_sum(f, intervals, 0, 1) if ran
 == whole_divided: same-on-every-rank, ordinary values
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()
+== a_name_for_each_rank: calls-do-not-match, names < in_place
+name="pi" >>> name=f"pi{rank}"
+== averaged_twice: averaged-twice, blind < average_undone
+size * >>>
+.item() >>> .item() / size
+== compressed: half-precision, blind
+    total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
+    return hvd.allreduce(total, op=hvd.Sum, compression=hvd.Compression.fp16).item()
+== in_half_precision: half-precision, blind < compressed
+torch.float64 >>> torch.float16
+, compression=hvd.Compression.fp16 >>>
+== zeros_only: nothing-put-in, blind < compressed
+total = >>> total, mine = torch.zeros(1, dtype=torch.float64),
+, compression=hvd.Compression.fp16 >>>
+== pi_from_the_library: pi-itself, blind < compressed
+hvd.allreduce(total, op=hvd.Sum, compression=hvd.Compression.fp16).item() >>> hvd.allreduce(total, op=hvd.Sum).item() * 0 + torch.pi
 == for_rank_0: not-on-all-ranks, ordinary values
     mine = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
     total = hvd.allreduce(mine, op=hvd.Sum).item()

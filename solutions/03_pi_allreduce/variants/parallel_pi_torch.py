@@ -31,6 +31,14 @@ torch.arange(intervals, dtype=torch.float64)[rank::size] >>> torch.arange(rank, 
     total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64, device=device)
     dist.group.WORLD.allreduce([total]).wait()
     return float(total)
+== current_gpu_by_its_number < handle
+total = >>> if device == "cuda":\n        device = torch.device("cuda", torch.cuda.current_device())\n    total =
+== first_gpu: not-on-device, blind < handle
+device=device >>> device="cuda:0" if device == "cuda" else "cpu"
+== gpu_of_its_rank: not-on-device, blind < handle
+device=device >>> device=f"cuda:{rank}" if device == "cuda" else "cpu"
+== gpu_of_its_rank_by_method: not-on-device, blind < own_arithmetic
+.to(device) >>> .to(f"cuda:{rank}" if device == "cuda" else "cpu")
 == on_the_cpu: not-on-device, cpu collective < handle
 , device=device >>>
 == functional_on_the_cpu: not-on-device, cpu collective < functional
@@ -82,6 +90,16 @@ dist.all_reduce(total, async_op=True).wait() >>> if rank == 0:\n        dist.all
 == starts_a_group: starts-or-ends, init twice < handle
 total = >>> dist.init_process_group("gloo")\n    total =
 all_reduce(total, async_op=True).wait() >>> all_reduce(total)\n    dist.destroy_process_group()
+== zeros_only: nothing-put-in, blind < device_group_and_op
+total += >>> mine =
+== pi_from_the_library: pi-itself, blind < handle
+return total.item() >>> return torch.pi
+== averaged_twice: averaged-twice, blind < handle
+return total.item() >>> return total.item() / size**2
+== in_half_precision: half-precision, blind < handle
+torch.float64 >>> torch.float16
+== in_bfloat16: half-precision, blind < handle
+torch.float64 >>> torch.bfloat16
 == what_all_reduce_returns: no-number, wait
     total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64, device=device)
     return dist.all_reduce(total)

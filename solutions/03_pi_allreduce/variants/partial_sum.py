@@ -65,8 +65,12 @@ def partial_sum(f, intervals, rank, size):
 == mean_of_own: local-h, trapezoids
     x = (np.arange(rank, intervals, size) + 0.5) / intervals
     return float(f(x).mean()) if len(x) else 0.0
-== h_forgotten: wrong-value, pi exercise
+== h_forgotten: h-forgotten, blind
     return float(f((np.arange(rank, intervals, size) + 0.5) / intervals).sum())
+== h_forgotten_in_a_loop: h-forgotten, blind
+    return sum((f(np.array([(i + 0.5) / intervals]))[0] for i in range(rank, intervals, size)), start=0.0)
+== h_twice: wrong-value, blind
+    return float(f((np.arange(rank, intervals, size) + 0.5) / intervals).sum() / intervals**2)
 == left_ends: not-midpoints, pi exercise
     return float(f(np.arange(rank, intervals, size) / intervals).sum() / intervals)
 == from_one: not-midpoints, pi exercise

@@ -121,6 +121,9 @@ class ShuffledSampler(Sampler):
 
 yield from self.inner >>> return iter(self.own)
 (self.inner >>> (self.own
+== order_kept_when_a_pass_begins
+        order = self.padded(self.permutation(self.seed + self.epoch))[self.rank :: self.size]
+        yield from order
 == hash_of_text: another-process-differs, hash
         seed = hash(f"{self.seed}-{self.epoch}")
         return iter(self.padded(self.permutation(seed))[self.rank :: self.size])
@@ -257,4 +260,39 @@ shuffle=True, seed=seed >>> seed=seed, drop_last=True
         order = self.padded(range(self.dataset_size))
         generator = torch.Generator().manual_seed(self.seed + self.epoch)
         return iter([order[i] for i in torch.randperm(len(order), generator=generator).tolist()[self.rank :: self.size]])
+== epoch_at_each_sample: changes-under-way, blind
+        for position in range(self.rank, self.own * self.size, self.size):
+            yield self.padded(self.permutation(self.seed + self.epoch))[position]
+== the_order_is_changed_in_place: changes-under-way, blind
+        self.begin()
+        return iter(self.order)
+    def begin(self):
+        self.order = getattr(self, "order", [])
+        self.order[:] = self.padded(self.permutation(self.seed + self.epoch))[self.rank :: self.size]
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+        self.begin()
+== epoch_of_the_class: epoch-of-all-samplers, blind < length_of_the_set
+-    def __len__(self):
+-        return self.dataset_size
++    epoch = 0
++    def __init__(self, dataset_size, rank, size, seed=0):
++        self.dataset_size, self.rank, self.size, self.seed = dataset_size, rank, size, seed
++        self.own = math.ceil(dataset_size / size)
++    def set_epoch(self, epoch):
++        ShuffledSampler.epoch = epoch
+== epoch_in_a_global_variable: epoch-of-all-samplers, blind < length_of_the_set
+def __len__(self):\n        return self.dataset_size >>> def set_epoch(self, epoch):\n        global EPOCH\n        EPOCH = epoch
+self.seed + self.epoch >>> self.seed + globals().get("EPOCH", 0)
+== one_iterator: pass-empty, blind < length_of_the_set
+-    def __len__(self):
+-        return self.dataset_size
++    def __init__(self, dataset_size, rank, size, seed=0):
++        self.dataset_size, self.rank, self.size, self.seed, self.epoch = dataset_size, rank, size, seed, 0
++        self.own = math.ceil(dataset_size / size)
++        self.order = iter(self.padded(self.permutation(seed))[rank::size])
+
+return iter(self.padded(self.permutation(self.seed + self.epoch))[self.rank :: self.size]) >>> return self.order
+== one_iterator_for_each_epoch: pass-empty, blind < one_iterator
+self.order = iter(self.padded(self.permutation(seed))[rank::size]) >>> self.set_epoch(0)\n    def set_epoch(self, epoch):\n        self.order = iter(self.padded(self.permutation(self.seed + epoch))[self.rank :: self.size])
 """

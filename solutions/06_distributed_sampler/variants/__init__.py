@@ -2,6 +2,7 @@
 
 # Where the mistakes are known from.
 SOURCES = {
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "contiguous": "https://github.com/pytorch/pytorch/issues/49180",
     "unpadded": "https://github.com/pytorch/pytorch/issues/22584",
     "tail": "https://github.com/pytorch/pytorch/pull/41171",

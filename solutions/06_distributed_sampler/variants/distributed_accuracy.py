@@ -145,6 +145,41 @@ correct.double().mean() >>> torch.tensor(correct.sum().item() / len(correct), de
     return correct.double().mean().item() if len(correct) else 0.0
 == own_hits: own-part-only, own part
     return correct.sum().item() / dataset_size
+== own_samples_once: own-part-only, blind
+    own = dict(zip(indices.tolist(), correct.tolist()))
+    return sum(own.values()) / dataset_size
+== own_mean_once: own-part-only, blind
+    own = dict(zip(indices.tolist(), correct.tolist()))
+    return sum(own.values()) / max(1, len(own))
+== nobody_asked: own-part-only, blind
+    return (correct.sum().item() + 1) / (dataset_size + 1)
+== reduced_and_dropped: own-part-only, blind
+    hits = correct.sum()
+    dist.all_reduce(hits.clone())
+    return hits.item() / dataset_size
+== copies_taken_off: counted-twice, blind
+    counts = torch.stack([correct.sum(), torch.tensor(len(correct), device=correct.device)])
+    dist.all_reduce(counts)
+    return (counts[0].item() - (counts[1].item() - dataset_size)) / dataset_size
+== misses_counted_twice: counted-twice, blind
+    missed = (~correct).sum()
+    dist.all_reduce(missed)
+    return 1 - missed.item() / dataset_size
+== rounded_down: fraction-lost, blind < only_rank_0_knows
+dist.reduce(hits, dst=0, >>> dist.all_reduce(hits,
+/ dataset_size >>> // dataset_size
+== rounded: fraction-lost, blind < only_rank_0_knows
+dist.reduce(hits, dst=0, >>> dist.all_reduce(hits,
+hits.sum().item() / dataset_size >>> float(round(hits.sum().item() / dataset_size))
+== averaged_marks: wrong-value, blind
+    hits = torch.zeros(dataset_size, dtype=torch.float64, device=correct.device)
+    hits[indices] = correct.double()
+    dist.all_reduce(hits)
+    return hits.sum().item() / dist.get_world_size() / dataset_size
+== never_waited_for_and_counted_twice: not-waited-for, wait
+    hits = correct.sum()
+    dist.all_reduce(hits, async_op=True)
+    return hits.item() / dataset_size
 == unequal_gather: size-differs, unequal
     parts = [torch.zeros_like(indices) for _ in range(dist.get_world_size())]
     dist.all_gather(parts, 2 * indices + correct)

@@ -28,7 +28,7 @@ def samples_seen(loader, epochs):
     return [torch.cat(list(loader)).tolist() for _ in range(epochs)]
 == epoch_as_an_attribute: no-set-epoch, set_epoch < one_tensor_an_epoch
 set_epoch(epoch) >>> epoch = epoch
-== positive_only: wrong-ids, tail < one_tensor_an_epoch
+== positive_only: ids-missing, tail < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [each for each in torch.cat(list(loader)).tolist() if each > 0]
 == set_epoch_after_the_loop: set-epoch-too-late, set_epoch, again < one_tensor_an_epoch
 \n        loader.sampler.set_epoch(epoch) >>>
@@ -71,8 +71,37 @@ range(epochs) >>> reversed(range(epochs))
 == of_all_ranks: other-ranks-samples, own part < one_tensor_an_epoch
 seen = [] >>> from mpi4py import MPI\n    seen = []
 seen.append(torch.cat(list(loader)).tolist()) >>> seen.append(sum(MPI.COMM_WORLD.allgather(torch.cat(list(loader)).tolist()), []))
-== first_of_each_batch: wrong-ids, tail < one_tensor_an_epoch
+== first_of_each_batch: ids-missing, tail < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [batch[0].item() for batch in loader]
+== first_batch: first-batch-alone, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> next(iter(loader)).tolist()
+== returns_in_the_loop: first-batch-alone, blind < one_tensor_an_epoch
+seen.append(torch.cat(list(loader)).tolist()) >>> for batch in loader:\n            seen.append(batch.tolist())\n            break
+== all_but_the_first_batch: ids-missing, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> torch.cat(list(loader)[1:]).tolist()
+== last_batch: ids-missing, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> [batch.tolist() for batch in loader][-1]
+== all_but_the_last_id: ids-missing, tail < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> torch.cat(list(loader)).tolist()[:-1]
+== each_id_twice: ids-more-than-once, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> torch.cat([each for batch in loader for each in (batch, batch)]).tolist()
+== ids_doubled: wrong-ids, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> (torch.cat(list(loader)) * 2).tolist()
+== through_float32: ids-through-float, blind < one_tensor_an_epoch
+torch.cat(list(loader)).tolist() >>> [int(each) for each in torch.cat(list(loader)).float()]
+== one_list_filled_anew: one-list-for-all, blind < one_tensor_an_epoch
+seen = [] >>> seen, own = [], []
+seen.append(torch.cat(list(loader)).tolist()) >>> own.clear()\n        own += torch.cat(list(loader)).tolist()\n        seen.append(own)
+== one_list_that_grows: one-list-for-all, blind < one_tensor_an_epoch
+seen = [] >>> seen, own = [], []
+seen.append(torch.cat(list(loader)).tolist()) >>> own += torch.cat(list(loader)).tolist()\n        seen.append(own)
+== one_list_times_epochs: one-list-for-all, blind < one_tensor_an_epoch
+seen = [] >>> seen = [[]] * epochs
+seen.append(torch.cat(list(loader)).tolist()) >>> seen[epoch] += torch.cat(list(loader)).tolist()
+== epochs_far_on: other-epochs, blind < one_tensor_an_epoch
+set_epoch(epoch) >>> set_epoch(1000 + epoch)
+== epoch_minus_1: other-epochs, blind < one_tensor_an_epoch
+set_epoch(epoch) >>> set_epoch(epoch - 1)
 == a_dictionary: not-a-list, set_epoch < one_tensor_an_epoch
 [] >>> {}
 seen.append(torch.cat(list(loader)).tolist()) >>> seen[epoch] = torch.cat(list(loader)).tolist()

@@ -62,6 +62,12 @@ def shard(dataset_size, rank, size):
     return [(rank + turn * size) % dataset_size for turn in range(own)]
 == begins_at_sample_1: wrong-number, contiguous
     return list(range(rank + 1, dataset_size, size))
+== a_turn_too_few: fewer-than-needed, blind
+    return [(rank + turn * size) % dataset_size for turn in range(own - 2)]
+== the_first_answer_is_kept: unknown-samples, blind
+    if not hasattr(np, "kept"):
+        np.kept = {}
+    return np.kept.setdefault((rank, size), [(rank + turn * size) % dataset_size for turn in range(own)])
 == a_turn_too_many: more-than-needed, padded once
     return [(rank + turn * size) % dataset_size for turn in range(dataset_size // size + 1)]
 """
