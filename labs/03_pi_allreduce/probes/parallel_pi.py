@@ -14,6 +14,8 @@ from course.models.midpoints import midpoints, recorded
 
 from ..shared.parts import curve_of_check, share_of
 
+CURVE = "curve_without_record"
+
 
 class Seen(Evidence):
     """One call on one rank.
@@ -32,10 +34,11 @@ def names(rank: CallRank, case: dict) -> dict[str, Callable]:
     """`f`, and a `partial_sum` whose parts have sizes of the case's own: right together, and no model for an answer.
     Both keep a record."""
     weights, f = case["weights"], recorded(curve_of_check, rank.notes)
+    vars(f)[CURVE] = curve_of_check  # a cell may get a copy of it, which has the mark, too
 
     def part(function: Callable, intervals: int, number: int, size: int) -> float:
         rank.notes["shares"].append((int(intervals), int(number), int(size)))
-        of = curve_of_check if function is f else function
+        of = getattr(function, CURVE, function)
         whole = math.fsum(of(np.array(midpoints(intervals)))) / max(1, intervals)
         known = size == len(weights) and 0 <= number < size
         return float(whole * (share_of(weights, intervals, number) if known else 1 / size))

@@ -90,6 +90,8 @@ class ShuffledSampler(CallCheck):
             for alone, each, settings in plan:
                 passes += [[len(samplers), epoch] for epoch in settings]
                 samplers.append([n, alone, each])
+            passes.append([len(samplers), one, 1, two])  # set to another epoch once it has yielded a sample
+            samplers.append([n, False, seed])
             return {"samplers": samplers, "passes": passes, "luck": rng.randrange(10**6), "salt": salt}
 
         def case(size: int, sizes: list[int], salt: int = 0) -> dict:
