@@ -6,6 +6,7 @@ A request, a communicator or a type that a function fills in by its address is r
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,4 +125,5 @@ def functions() -> dict[str, Any]:
         "INT FLOAT DOUBLE SUM MAX MIN PROD ANY_SOURCE ANY_TAG PROC_NULL COMM_NULL DATATYPE_NULL OP_NULL REQUEST_NULL"
     )
     found |= {f"MPI_{name}": getattr(MPI, name) for name in names.split()}
-    return found | {"MPI_STATUS_IGNORE": None, "memory": memory, "np": np}
+    methods = {name.removeprefix("MPI_"): function for name, function in found.items()}
+    return found | {"MPI": SimpleNamespace(**methods), "MPI_STATUS_IGNORE": None, "memory": memory, "np": np}

@@ -1,8 +1,8 @@
 """Translates small C programs that call MPI into Python that does the same with mpi4py.
 
 It knows the C of programs which are written to try tools on: declarations, `if`, counting `for` loops, assignments and
-calls. What a program prints, and what it frees, is left out. Calls of MPI keep their names; `course`'s watch sees those
-that `bench/c_mpi.py` makes of them, in the line of the translation.
+calls. What a program prints, and what it frees, is left out. MPI_Send is MPI.Send; `course`'s watch sees what
+`bench/c_mpi.py` makes of it, in the line of the translation.
 """
 
 from __future__ import annotations
@@ -188,7 +188,8 @@ class Translator:
         place = FILLED.get(name, len(arguments) - 1 if goes_on else -1)
         target = self.python(arguments[place][1:]) + " = " if place >= 0 else ""
         known = [each for number, each in enumerate(arguments) if number != place or name in CHANGED]
-        self.write(f"{target}{name}({', '.join(map(self.python, known))})", line, depth)
+        method = name.replace("MPI_", "MPI.", 1)
+        self.write(f"{target}{method}({', '.join(map(self.python, known))})", line, depth)
 
     def python(self, tokens: list[str]) -> str:
         """An expression."""

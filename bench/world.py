@@ -5,7 +5,8 @@
 Prints how long a world takes to start, and to replace its ranks after a deadlock, compared with
 `mpirun -n 4 python -c "import torch, mpi4py.MPI"`; and what recording adds to an all-reduce of one float and to a
 training step of lab 10. Goals: an all-reduce takes at most 1.2 times as long where ranks outnumber cores, and one of
-torch at most 1.6 times on one rank; a step at most 1.02 times.
+torch at most 1.6 times on one rank; a step at most 1.02 times. And how long it takes to look for differences in a
+record of 40,000 calls, compared with making the calls.
 
 Watched and plain bursts of calls take turns in one run, on the same ranks and with the same process group, so that a
 busy machine slows both. Ratios and differences are printed twice: of the least times, as other programs only ever make
@@ -24,9 +25,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from course.processes.mpi import mpi_environment, mpiexec
 from course.processes.surroundings.machine import cores
 from course.processes.surroundings.room import MEMORY
+from course.watch.differences import differences
+from course.watch.log import LIMIT
 from course.watch.patches import recording
 from course.world import COMM, World
 
@@ -39,6 +44,13 @@ CALLS = {  # what a student's cell has, and how often in a burst
     STEP: ("step()", 5),
 }
 LOOP = "def loop(comm, times):\n    for _ in range(times):\n        {}\n"
+RECORDS = {"collectives": "comm.Bcast(one)", "messages": "comm.Sendrecv(one, right, 0, one.copy(), left)"}
+CELL = """
+def many(comm, times):
+    one, right, left = np.ones(1), (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    for _ in range(times):
+        {}
+"""
 SHAPE = (16, 12)  # sentences in a batch of lab 10, and tokens in a sentence
 
 Turn = tuple[float, float]  # seconds per call, watched and plain
@@ -172,6 +184,18 @@ def print_bursts(world: World, what: str, size: int, turns: int) -> None:
     )
 
 
+def judged(name: str, call: str) -> None:
+    """Print how long differences are looked for in a record of as many calls as fit, compared with making the calls."""
+    cell = {"np": np}
+    exec(compile(CELL.format(call), "<cell 1>", "exec"), cell)
+    with World(RANKS, progress=False) as world:
+        outcome = world.attempt(cell["many"], COMM, LIMIT, deadline=120)
+    ranks = [rank.before_meeting() for rank in outcome.ranks]
+    judging = min(seconds(lambda: differences(ranks)) for _ in range(3))
+    made = max(rank.seconds or 0 for rank in ranks)
+    print(f"differences in {sum(map(len, outcome.events))} calls, {name:14}{judging / made:.2f}  ({judging:.2f} s)")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -185,6 +209,8 @@ def main() -> None:
     print(f"bare mpirun -n {RANKS}, torch and mpi4py imported   1.00  ({base:.2f} s)")
     print(f"world of {RANKS} started, used and stopped          {started / base:.2f}  ({started:.2f} s)")
     print(f"ranks replaced after a deadlock             {again / base:.2f}  ({again:.2f} s)")
+    for name, call in RECORDS.items():
+        judged(name, call)
     print(f"\nWatched by plain, on {cores()} cores; microseconds that a call takes longer; its median, both ways")
     print(f"{'':24}{'least':>9}{'median':>9}{'least':>11}{'median':>9}")
     crowded = max(RANKS, cores() + 1)

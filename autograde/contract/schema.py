@@ -97,6 +97,7 @@ def event() -> dict:
         op=string(),
         kind={"enum": sorted({*BY_KIND, NOTE, WINDOW, "other"})},
         line=optional(integer()),
+        prepared=optional(integer()),
         peer=optional(integer()),
         source=optional(integer()),
         tag=optional(integer()),

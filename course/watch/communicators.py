@@ -136,7 +136,13 @@ class WatchedCommunicators:
         about, plain = self.ranks.about(operation, names), getattr(base, operation)
 
         def prepare(*args: Any, **kwargs: Any) -> Any:
-            return self.requests.prepared(plain(*args, **kwargs), operation, lambda: about(args, kwargs))
+            line = self.recorder.line_of_caller()
+
+            def describe() -> Said:
+                arguments, *rest = about(args, kwargs)
+                return (*arguments, line), *rest
+
+            return self.requests.prepared(plain(*args, **kwargs), operation, describe)
 
         return prepare
 

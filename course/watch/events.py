@@ -12,7 +12,7 @@ import os
 from math import isfinite, isnan
 from typing import Any, TypedDict
 
-from course.watch.log import COUNT, TEXT, Slot, read, unpacked
+from course.watch.log import COUNT, TEXT, Slot, read, texts, unpacked
 
 # Operations by their canonical name, each without what tells its variants apart, see `kind_of`.
 BY_KIND = {
@@ -57,8 +57,9 @@ STATES = ("", "called", "under way", "awaited", "done")
 class Call(TypedDict):
     """What is known of a call when it begins.
 
-    op: its name in the library; kind: its canonical name, or "other". line: of the student's cell. peer: the root, or
-    the rank at the other end of a message; source: whom a call that also sends receives from. tag: of a message.
+    op: its name in the library; kind: its canonical name, or "other". line: of the student's cell; prepared: for the
+    start of a persistent request, the line that prepared it. peer: the root, or the rank at the other end of a message;
+    source: whom a call that also sends receives from. tag: of a message.
     asked_source, asked_tag: what a receive or a probe asks for, ANY for any. reduction: its name. members: of the
     communicator or group, in its order. These are all numbers of ranks of the run, and None for a rank that is none of
     them, or is not known. context: tells communicators with these members apart, on all ranks alike; 0 for the first.
@@ -86,6 +87,7 @@ class Call(TypedDict):
     room: int | None
     dtype: str | None
     values: list[float | None] | None
+    prepared: int | None
     start: float
 
 
@@ -127,6 +129,7 @@ class Description(TypedDict):
     bytes: int | None
     room: int | None
     dtype: str | None
+    prepared: int | None
 
 
 class DamagedLog(Exception):
@@ -170,6 +173,12 @@ def read_log(path: str) -> list[Event]:
         raise DamagedLog(f"{FOREIGN}: {error}") from None
 
 
+def cells_of(path: str) -> list[str]:
+    """The files, as tracebacks name them, of the notebook cells that a log's calls come from."""
+    found = [json.loads(line) for line in texts(path) if line.startswith(b'["cell", ')]
+    return [name for _, name in found if isinstance(name, str)]
+
+
 FOREIGN = "The record of what a rank communicates was written by something else"
 
 
@@ -184,6 +193,9 @@ class Reader:
 
     def _group(self, members: list[int | None], context: int) -> None:
         self.groups.append((members, context))
+
+    def _cell(self, name: str) -> None:
+        """See `cells_of`."""
 
     def _call(self, known: Description) -> None:
         if known.keys() != Description.__annotations__.keys() or known["library"] not in (*PREFIX, NOTE):

@@ -6,6 +6,7 @@ lines of text, each a JSON array, with all that is rare, long, or said once for 
 
     ["group", [0, 2], 0]    ranks of the run, and which of their communicators; calls name them by the number of this
                             line among those of groups
+    ["cell", "<cell 1>"]    the file of a notebook cell that calls come from, as tracebacks name it
     ["call", {...}]         a `course.watch.events.Description`; slots name it likewise
     ["values", 7, [...]]    what call 7 puts in, where its slot cannot hold it
     ["more", 7, {...}]      what there is to say of the end of call 7, likewise
@@ -177,12 +178,22 @@ def read(path: str) -> tuple[list[tuple[int, Slot]], list[bytes]]:
                 return [], []
             _, count, *_ = HEADER.unpack(head)
             slots = list(numbered(file.read(min(count + 64, LIMIT) * SIZE)))  # threads may be ahead of the count
-            file.seek(SAID_AT)  # after the slots were read: what they name was said before
-            said = SAID.unpack(file.read(SAID.size))[0]
-            file.seek(LINES)
-            return slots, file.read(min(said, os.fstat(file.fileno()).st_size)).splitlines()
+            return slots, texts(path)  # after the slots were read: what they name was said before
     except FileNotFoundError:
         return [], []
+
+
+def texts(path: str) -> list[bytes]:
+    """The lines of text of a log. A file that is missing has none."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(SAID_AT)
+            head = file.read(SAID.size)
+            said = SAID.unpack(head)[0] if len(head) == SAID.size else 0
+            file.seek(LINES)
+            return file.read(min(said, os.fstat(file.fileno()).st_size)).splitlines()
+    except FileNotFoundError:
+        return []
 
 
 def numbered(data: bytes) -> Iterator[tuple[int, Slot]]:

@@ -29,7 +29,7 @@ class Inside(threading.local):
     call = False
 
 
-# What a call's arguments say: all of a `course.watch.events.Description` from `peer` on;
+# What a call's arguments say: all of a `course.watch.events.Description` from `peer` on, `prepared` where it has one;
 # values, see `course.watch.events.Call`; and a function that gives from the call's
 # result, or the status of its request, what is `Told`. A bare tuple, as one is made for each call.
 Said = tuple[tuple, list[float | None] | None, Callable[[Any], "Told"] | None]
@@ -146,7 +146,7 @@ class Recorder:
         key = (operation, line, what[0])
         known = self.calls.get(key)
         if known is None:
-            about = dict(zip(NAMES, (library, operation, line, *what[0]), strict=True))
+            about = dict.fromkeys(NAMES) | dict(zip(NAMES, (library, operation, line, *what[0]), strict=False))
             known = self.name(self.calls, key, "call", about)
         return known
 
@@ -238,6 +238,10 @@ class Recorder:
 
         return named(functools.update_wrapper(call, function), f"{PREFIX[library]}.{operation}")
 
+    def line_of_caller(self) -> int | None:
+        """The line of the notebook cell that calls the function which asks this."""
+        return self.calling_line()
+
     def calling_line(self) -> int | None:
         """The line of the notebook cell that the current call comes from; None if it comes from no cell."""
         frame, cells = sys._getframe(3), self.cells  # past `start` and who calls it for a library's call
@@ -246,6 +250,8 @@ class Recorder:
             known = cells.get(name)
             if known is None:
                 known = cells[name] = in_cell(name)
+                if known:
+                    self.say(["cell", name])
             if known:
                 return frame.f_lineno
             frame = frame.f_back

@@ -47,14 +47,18 @@ def call_name(event: Event) -> str:
 
 
 def in_line(event: Event) -> str:
-    """`` (cell line 4)``; nothing for a call of which no line is known."""
-    return "" if event["line"] is None else f" (cell line {event['line']})"
+    """`` (cell line 4)``; nothing for a call of which no line is known. Of a persistent request, the line that prepared
+    it has the arguments: `` (cell line 4, started in line 6)``."""
+    line, prepared = event["line"], event["prepared"]
+    if prepared in (None, line):
+        return "" if line is None else f" (cell line {line})"
+    return f" (cell line {prepared}{'' if line is None else f', started in line {line}'})"
 
 
 def by_rank(calls: Mapping[int, Event], said: Callable[[Event], str]) -> str:
     """``rank 0: SUM, ranks 1 and 2: MAX``: what is said of the calls of some ranks, with their lines where these
     differ."""
-    apart = len({event["line"] for event in calls.values()}) > 1
+    apart = len({in_line(event) for event in calls.values()}) > 1
     groups: dict[str, list[int]] = {}
     for rank in sorted(calls):
         words = said(calls[rank]) + (in_line(calls[rank]) if apart else "")

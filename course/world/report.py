@@ -74,7 +74,8 @@ class RankReport:
     still compiles by. line, source: where in the student's cell it stands or raised. code: exit status, or minus the
     signal's number. loss: what ended it from outside, e.g. that no memory was left; without a code, what ended all,
     e.g. their job's limit. full: whether it made more calls than `events` has: there is an end to what is recorded.
-    unseen: whether it communicated by a way that is not recorded, see `course.watch.unseen`.
+    unseen: whether it communicated by a way that is not recorded, see `course.watch.unseen`. cells: the files of the
+    notebook cells that its calls come from.
     """
 
     rank: int
@@ -92,6 +93,7 @@ class RankReport:
     events: list[Event] = field(default_factory=list)
     full: bool = False
     unseen: bool = False
+    cells: list[str] = field(default_factory=list)
 
     def fail(self, error: ErrorReport) -> None:
         """Take what this rank raised. The text of a notebook's cells is in this process, not on the rank."""
@@ -251,6 +253,7 @@ class Outcome:
         ranks = [asdict(rank) for rank in ranks]  # without results: copying them could run the student's code
         state, detail, report = self.state, self.detail, self.report if self.ok else self.explained
         for entry, rank in zip(ranks, self.ranks, strict=True):
+            del entry["cells"]
             try:
                 entry["result"] = json.loads(json.dumps(rank.result))
             except Exception:  # whatever is wrong with it, it is not plain data

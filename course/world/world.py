@@ -24,7 +24,7 @@ from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.differences import told
-from course.watch.events import DamagedLog, Event, read_log
+from course.watch.events import DamagedLog, Event, cells_of, read_log
 from course.watch.log import has_unseen, is_full
 from course.world import subworld
 from course.world.deadline import Deadline, Loss
@@ -249,6 +249,7 @@ class World:
             own = log.format(rank=report.world_rank)
             try:
                 report.events, report.full, report.unseen = read_log(own), is_full(own), has_unseen(own)
+                report.cells = cells_of(own)
             except DamagedLog as error:
                 report.refuse(str(error))
         ranks = list(reports.values())

@@ -93,7 +93,7 @@ PASSING = {
     "nobody receives": ("never-received", [1], "if rank == 0:\n    comm.send(1, 1)"),
     "nobody receives the second one": (
         "never-received",
-        [2],
+        [0, 2],
         """
         if rank == 0:
             comm.Send(one, 1)
@@ -117,11 +117,35 @@ PASSING = {
     "all send first": ("sends-first", [0], "comm.Send(one, right)\ncomm.Recv(one, left)"),
     "all send first and wait for it": ("sends-first", [0], "comm.isend(1, right).wait()\ncomm.recv(source=left)"),
     "to oneself": ("sends-first", [1], "if rank == 1:\n    comm.send(1, rank)\n    comm.recv(source=rank)"),
-    "a call is missing": ("call-missing", [1], "if rank == 0:\n    comm.bcast(1)"),
+    "a call is missing": ("call-missing", [0, 1], "if rank == 0:\n    comm.bcast(1)"),
     "a call is missing before others": (
         "call-missing",
-        [1, 2],
+        [0, 1, 2],
         "if rank == 0:\n    comm.scatter([1, 2])\ncomm.gather(1, root=1)",
+    ),
+    "a call is missing after an early return": ("call-missing", [0, 2], "if rank:\n    return\ncomm.bcast(1)"),
+    "a call is missing, which another branch has, too": (
+        "call-missing",
+        [0, 1, 4],
+        """
+        if rank:
+            if size > 2:
+                comm.bcast(1)
+        else:
+            comm.bcast(1)
+        """,
+    ),
+    "type of a message that is prepared": (
+        "dtype-differs",
+        [1, 3, 4],
+        """
+        if rank:
+            request = comm.Recv_init([many, 1, MPI.FLOAT], 0)
+        else:
+            request = comm.Send_init([many, 1, MPI.INT], 1)
+        request.Start()
+        request.Wait()
+        """,
     ),
 }
 
@@ -305,6 +329,17 @@ HANGING = {
         [1],
         "other = comm.Dup()\ncomm.recv(source=0) if rank else other.send(1, 1)",
     ),
+    "a communicator in which the ranks have other numbers": (
+        "communicator-differs",
+        [2, 4],
+        """
+        other = comm.Split(0, -rank)
+        if rank:
+            other.Irecv(one, 0).Wait()
+        else:
+            comm.Send(one, 1)
+        """,
+    ),
     "nobody sends": ("never-sent", [1], "if rank:\n    comm.recv(source=0)"),
     "nobody sends to whoever asks": ("never-sent", [1], "if rank:\n    comm.recv()"),
     "all receive first": ("never-sent", [0], "comm.recv(source=left)\ncomm.send(1, right)"),
@@ -315,7 +350,17 @@ HANGING = {
         "if rank:\n    comm.recv(source=0)\nelse:\n    comm.barrier()\n    comm.send(1, 1)\n",
     ),
     "other calls": ("other-order", [0], "[comm.barrier, lambda: comm.allreduce(1)][rank]()"),
-    "a call is missing": ("call-missing", [1], "if rank:\n    comm.allreduce(1)"),
+    "a call is missing": ("call-missing", [0, 1], "if rank:\n    comm.allreduce(1)"),
+    "a message is missing": (
+        "never-sent",
+        [0, 3],
+        """
+        if rank == 0 and size > 2:
+            comm.send(1, 1)
+        if rank == 1:
+            comm.recv(source=0)
+        """,
+    ),
     "large messages first": ("sends-first", [0], "comm.Send(many, right)\ncomm.Recv(many, left)"),
     "the world is larger than the run": ("communicator-differs", [0], "MPI.COMM_WORLD.barrier()"),
 }

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from differing_programs import FIRST, HANGING, HANGING_TORCH, PASSING, RIGHT, TORCH, TORCH_RIGHT, program
+from made_events import event
 from student_cells import call
 
 from course.figures.ranks.timeline import timeline
-from course.watch.differences import told
+from course.watch.differences import differences, told
 from course.watch.differences.difference import KEYS, PASSED
+from course.watch.differences.groups import Group
+from course.watch.differences.messages_met import Half, Post
 from course.world import COMM
 from course.world.world import RanksFailed
 
@@ -78,6 +83,15 @@ def test_it_is_told_once_under_the_output_and_a_right_run_prints_its_own_lines_o
     assert capsys.readouterr().out.splitlines() == ["[rank 0] here", "[rank 1] here"]
 
 
+def test_what_decides_who_makes_a_call_is_quoted_and_where_a_request_was_prepared_is_said(world):
+    _, found = found_in(world, PASSING["a call is missing"][2])
+    assert f" Cell line {FIRST} (if rank == 0:) decides which ranks make the call." in told(found)
+    _, found = found_in(world, PASSING["a call is missing, which another branch has, too"][2])
+    assert f" Cell lines {FIRST} and {FIRST + 1} decide which ranks make the call." in told(found)
+    _, found = found_in(world, PASSING["type of a message that is prepared"][2])
+    assert f"in comm.Send_init (cell line {FIRST + 3}, started in line {FIRST + 4})" in told(found)
+
+
 def test_a_run_that_hangs_says_which_communicators_differ(world):
     with pytest.raises(RanksFailed) as failed:
         world.run(call, program("other = comm.Dup()\n(other if rank else comm).allreduce(1)"), COMM, size=2)
@@ -100,6 +114,44 @@ def test_who_waits_for_a_rank_that_computes_is_left_waiting(world):
     outcome, found = found_in(world, "import time\ntime.sleep((1 - rank) * 4)\ncomm.barrier()")
     assert outcome.ok, outcome.report
     assert not found
+
+
+def test_a_record_without_end_is_not_judged():
+    roots = [SimpleNamespace(events=[event("broadcast", op="Bcast", peer=rank)], state="returned") for rank in (0, 1)]
+    for rank in roots:
+        rank.full, rank.unseen, rank.cells = False, False, []
+    assert [each.key for each in differences(roots)] == ["root-differs"]
+    roots[1].full = True
+    assert differences(roots) == []
+
+
+def test_the_partner_of_a_message_is_looked_up_and_not_searched_for(monkeypatch):
+    tries, fits = [], Half.fits
+    monkeypatch.setattr(Half, "fits", lambda *halves: tries.append(halves) or fits(*halves))
+    post, number = Post(), 300
+    group = Group("mpi4py", (0, 1), 0)
+    for tag in range(number):
+        post.post(Half(0, event("send", tag=tag), True, group, 0, 1, tag))
+    for tag in reversed(range(number)):
+        post.post(Half(1, event("recv", tag=tag), False, group, 0, 1, tag))
+    assert [(send.tag, receive.tag) for send, receive in post.met] == [(tag, tag) for tag in reversed(range(number))]
+    assert len(tries) <= number, "and not as many for each"
+
+
+def test_a_receive_from_anybody_takes_what_was_sent_first_and_a_send_the_receive_that_came_first():
+    post, group = Post(), Group("mpi4py", (0, 1, 2), 0)
+    first, second = (Half(rank, event("send"), True, group, rank, 2, 0) for rank in (0, 1))
+    anybody, exact = (Half(2, event("recv"), False, group, source, 2, 0) for source in (None, 1))
+    for half in (first, second, anybody, exact):
+        post.post(half)
+    assert post.met == [(first, anybody), (second, exact)]
+    other = Post()
+    waiting = [Half(2, event("recv"), False, group, source, 2, 0) for source in (None, 1)]
+    sends = [Half(1, event("send"), True, group, 1, 2, 0) for _ in range(2)]
+    for half in (*waiting, *sends):
+        other.post(half)
+    assert other.met == [*zip(sends, waiting, strict=True)]
+    assert not [*other.not_received()]
 
 
 @pytest.mark.thorough

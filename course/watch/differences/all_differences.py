@@ -5,12 +5,15 @@ Worked out from the events of a run, each rank's on its own clock: no times of t
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from course.watch.differences.collectives import compared
+from course.watch.differences.conditions import with_conditions
 from course.watch.differences.difference import Difference, Recorded, difference
-from course.watch.differences.groups import comparable, items_in, streams
+from course.watch.differences.groups import Streams, comparable, items_in, streams
 from course.watch.differences.messages_met import Half
 from course.watch.differences.replay import Replay
 from course.watch.differences.standstill import causes, never_received
@@ -21,21 +24,56 @@ from course.watch.wording import call_name, capital, in_line, name_ranks
 
 def differences(ranks: Sequence[Recorded]) -> list[Difference]:
     """What differs between these ranks, each kind once in the same lines; also where the run came to its end, as MPI
-    let it pass. ranks: of a run, in their order."""
+    let it pass; none, where a record has no end. ranks: of a run, in their order."""
+    if any(rank.full for rank in ranks):
+        return []
+    with uncollected():
+        return with_conditions(found_in(ranks), ranks)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without Python's search for garbage, which looks at each call of a long record again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def found_in(ranks: Sequence[Recorded]) -> list[Difference]:
+    """See `differences`; without what decides about calls."""
     logs = [without_notes(rank.events) for rank in ranks]
-    ended = [rank.state == "returned" and not rank.full and not rank.unseen for rank in ranks]
+    ended = [rank.state == "returned" and not rank.unseen for rank in ranks]
     broken = any(rank.state != "returned" for rank in ranks)
-    found, parted = compared(streams(logs), ended, broken)
+    calls = streams(logs)
+    found, parted = compared(calls, ended, broken)
+    if in_step(calls, logs):
+        return found
     replay = Replay(logs, ended, parted)
     found += replayed(replay)
     found += in_messages(replay)
     left = [half for half in replay.post.not_received() if ended[half.destination]]
     found += [never_received(half.rank, half.event) for half in left]
-    told = {id(half.event) for half in left}
+    events = {id(half.event) for half in left}
     found += never_waited(
-        [[e for e in log if id(e) not in told] if end else [] for log, end in zip(logs, ended, strict=True)]
+        [[e for e in log if id(e) not in events] if end else [] for log, end in zip(logs, ended, strict=True)]
     )
     return list({(each.key, each.lines, each.ranks): each for each in reversed(found)}.values())[::-1]
+
+
+def in_step(calls: Streams, logs: Sequence[Sequence[Event]]) -> bool:
+    """Whether nothing but collective calls of all ranks was made, each of which waited for its end: no rank can have
+    stood where another did not come. calls: of `logs`."""
+    if len(calls) != 1:
+        return False
+    ((group, by_rank),) = calls.items()
+    if {*group.members} != {*range(len(logs))} or len({len(by_rank[rank]) for rank in range(len(logs))}) > 1:
+        return False
+    whole = all(len(by_rank[rank]) == len(log) for rank, log in enumerate(logs))
+    return whole and all(e["waited"] == e["start"] and e["end"] is not None for log in logs for e in log)
 
 
 def waiting_for_ever(events: Sequence[Sequence[Event]], ended: Sequence[bool]) -> Collection[int]:

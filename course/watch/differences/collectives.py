@@ -54,7 +54,7 @@ def other_calls(group: Group, calls: Mapping[int, list[Event]], number: int, end
             f"{capital(name_ranks(lacking))} never {makes} the call of {call_name(first)}{in_line(first)} that "
             f"{name_ranks([rank for rank in here if rank not in lacking])} made: all ranks of a communicator have to."
         )
-        return difference("call-missing", here.items(), text)
+        return difference("call-missing", here.items(), text, lacking)
     text = (
         f"The ranks make other calls in the same place: as call number {number + 1} on {group.words(len(ended))}, "
         f"{by_rank(here, call_name)}. All ranks of a communicator have to make the same calls in the same order."
@@ -119,8 +119,8 @@ def differing(
     if len({value(event) for event in calls.values()}) < 2:
         return
     names = enumerate_words(sorted({call_name(event) for event in calls.values()}))
-    lines = {event["line"] for event in calls.values()}
-    place = in_line(next(iter(calls.values()))) if len(lines) == 1 else ""
+    places = {in_line(event) for event in calls.values()}
+    place = places.pop() if len(places) == 1 else ""
     yield difference(key, calls.items(), f"In {names}{place}, the ranks {how}: {by_rank(calls, said)}.")
 
 

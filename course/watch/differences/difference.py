@@ -29,22 +29,25 @@ MOST = 4  # differences that are told of one run
 class Recorded(Protocol):
     """What is known of a rank, as of a `course.world.report.RankReport`.
 
-    state: "returned" if there is nothing more to come. full, unseen: whether there is more than `events` has.
+    state: "returned" if there is nothing more to come. full, unseen: whether there is more than `events` has. cells:
+    the files of the notebook cells that its calls come from.
     """
 
     events: Sequence[Event]
     state: str
     full: bool
     unseen: bool
+    cells: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Difference:
     """What differs, and where.
 
-    key: one of KEYS. ranks: those concerned, in rising order. lines: of the cell, those of the calls concerned that are
-    known. text: a sentence or two, which say who has what in which line. passed: whether the calls came to their end
-    all the same.
+    key: one of KEYS. ranks: those concerned, in rising order; absent: those of them that did not make their call.
+    lines: of the cell, those of the calls concerned that are known, and those that decide whether a rank makes one.
+    text: a sentence or two, which say who has what in which line. passed: whether the calls came to their end all the
+    same.
     """
 
     key: str
@@ -52,6 +55,7 @@ class Difference:
     lines: tuple[int, ...]
     text: str
     passed: bool = False
+    absent: tuple[int, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -59,13 +63,13 @@ class Difference:
         return f"{self.text} {PASSED}" if self.passed else self.text
 
 
-def difference(key: str, calls: Iterable[tuple[int, Event]], text: str, others: Iterable[int] = ()) -> Difference:
-    """A difference between these calls, each with its rank. others: ranks concerned that made none."""
-    calls = list(calls)
-    ranks = tuple(sorted({rank for rank, _ in calls} | {*others}))
-    lines = tuple(sorted({event["line"] for _, event in calls if event["line"] is not None}))
+def difference(key: str, calls: Iterable[tuple[int, Event]], text: str, absent: Iterable[int] = ()) -> Difference:
+    """A difference between these calls, each with its rank. absent: ranks concerned that made none."""
+    calls, absent = list(calls), tuple(sorted(absent))
+    ranks = tuple(sorted({rank for rank, _ in calls} | {*absent}))
+    places = {event[name] for _, event in calls for name in ("line", "prepared")}
     passed = all(event["end"] is not None and not event["failed"] for _, event in calls)
-    return Difference(key, ranks, lines, text, passed and key != "never-waited")
+    return Difference(key, ranks, tuple(sorted(places - {None})), text, passed and key != "never-waited", absent)
 
 
 def told(found: Sequence[Difference]) -> str:

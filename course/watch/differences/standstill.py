@@ -114,10 +114,7 @@ def left_alone(replay: Replay, rank: int, stuck: Standing) -> Iterator[Cause]:
             return
         missing = [other for other in gone if other != OUTSIDE]
         never = "never makes" if len(missing) == 1 else "never make"
-        text = (
-            f"{capital(name_ranks(missing))} {never} the call in which {waits}: all ranks of a communicator have to. "
-            "Which condition, or which early return, lets a rank pass it by?"
-        )
+        text = f"{capital(name_ranks(missing))} {never} the call in which {waits}: all ranks of a communicator have to."
         yield Cause(difference("call-missing", calls, text, missing), together)
     elif event["kind"] in SENDS and any(half.sends for half in replay.waiting_halves(rank)):
         yield Cause(never_received(rank, event), [rank])
@@ -125,7 +122,8 @@ def left_alone(replay: Replay, rank: int, stuck: Standing) -> Iterator[Cause]:
         whom = f"rank {gone[0]}" if gone else "any rank"
         returned = "which has returned without sending it" if gone else "and all others have returned"
         text = f"Rank {rank} waits in {call} for a message from {whom}, {returned}."
-        yield Cause(difference("never-sent", [(rank, event)], text, gone[:1]), [rank])
+        absent = gone[:1] or [each for each in group_of(event).members if each not in (rank, None)]
+        yield Cause(difference("never-sent", [(rank, event)], text, absent), [rank])
 
 
 def never_received(rank: int, event: Event) -> Difference:
@@ -168,6 +166,8 @@ def circle(replay: Replay, ranks: list[int], stuck: Standing) -> Cause:
             f"All send before they receive: {stand}. MPI may keep a message until it is received, and need not; then "
             "each waits for the next one. Who has to receive first?"
         )
+        if len(calls) == 1:
+            text = f"A rank sends a message to itself before it receives it: {stand}. Post the receive first."
         sends = [half for rank in ranks for half in replay.waiting_halves(rank)]
         return Cause(difference("sends-first", calls, text), sorted(ranks), sends)
     if kinds <= {"recv", "probe"}:
