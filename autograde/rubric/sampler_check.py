@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from autograde.probes.sampler_passes import Ids as ListedIds
-from autograde.probes.sampler_passes import Passes, generators_after
+from autograde.probes.sampler_passes import Pass, Passes, generators_after
 from autograde.rubric.criterion import Call, Mistakes, once
 from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
 from autograde.rubric.rounding import EXACT
@@ -313,8 +313,18 @@ def generators(call: Call) -> Wrong | None:
 
 def ints_and_length(call: Call) -> Wrong | None:
     """Ints, as many as `len` says, from a Sampler of torch's."""
+    return ints_and_length_of(call, [each for own in call.of("passes") for each in own])
+
+
+def begun_anew(call: Call) -> Wrong | None:
+    """The same, but for passes that yield nothing because each begins where the one before it has ended."""
     every = [each for own in call.of("passes") for each in own]
-    for each in every if not orders(call).emptied else [each for each in every if each.ids]:
+    return ints_and_length_of(call, [each for each in every if each.ids] if orders(call).emptied else every)
+
+
+def ints_and_length_of(call: Call, every: Sequence[Pass]) -> Wrong | None:
+    """What is wrong with the ints in these passes, and their number."""
+    for each in every:
         if each.length != len(each.ids):
             whole = each.length == call.arguments["samplers"][0][0]
             key = "length-of-the-whole-set" if whole else "wrong-length"

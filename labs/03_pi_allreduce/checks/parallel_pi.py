@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import random
+import struct
+from dataclasses import replace
 
+from autograde.contract.evidence import Number
+from autograde.contract.gpu import ON_OTHER_GPUS
 from autograde.rubric.check import CallCheck, on_its_device
 from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes, first_of
 from autograde.rubric.judges.conduct import nothing_starts_or_ends
 from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
 from autograde.rubric.judges.numbers import SINGLE, EachRankReturns
 from autograde.rubric.judges.reductions import one_allreduce, result_of_reduction
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.rounding import DIGITS, Rounding
 from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts.reductions import Due
@@ -39,6 +43,9 @@ too often. Which share is whose?
 
 idle-ranks: {who:does|do} all of the work, and {idle} nothing. There is work for all of them. Which part of it is
 whose?
+
+calls-do-not-match: A deadlock: {ranks:rank} wait in {call}, each of them for the others. Horovod puts together the
+calls that have one and the same name. What is the name of yours on each rank?
 
 empty-rank: With fewer intervals than ranks, {who:raises|raise} {error}. What should a rank without a midpoint
 contribute, so that the others can go on?
@@ -86,6 +93,21 @@ def own_share(call: Call) -> Wrong | None:
     return None
 
 
+def returned(call: Call) -> Wrong | None:
+    """All ranks return pi, as near as the numbers that they communicate allow: of what dtype these have to be is judged
+    with the reduction."""
+    dtypes = [event["dtype"] for log in call.events for event in log]
+    coarse = next((each for each in dtypes if each in DIGITS and each != "float64"), None)
+    if coarse is None:
+        return PI(call)
+
+    def as_floats(call: Call) -> list[Number]:
+        numbers = call.of("value")
+        return [Number("float", True, each.value) if each.kind == coarse else each for each in numbers]
+
+    return replace(PI, value=as_floats, rounding=Rounding.of(coarse))(call)
+
+
 def workers(call: Call) -> list[int]:
     """The ranks that evaluate f or ask for a share; all if none is seen to."""
     return [rank for rank, seen in enumerate(call.seen) if seen.points or seen.shares]
@@ -125,6 +147,46 @@ def parts(call: Call) -> list[list[float]]:
     ]
 
 
+def nothing_put_in(call: Call) -> dict | bool | None:
+    """Whether all that the ranks put into their reduction is next to nothing of the area."""
+    numbers = brought(call)
+    if None in numbers:
+        return None
+    little = all(abs(number) < 1e-6 * expected(call) for number in numbers)
+    return {"put_in": ", ".join(f"{number:.6g}" for number in numbers)} if little else False
+
+
+def in_half_precision(call: Call) -> dict | bool:
+    """Whether the ranks return pi with the digits that a float16 or a bfloat16 has."""
+    values = [number.value for number in call.of("value")]
+    off = max(abs((value or 0.0) - expected(call)) for value in values)
+    if off > DIGITS["bfloat16"] * expected(call) or off <= SINGLE.relative * expected(call):
+        return False
+    return {"off": off} if all(map(has_few_digits, values)) else False
+
+
+def has_few_digits(value: float) -> bool:
+    """Whether a number around 3 is one of those that float16 or bfloat16 have."""
+    half, single = struct.pack(">e", value), struct.pack(">f", value)
+    return struct.unpack(">e", half)[0] == value or struct.unpack(">f", single[:2] + b"\0\0")[0] == value
+
+
+def pi_itself(call: Call) -> dict | bool:
+    """Whether the ranks return pi to its last digit, which no sum over few midpoints gives."""
+    exact = all(number.value is not None and abs(number.value - math.pi) < 1e-14 for number in call.of("value"))
+    return {"expected": expected(call)} if exact else False
+
+
+PI = EachRankReturns(expected)
+returned.gives = PI.gives
+
+
+def met_nobody(run: Run) -> str | None:
+    """The call in which all ranks wait, having made equally many; None if there is none."""
+    waiting, numbers = {rank["call"] for rank in run.ranks}, {*map(len, run.of_call(run.reached))}
+    return waiting.pop() if len(waiting) == len(numbers) == 1 else None
+
+
 SHARES = share_mistakes(
     lambda call: call.of("points"),
     """
@@ -135,17 +197,33 @@ SHARES = share_mistakes(
 )
 RESULTS = Mistakes(
     """
+    pi-itself: The ranks return pi to its last digit. The midpoint rule with {intervals:interval} is a little off: it
+    gives {expected:.10g}. Where does your result come from?
+
+    nothing-put-in: The ranks put {put_in} into the reduction, by rank: next to nothing of the area. What does your code
+    pass to be sent, and what to receive?
+
     own-part-only: Each rank returns what follows from its own part alone: {values}. Every one of them should return
     {expected:.6g}. Where do the other ranks' parts come in?
 
     average-for-sum: On {size:rank} the result is {size} times too small: {actual:.6g}, where {expected:.6g} is
     expected. Is there an average over the ranks where a sum belongs?
 
+    averaged-twice: On {size:rank} the result is {much} times too small: {actual:.6g}, where {expected:.6g} is
+    expected. How often is there an average over the ranks where a sum belongs?
+
+    half-precision: The result is off by {off:.0e}. That is half precision: 3 digits of 16 are left. Where does it get
+    in?
+
     h-twice: The ranks return {actual:.6g}: the integral, divided by the number of intervals. The width h is in what
     `partial_sum` gives already.
     """,
+    pi_itself=pi_itself,
+    nothing_put_in=nothing_put_in,
     own_part_only=lambda call: Gives(brought(call)) if None not in brought(call) else None,
     average_for_sum=lambda call: Gives(expected(call) / call.size),
+    averaged_twice=lambda call: Gives(expected(call) / call.size**2, much=call.size**2),
+    half_precision=in_half_precision,
     h_twice=lambda call: Gives(expected(call) / call.arguments["intervals"]),
 )
 
@@ -175,16 +253,16 @@ class ParallelPi(CallCheck):
             Criterion(
                 "result",
                 result,
-                "all ranks return pi, the very same float",
-                EachRankReturns(expected),
+                "all ranks return pi, the very same float (numpy's float64 is one)",
+                returned,
                 RESULTS,
                 after=("shares", "reduction"),
             ),
         )
         if device:
             says = (
-                'the tensor is on the device of the group\'s backend: on the CPU for "gloo", on the current GPU '
-                '("cuda") for "nccl"'
+                "the tensor is on the device of the group's backend: on the CPU for \"gloo\", on the rank's "
+                'own GPU, which plain "cuda" means, for "nccl"'
             )
             self.criteria += (Criterion("device", device, says, on_its_device),)
 
@@ -197,7 +275,9 @@ class ParallelPi(CallCheck):
 
     def gpu_case(self, rng: random.Random) -> dict | None:
         """A call on two ranks with torch alone: what mpi4py and Horovod send may stay on the CPU."""
-        return self.case(rng, [0, 1], 4) if self.library == "torch" else None
+        if self.library != "torch":
+            return None
+        return {**self.case(rng, [0, 1], 4), ON_OTHER_GPUS: True}
 
     def case(self, rng: random.Random, ranks: list[int], *intervals: int) -> dict:
         """A case with a call for each number of intervals, and shares of sizes of its own."""
@@ -208,7 +288,9 @@ class ParallelPi(CallCheck):
         return {"ranks": ranks, "calls": calls, "weights": weights, "late": rng.randrange(len(ranks))}
 
     def broke_off(self, run: Run) -> Wrong | None:
-        """An error on ranks that may have nothing to do."""
+        """An error on ranks that may have nothing to do; or calls of Horovod that do not find each other."""
+        if run.state == "hang" and self.library == "horovod" and (call := met_nobody(run)):
+            return words("calls-do-not-match", run.report, ranks=len(run.ranks), call=f"`{call}`")
         errors = {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
         if run.state != "raised" or not errors or run.broken["intervals"] >= len(run.ranks):
             return None

@@ -16,11 +16,11 @@ from autograde.rubric.words import Words, Wrong
 from ..probes import partial_sum as probe
 
 words = Words("""
-not-an-array: f is called with a value of type {refused}. It takes a float64 ndarray, of any shape.
+not-an-array: `f` is called with a value of type {refused}. It takes a float64 ndarray, of any shape.
 
 raised: Your code raised an error: {error}
 
-f-not-called: The function never calls its argument f. The check passes other functions than the curve of this lab.
+f-not-called: Your function never calls its argument `f`. The check passes other functions than the curve of this lab.
 
 empty-rank: With {intervals:interval} on {size:rank}, rank {rank} has nothing to do, and {does}. What should such a rank
 contribute, so that the others can go on?
@@ -48,7 +48,7 @@ def each_midpoint(call: Call) -> Wrong | None:
     shares, intervals = call.seen[0].shares, call.arguments["intervals"]
     if refused := next((share.refused for share in shares if share.refused and share.error), ""):
         if "float32" in refused:
-            return float32(f"f is called with a value of type {refused}")
+            return float32(f"`f` is called with a value of type {refused}")
         return words("not-an-array", refused=refused)
     if errors := [share.error for rank, share in enumerate(shares) if share.error and intervals >= len(shares)]:
         return words("raised", error=errors[0])
@@ -80,9 +80,15 @@ VALUE = EachRankReturns(
     expected=lambda call: [area(call, share.points) / call.arguments["intervals"] for share in with_points(call)],
     value=lambda call: [share.value or Number("an error", False, None) for share in with_points(call)],
 )
-LOCAL_H = Mistakes(
-    "local-h: You divide by the number of one rank's intervals. How wide is an interval when *all* of them cut [0, 1]?",
+WIDTHS = Mistakes(
+    """
+    local-h: You divide by the number of one rank's intervals. How wide is an interval when *all* of them cut [0, 1]?
+
+    h-forgotten: A rank returns the sum of its f(x_i), which are heights: {actual:.6g}, where {expected:.6g} is
+    expected. What makes areas of them?
+    """,
     local_h=lambda call: Gives([area(call, share.points) / len(share.points) for share in with_points(call)]),
+    h_forgotten=lambda call: Gives([area(call, share.points) for share in with_points(call)]),
 )
 
 
@@ -95,7 +101,7 @@ class PartialSum(CallCheck):
         Criterion(
             "midpoints",
             1.5,
-            "over all ranks, f is called at each midpoint x_i exactly once",
+            "over all ranks, f is called at each midpoint x_i exactly once (rounding aside)",
             each_midpoint,
             share_mistakes(points_of),
         ),
@@ -104,7 +110,7 @@ class PartialSum(CallCheck):
             0.5,
             "a rank returns h times the sum of its f(x_i), a float (numpy's float64 is one)",
             VALUE,
-            LOCAL_H,
+            WIDTHS,
             after=("midpoints",),
         ),
         Criterion(

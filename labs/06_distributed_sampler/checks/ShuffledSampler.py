@@ -10,10 +10,10 @@ from autograde.rubric.criterion import Criterion
 from autograde.rubric.judges.shares import dealt_out
 from autograde.rubric.sampler_check import (
     ROTATION,
+    begun_anew,
     drawn_anew,
     fits_plan,
     generators,
-    ints_and_length,
     repeated,
     shared_out,
 )
@@ -63,8 +63,8 @@ class ShuffledSampler(CallCheck):
         Criterion(
             "ints",
             0.5,
-            "as a class derived from torch's `Sampler`, it yields ints, and `len` says how many",
-            ints_and_length,
+            "it yields ints, and `len` says how many; it is derived from torch's `Sampler`",
+            begun_anew,
         ),
     )
 
@@ -90,6 +90,8 @@ class ShuffledSampler(CallCheck):
             for alone, each, settings in plan:
                 passes += [[len(samplers), epoch] for epoch in settings]
                 samplers.append([n, alone, each])
+            passes.append([len(samplers), one, 1, two])  # set to another epoch once it has yielded a sample
+            samplers.append([n, False, seed])
             return {"samplers": samplers, "passes": passes, "luck": rng.randrange(10**6), "salt": salt}
 
         def case(size: int, sizes: list[int], salt: int = 0) -> dict:

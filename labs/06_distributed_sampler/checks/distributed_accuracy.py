@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from autograde.rubric.check import CallCheck, on_its_device
@@ -24,10 +25,16 @@ TELLING = 9  # samples, from which on mistakes can be told apart by their result
 DRAWS = 10_000  # of which one is telling; some shapes take a hundred
 APART = 1e-3  # by which the results of mistakes differ from what is right at least
 
-words = Words("""
+OWN = """
+own-part-only: Each rank returns what follows from its own samples alone. Where do the other ranks' samples come in?
+"""
+words = Words(
+    OWN
+    + """
 empty-rank: Where a rank has no samples, {who:raises|raise} an error ({error}). What should such a rank contribute, so
 that the others can go on?
-""")
+"""
+)
 
 
 def accuracy(call: dict) -> float:
@@ -46,10 +53,15 @@ def counted_wrongly(call: dict) -> dict[str, tuple]:
     on_one_rank = sum(max(own[i] for own in times) for i in {*chain.from_iterable(times)})
     turns = [row[turn] for turn in range(max(counts)) for row in rows if turn < len(row)]
     last = dict(chain.from_iterable(own + [(0, 0)] * (max(counts) - len(own)) for own in pairs))
-    on_several = sum(hit for own in pairs for _, hit in {*own})
+    unlike = [{*own} for own in pairs]
+    distinct = [sum(hit for _, hit in own) for own in unlike]
+    unlike_means = [hit / max(1, len(own)) for hit, own in zip(distinct, unlike, strict=True)]
+    # Of the forms, copies of samples that are wrong count in the last one.
+    twice = sum(hits) / len(flat), sum(hits) / n, sum(distinct) / n, on_one_rank / n, 1 - (len(flat) - sum(hits)) / n
     found = {
-        "counted-twice": (sum(hits) / len(flat), sum(hits) / n, on_several / n, on_one_rank / n),
-        "own-part-only": (means, [hit / n for hit in hits]),
+        "fraction-lost": (float(accuracy(call) == 1), float(round(accuracy(call)))),
+        "counted-twice": twice,
+        "own-part-only": (means, [hit / n for hit in hits], unlike_means, [hit / n for hit in distinct]),
         "mean-of-means": (sum(means) / len(rows), sum(means) / sum(map(bool, counts))),
         "cut-by-position": (sum(flat[:n]) / n, sum(turns[:n]) / n),
     }
@@ -68,8 +80,11 @@ def telling(call: dict) -> bool:
     values = [*wrong.get("filled-up-counted", ())]
     if sum(sizes) > call["dataset_size"]:
         cuts = wrong["cut-by-position"][: 1 + (len({*sizes}) == 1)]
-        values += [*wrong["counted-twice"][: 2 + (len(sizes) > 1)], *cuts]
-        if any(abs(cut - other) < APART for cut in cuts for other in wrong["counted-twice"]):
+        values += [*wrong["counted-twice"][: 2 + (len(sizes) > 1)], wrong["counted-twice"][4], *cuts]
+        values += [numerator / below for numerator in by_chance(call) for below in (call["dataset_size"], sum(sizes))]
+        copies = sum(sizes) - call["dataset_size"]  # with two, one right and one wrong, a cut may do as copies do
+        twice = wrong["counted-twice"][: 4 + (copies > 2)]
+        if any(abs(cut - other) < APART for cut in cuts for other in twice):
             return False
     if len({*sizes}) > 1:
         values += wrong["mean-of-means"][: 1 + (sum(map(any, call["correct"])) > 1)]
@@ -79,6 +94,13 @@ def telling(call: dict) -> bool:
         if len({*hits}) == 1 or (len({*sizes}) == 1 and any(follows(row, due) for row in sums)):
             return False
     return all(abs(value - right) > APART for value in values)
+
+
+def by_chance(call: dict) -> list[int]:
+    """What wrong ways to count hits give, of hits, copies and samples. call: a call's arguments."""
+    hits, held = sum(map(sum, call["correct"])), sum(map(len, call["correct"]))
+    copies = held - call["dataset_size"]
+    return [hits - 2 * copies, hits + copies, held - hits, call["dataset_size"] - hits]
 
 
 def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
@@ -103,11 +125,13 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
 
 VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
 MISTAKES = MistakesGiving(
-    """
+    OWN
+    + """
+    fraction-lost: The result is {actual:.6g}, where {expected:.6g} is expected: a whole number. Where does the fraction
+    get lost?
+
     counted-twice: There are {dataset_size:sample}, and the result is {actual:.6g}, as if those that are held twice
     counted twice. {expected:.6g} is expected. How can you tell a copy?
-
-    own-part-only: Each rank returns what follows from its own samples alone. Where do the other ranks' samples come in?
 
     mean-of-means: The result is {actual:.6g}, a mean of means: it gives the samples of a rank with few of them more
     weight than those of one with many. {expected:.6g} is expected. What do you have to add up before you divide?
@@ -124,10 +148,16 @@ MISTAKES = MistakesGiving(
 
 
 def counted_once(call: Call) -> Wrong | None:
-    """The number; what was communicated only says why it may be another one."""
+    """The number, which is read only when it is there; what else was communicated says why it may be another one."""
+    if early := [each for each in only("torch", call.events) if each.key == "not-waited-for"]:
+        return first(early)
     wrong = VALUE(call)
-    early = [each for each in only("torch", call.events) if each.key == "not-waited-for"]
-    return wrong and (first(early or unequal_sizes(call.events)) or wrong)
+    if wrong is not None and call.size > 1 and not any(call.events):
+        return words("own-part-only", absent=True)
+    if wrong is not None and wrong.key == "not-a-float":  # also an int comes of a mistake
+        facts = {**wrong.facts, "actual": call.seen[0].value.value, "expected": accuracy(call.arguments)}
+        return replace(wrong, facts=facts, compared=True)
+    return wrong and (first(unequal_sizes(call.events)) or wrong)
 
 
 counted_once.gives = VALUE.gives
@@ -135,13 +165,15 @@ counted_once.gives = VALUE.gives
 
 @of_record
 def communication(call: Call) -> Wrong | None:
-    """All goes by torch.distributed and is waited for, and a right result follows from it. Of ranks that do not
-    communicate, this repeats what is wrong with their result."""
-    if wrong := first(only("torch", call.events)):
-        return wrong
-    if wrong := VALUE(call):
-        alone = call.size > 1 and not any(call.events)
-        return (MISTAKES.explaining([(call, wrong)], [], VALUE) or wrong) if alone else None
+    """All goes by torch.distributed, and a right result follows from it. Of ranks that do not communicate, this repeats
+    what is wrong with their result; that nothing is waited for is judged with the result."""
+    found = only("torch", call.events)
+    if other := [each for each in found if each.key != "not-waited-for"]:
+        return first(other)
+    if found:
+        return None
+    if VALUE(call):
+        return words("own-part-only", absent=True) if call.size > 1 and not any(call.events) else None
     about = call.arguments
     found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
     return first(found, absent=not any(call.events))
