@@ -146,9 +146,8 @@ class Orders:
 
     @property
     def emptied(self) -> bool:
-        """Whether passes yield nothing on any rank, and others do."""
-        empty = [not any(by_rank) for by_rank in self.yielded]
-        return any(empty) and not all(empty)
+        """Whether a pass yields nothing on any rank, and another one with the same epoch and seed does."""
+        return any(any(self.by_key[key]) and not any(own) for key, own in zip(self.keys, self.yielded, strict=True))
 
     def repeats(self) -> Wrong | None:
         """What is wrong if passes differ that should be the same."""
