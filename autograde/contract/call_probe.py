@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
+from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until, torch_as_it_was
 from autograde.contract.evidence import Array, Evidence, encoded
 from autograde.contract.gpu import ON_GPU, on_gpu
 from autograde.contract.lab_package import LabPackage, package_of
@@ -118,7 +118,7 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
     dup = unwatched(type(comm).Dup)
     rank = CallRank(comm, folder, on_gpu=case.get(ON_GPU, False), subject=subject)
     communicators = [dup(comm) for _ in calls]
-    with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
+    with torch_as_it_was(), on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.salted(comm.rank).load(**probe.names(rank, case))
         for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm, rank.number = safe(communicator) if arguments.get(SENDS_WAIT) else communicator, number

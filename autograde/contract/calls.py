@@ -72,6 +72,21 @@ def progress_until(comm: Any, moment: float) -> None:
 
 
 @contextmanager
+def torch_as_it_was() -> Iterator[None]:
+    """After this block torch records gradients, and has a default dtype, as before it: what code in it has switched
+    must not change what another TODO's code does on the same rank."""
+    torch = sys.modules.get("torch")
+    before = (torch.is_grad_enabled(), torch.get_default_dtype()) if torch else None
+    try:
+        yield
+    finally:
+        if torch := sys.modules.get("torch"):
+            records, dtype = before or (True, torch.float32)
+            torch.set_grad_enabled(records)
+            torch.set_default_dtype(dtype)
+
+
+@contextmanager
 def nothing_starts_or_ends(tried: list[str]) -> Iterator[None]:
     """In this block, calls that start or end MPI, the process group or Horovod are noted in `tried`, and do nothing."""
 

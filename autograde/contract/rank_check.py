@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until
+from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until, torch_as_it_was
 from autograde.contract.check import Check
 from autograde.contract.gpu import ON_GPU, on_gpu
 from course.watch.recorder import unwatched
@@ -168,7 +168,7 @@ class CallCheck(RankCheck):
 
 def run_on_rank(run: Callable, subject: Any, case: dict, folder: str, comm: Any) -> Any:
     """Runs on each rank: a check's own function."""
-    with on_gpu(case, comm, subject.filename):
+    with torch_as_it_was(), on_gpu(case, comm, subject.filename):
         return run(Rank(comm, folder, on_gpu=case.get(ON_GPU, False)), subject.salted(comm.rank), case)
 
 
@@ -178,7 +178,7 @@ def make_calls(call: Callable, given: Callable, calls: list[dict], subject: Any,
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)
     rank, communicators = Rank(comm, on_gpu=case.get(ON_GPU, False)), [dup(comm) for _ in calls]
-    with on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
+    with torch_as_it_was(), on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
         function = subject.salted(comm.rank).load(**given(rank, case))
         for number, (communicator, plan) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm = communicator

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from autograde.probes.sampler_passes import Ids as ListedIds
-from autograde.probes.sampler_passes import Passes, generators_after
+from autograde.probes.sampler_passes import Pass, Passes, generators_after
 from autograde.rubric.judge import Call, once
 from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
 from autograde.rubric.mistakes import Mistakes
@@ -148,9 +148,8 @@ class Orders:
 
     @property
     def emptied(self) -> bool:
-        """Whether passes yield nothing on any rank, and others do."""
-        empty = [not any(by_rank) for by_rank in self.yielded]
-        return any(empty) and not all(empty)
+        """Whether a pass yields nothing on any rank, and another one with the same epoch and seed does."""
+        return any(any(self.by_key[key]) and not any(own) for key, own in zip(self.keys, self.yielded, strict=True))
 
     def repeats(self) -> Wrong | None:
         """What is wrong if passes differ that should be the same."""
@@ -315,8 +314,18 @@ def generators(call: Call) -> Wrong | None:
 
 def ints_and_length(call: Call) -> Wrong | None:
     """Ints, as many as `len` says, from a Sampler of torch's."""
+    return ints_and_length_of(call, [each for own in call.of("passes") for each in own])
+
+
+def begun_anew(call: Call) -> Wrong | None:
+    """The same, but for passes that yield nothing because each begins where the one before it has ended."""
     every = [each for own in call.of("passes") for each in own]
-    for each in every if not orders(call).emptied else [each for each in every if each.ids]:
+    return ints_and_length_of(call, [each for each in every if each.ids] if orders(call).emptied else every)
+
+
+def ints_and_length_of(call: Call, every: Sequence[Pass]) -> Wrong | None:
+    """What is wrong with the ints in these passes, and their number."""
+    for each in every:
         if each.length != len(each.ids):
             whole = each.length == call.arguments["samplers"][0][0]
             key = "length-of-the-whole-set" if whole else "wrong-length"

@@ -42,6 +42,10 @@ wrong-number 2
 {n} samples on {size} ranks: one rank draws {most}, another {least}, and no rank draws {missing} of the samples. All
 ranks should draw equally many, and no more than needed.
 
+fewer-than-needed 2
+{n} samples on {size} ranks: each rank draws {most}, where {expected} are needed, and no rank draws {missing} of the
+samples.
+
 more-than-needed 2
 {n} samples on {size} ranks: each rank draws {most}, where {expected} are enough. How many turns does it take until all
 samples are dealt out?
@@ -125,7 +129,8 @@ def wrong_numbers(
     about |= {"batch": batch_size or 0, "local": local_size or 0}
     explained = [key for key, fitting in fits.items() if fitting]
     known = tuple(finding(key, **about) for key in explained)
-    otherwise = finding("more-than-needed" if equal and most > expected else "wrong-number", expected=expected, **about)
+    counted = "more-than-needed" if most > expected else "fewer-than-needed"
+    otherwise = finding(counted if equal else "wrong-number", expected=expected, **about)
     return [Diagnosis("shares", known, frozenset(fits) - {*explained}, otherwise)]
 
 

@@ -26,10 +26,10 @@
 # The idea in one sentence: **each rank computes its share, and one call that all of them make puts the shares
 # together.**
 #
-# **Before you start.** You need no earlier lab. Lab 01, *Paths over a loss surface*, tells you what the sums of this
-# lab are good for. Lab 02, *Hello, ranks*, introduces ranks step by step; without it you find all you need here. You
-# need Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch tensors. You need
-# not know MPI.
+# **Before you start.** You need no earlier lab. In a training, what the ranks sum up are gradients: lab 01, *Paths over
+# a loss surface*, shows what these are. Lab 02, *Hello, ranks*, introduces ranks step by step; without it you find all
+# you need here. You need Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch
+# tensors. You need not know MPI.
 #
 # **Lecture.** [2 One program, many ranks](../../course/lectures/02_ranks.ipynb) introduces what this lab uses;
 # [3 Talking to everybody at once](../../course/lectures/03_talking_to_everybody.ipynb) shows what it costs.
@@ -81,7 +81,7 @@ from course.models.midpoints import midpoints
 
 owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i
 given = [midpoints(14, np.flatnonzero(owner == rank)) for rank in range(4)]
-slices_picture(f, 14, given, "14 slices, given to 4 ranks at random")
+slices_picture(f, 14, given, "14 slices, given to 4 ranks at random", count="slices")
 
 # %% [markdown]
 # Any way to share out the slices is right, as long as each slice goes to exactly one rank. The shares are *fair* if
@@ -173,8 +173,8 @@ for line in world.run(introduce, COMM, ranks=[2, 0, 3]):
 #
 # Two things to know before you start:
 #
-# - **`f` takes a float64 ndarray**, not a Python float and not float32. Build the array of your midpoints and call `f`
-#   once.
+# - **`f` takes a float64 ndarray**, not a Python float and not float32. One call with the array of all your
+#   midpoints is enough.
 # - The parameter `f` hides the notebook's `f`: inside `partial_sum`, `f` is whatever function the caller passes. The
 #   check passes other curves, too.
 
@@ -230,9 +230,10 @@ with needs("partial_sum"):
 # [reduce](GLOSSARY.md#reduce) combines one number of each rank into one, here by adding them up, and leaves the
 # result on one rank. An **[all-reduce](GLOSSARY.md#all-reduce)** gives the result to all ranks.
 #
-# Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank
-# gets its result before all of them have called it. mpi4py writes `comm.allreduce(x)` for Python objects, and
-# `comm.Allreduce(send, receive)` for arrays; the small one will do here. Both add up, unless you say otherwise.
+# Like every **[collective](GLOSSARY.md#collective)**, it must be called by each rank of the communicator. No rank gets
+# its result before all of them have called it. mpi4py (MPI for Python) writes `comm.allreduce(x)` for Python objects,
+# and `comm.Allreduce(send, receive)` for arrays; the one with a small `a` will do here. Both add up, unless you say
+# otherwise.
 #
 # If you use names such as `MPI.SUM`, import `MPI` in the cell.
 
@@ -258,9 +259,9 @@ def parallel_pi(comm, intervals: int) -> float:
 check("parallel_pi")
 
 # %% [markdown]
-# No rank left the all-reduce before the last one had come, because the result needs a number from each rank. Other
-# collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go on before the others
-# have come. And a message from one rank to another is no collective at all: it is
+# No rank leaves the all-reduce before the last one has come, because the result needs a number from each rank: the next
+# picture shows it. Other collectives promise less: in a [broadcast](GLOSSARY.md#broadcast), the rank that sends may go
+# on before the others have come. And a message from one rank to another is no collective at all: it is
 # [point-to-point](GLOSSARY.md#point-to-point) communication, and only these two take part.
 
 # %% [markdown]
@@ -331,16 +332,18 @@ with needs("partial_sum", "parallel_pi"):
 
 # %% [markdown]
 # Down to $10^{-15}$, the error is that of the midpoint rule: it falls with $1/n^2$. Below that, `float64` has no more
-# digits. In `float32`, ten million intervals come no closer to $\pi$ than a thousand do in `float64`: the error stays
-# at $9 \cdot 10^{-8}$.
+# digits. In `float32` it ends sooner: ten million intervals come no closer to $\pi$ than a thousand do in `float64`,
+# and the error stays at $9 \cdot 10^{-8}$. (Try it in a new cell: the lines of `serial_pi` with `4 / (1 + x * x)`, and
+# `x` of `dtype=np.float32`.)
 #
 # ## 3. The same with torch
 #
 # Training frameworks bring collectives of their own, for tensors. In torch, the
 # **[process group](GLOSSARY.md#process-group)** takes the place of the communicator. Most functions use a *default
-# group* unless you pass another one. The library that moves the data is the group's
-# **[backend](GLOSSARY.md#backend)**: [gloo](GLOSSARY.md#gloo) for tensors in the memory of the CPU,
-# [nccl](GLOSSARY.md#nccl) for tensors on NVIDIA GPUs. `dist.get_backend()` returns its name.
+# group* unless you pass another one, and `dist.get_rank()` and `dist.get_world_size()` take the place of `comm.rank`
+# and `comm.size`. The library that moves the data is the group's **[backend](GLOSSARY.md#backend)**:
+# [gloo](GLOSSARY.md#gloo) for tensors in the memory of the CPU, [nccl](GLOSSARY.md#nccl) for tensors on NVIDIA GPUs.
+# `dist.get_backend()` returns its name.
 #
 # Look up two things before you start: the dtype that
 # [`torch.tensor`](https://docs.pytorch.org/docs/stable/generated/torch.tensor.html) gives a Python float, and what
@@ -380,8 +383,8 @@ with needs("partial_sum", "parallel_pi_torch"):
 # %% [markdown]
 # ## 4. The same with Horovod
 #
-# Horovod is a library that adds training on several ranks to PyTorch. Its all-reduce was designed for gradients. Before
-# you start, look up the argument `op` of
+# Horovod is a library that adds training on several ranks to PyTorch. `hvd.rank()` and `hvd.size()` take the place of
+# `comm.rank` and `comm.size`. Its all-reduce was designed for gradients. Before you start, look up the argument `op` of
 # [`hvd.allreduce`](https://horovod.readthedocs.io/en/stable/api.html#module-horovod.torch): what is its default?
 
 # %% todo="parallel_pi_horovod"
@@ -438,6 +441,7 @@ with needs("partial_sum", "parallel_pi"):
     print(f"One rank does {intervals} intervals in {alone:.0f} ms.")
     times = [best(intervals, size) for size in range(1, world.size + 1)]
     display(speedup_picture(times, cores()))
+    # For `run.json`, the record of a run on a cluster.
     error = abs(world.run(parallel_pi, COMM, intervals)[0] - math.pi)
     history = [{"epoch": 0, "loss": error, "seconds": times[-1]}]
     record("parallel_pi", world, history, samples=intervals, data="none")

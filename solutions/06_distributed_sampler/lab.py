@@ -144,6 +144,7 @@ from torch.utils.data import Sampler
 class ShuffledSampler(Sampler):
     """Yields this rank's share of all samples, in a random order.
 
+    Another seed may have the same order in another epoch, as in torch's own sampler.
     You may call `shard(dataset_size, rank, size)`: the check has a right one, in case
     yours is not.
     """
@@ -157,7 +158,8 @@ class ShuffledSampler(Sampler):
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch, counted from 0, of all passes that begin after this call.
 
-        Until it is called, the epoch is 0.
+        Until it is called, the epoch is 0. A pass that has yielded samples before the
+        call goes on in its order.
         """
         ### BEGIN SOLUTION
         self.epoch = epoch
@@ -228,7 +230,7 @@ check("samples_seen")
 
 # %% [markdown]
 # Your function and your sampler, in [batches](GLOSSARY.md#batch) of two; on the left with a sampler whose
-# `set_epoch` does nothing. A batch is coloured if no earlier epoch had the same samples in one batch.
+# `set_epoch` does nothing. A batch has its rank's colour if no earlier epoch had the same samples in one batch.
 
 # %% folded=true
 # Draws the batches of three epochs, without and with set_epoch.
@@ -254,7 +256,8 @@ with needs("ShuffledSampler", "samples_seen"):
 
 # %% [markdown]
 # Without `set_epoch`, each epoch repeats the first: the same batches on the same ranks, so the same samples meet in a
-# batch for ever. Accuracy suffers, and nothing tells you.
+# batch for ever. Accuracy suffers, and nothing tells you. (With `set_epoch`, and so few samples, a batch may come again
+# by chance.)
 #
 # ## 4. Count each sample once
 #
@@ -283,8 +286,8 @@ def distributed_accuracy(
     the samples that they are for, from 0 to dataset_size - 1, in any order. Each sample
     is on some rank. It may be on several ranks, and twice on one rank; its entries in
     `correct` are then all the same. Both tensors are on the device of the group's
-    backend: the CPU for "gloo", the current GPU ("cuda") for "nccl". The default group
-    already exists.
+    backend: the CPU for "gloo", the current GPU ("cuda") for "nccl". The process
+    group exists already.
 
     Example: three samples on two ranks. If rank 0 has indices [0, 2] with correct
     [True, False], and rank 1 has [1, 0] with [True, True], it is 2 / 3 on both.
@@ -333,7 +336,7 @@ with needs("shard", "distributed_accuracy"):
 
 # %% [markdown]
 # The predictions are the same everywhere. With copies counted, one and the same model looks better on some numbers of
-# ranks than on others.
+# ranks than on others. The dashed line is what all numbers of ranks should give.
 #
 # ## 5. Your sampler and torch's
 #
@@ -359,8 +362,16 @@ with needs("ShuffledSampler"):
 # %% [markdown]
 # Both pad, and both draw a new order in each epoch. The two orders need not be the same: a seed stands for an order
 # only together with the code that uses it. Read `DistributedSampler.__iter__` and compare: how does it join the seed
-# and the epoch? With `shuffle=False` it is your `shard`; with `drop_last=True` it leaves samples out instead of
-# padding.
+# and the epoch, and which orders do two seeds then share? With `shuffle=False` it is your `shard`; with
+# `drop_last=True` it leaves samples out instead of padding.
+#
+# <details><summary>How does torch's sampler join the seed and the epoch?</summary>
+#
+# It adds them: the generator is seeded with `seed + epoch`. So seed 0 has in epoch 1 the order that seed 1 has in epoch
+# 0, and two runs with neighbouring seeds go through nearly the same orders, one epoch apart. In one run this does no
+# harm. Who compares runs takes seeds that are far apart, or joins the two in another way.
+#
+# </details>
 #
 # ## What you saw
 #

@@ -78,6 +78,24 @@ def test_a_right_answer_and_what_is_not_simulated_cost_nothing(world, lines):
     assert found(world, *lines) == []
 
 
+@pytest.mark.parametrize(("device", "refused"), [("cuda", 0), ("cuda:2", 0), ("cuda:0", 2), ("cpu", 2)])
+def test_nccl_takes_tensors_on_the_current_gpu_alone(world, device, refused):
+    def reduce(device: str) -> str:
+        import torch
+        import torch.distributed as dist
+
+        from course.simulated.gpu.block import simulated_gpu
+
+        with simulated_gpu(2, 3, "nccl"):
+            try:
+                dist.all_reduce(torch.ones(1, device=device))
+            except RuntimeError:
+                return "refused"
+        return "done"
+
+    assert world.run(reduce, device, init="torch", size=2).count("refused") == refused
+
+
 def test_distributed_data_parallel_may_make_its_buckets_anew(world):
     """It does so before the second forward pass, and sends numbers that nobody has put onto a GPU."""
 

@@ -52,6 +52,18 @@ def test_a_right_answer_passes_and_each_call_has_a_communicator_of_its_own(world
     assert [len(rank["result"]["calls"]) for rank in evidence["ranks"]] == [2, 2, 2]
 
 
+def test_what_an_answer_switches_in_torch_is_switched_back_after_its_check(world):
+    def settings() -> tuple[bool, str]:
+        import torch
+
+        return torch.is_grad_enabled(), str(torch.get_default_dtype())
+
+    switches = "    import torch\n    torch.set_grad_enabled(False)\n    torch.set_default_dtype(torch.float64)\n"
+    found, _ = checked(world, f"def total(comm, vector):\n{switches}    return comm.allreduce(vector.item())")
+    assert found == []
+    assert world.run(settings) == [(True, "torch.float32")] * 4
+
+
 def test_a_rank_that_returned_does_not_wait_in_a_call_that_the_student_never_wrote(world):
     source = "def total(comm, vector):\n    return comm.recv(source=1) if comm.rank == 0 else vector.item()"
     (found,), evidence = checked(world, source)

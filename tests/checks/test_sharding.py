@@ -13,6 +13,7 @@ from torch.utils.data import DistributedSampler
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.probes.sampler_passes import generators_after, listed, passes_of
 from autograde.rubric.judges.shares import dealt_in_turn
+from autograde.rubric.sampler_check import Orders
 from autograde.verdicts.orders import SamplerOrders
 from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
 
@@ -48,6 +49,7 @@ def test_what_torchs_own_sampler_deals_out_is_right(samples, size):
         (["no-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]),
         (["padding-not-repeated"], 1, [[0], [0], [], []]),
         (["more-than-needed"], 4, [[0, 2, 0], [1, 3, 1]]),
+        (["fewer-than-needed"], 20, [[0, 4], [1, 5], [2, 6], [3, 7]]),
         (["wrong-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
         (["overlapping-shards"], 10, [[0, 4, 8], [1, 5, 9], [0, 4, 8], [1, 5, 9]]),
         (["wrong-order"], 4, [[1, 3], [0, 2]]),
@@ -66,6 +68,7 @@ def test_a_mistake_in_sharing_out_is_named(names, samples, shards):
         ("contiguous-shards", 10, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]]),
         ("tail-dropped", 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
         ("padding-not-repeated", 1, [[0], [0], [], []]),
+        ("fewer-than-needed", 20, [[0, 4], [1, 5], [2, 6], [3, 7]]),
         ("wrong-padding", 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
         ("wrong-order", 4, [[1, 3], [0, 2]]),
     ],
@@ -129,6 +132,36 @@ class Global(Wrapped):
         return super().__iter__()
 
 
+class AtEachSample(Wrapped):
+    """Looks at the epoch for each sample."""
+
+    def __iter__(self):
+        for place in range(len(self)):
+            yield [*super().__iter__()][place]
+
+
+class OfTheClass(Wrapped):
+    """Keeps the epoch for all samplers together."""
+
+    latest = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """For all."""
+        OfTheClass.latest = epoch
+
+    def __iter__(self):
+        self.epoch = self.latest
+        return super().__iter__()
+
+
+class OneIterator(Wrapped):
+    """Begins once."""
+
+    def __iter__(self):
+        self.once = getattr(self, "once", None) or super().__iter__()
+        return self.once
+
+
 PLAN = {
     "size": 3,
     "samplers": [[12, False, 5], [12, False, 8], [12, True, 5], [12, True, 8]],
@@ -166,6 +199,26 @@ def test_orders_that_do_not_repeat_change_or_fit_together_are_named(sampler, cha
     assert keys(orders.changes()) == changes
     if others is not None:
         assert sorted(keys([*orders.repeats(), *orders.shares()])) == others
+
+
+@pytest.mark.parametrize(
+    ("sampler", "follows", "anew"),
+    [
+        (Wrapped, None, None),
+        (Counting, "another-pass-differs", None),
+        (AtEachSample, "changes-under-way", None),
+        (OfTheClass, "epoch-of-all-samplers", None),
+        (OneIterator, "pass-empty", "pass-empty"),
+        (Sticky, None, "same-order-every-epoch"),
+    ],
+)
+def test_a_criterion_says_of_what_else_an_order_depends(sampler, follows, anew):
+    OfTheClass.latest = 0
+    plan = {**PLAN, "passes": [*PLAN["passes"], [0, 4, 1, 9]]}
+    used = [passes_of(sampler, "set_epoch", plan, rank, luck=rank)["passes"] for rank in range(3)]
+    orders = Orders(plan["samplers"], plan["passes"], [[each["ids"] for each in own] for own in used])
+    told = [wrong and wrong.key for wrong in (orders.repeats(), orders.anew())]
+    assert told == [follows, anew]
 
 
 def test_a_sampler_that_touches_a_global_generator_is_told_from_one_that_does_not():

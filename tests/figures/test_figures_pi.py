@@ -68,6 +68,7 @@ def test_an_error_of_nothing_is_shown_below_the_distance_of_two_doubles() -> Non
 
 def test_speed_up_is_the_time_of_one_rank_over_that_of_more() -> None:
     axes = FIGURES["speed-up that goes flat"]().axes[0]
+    assert axes.patches[0].get_x() == 2.5, "grey begins behind the last number of ranks that have a core each"
     measured = axes.get_lines()[-1]
     assert list(measured.get_ydata()) == pytest.approx([1, 1 / 0.53, 1 / 0.52, 2])
     assert "2 cores" in axes.get_xlabel()

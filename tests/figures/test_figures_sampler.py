@@ -44,7 +44,7 @@ def test_a_sample_has_the_colours_of_the_ranks_that_draw_it_and_a_later_one_is_h
     assert [patch.get_facecolor() for patch in first] == [to_rgba(COLOURS[0]), to_rgba(COLOURS[1]), (0, 0, 0, 0)]
     assert [bool(patch.get_hatch()) for patch in first] == [False, False, True]
     legend = [text.get_text() for text in FIGURES["wrong draws"]().axes[0].get_legend().get_texts()]
-    assert legend == ["rank 0", "rank 1", "rank 2", "rank 3", "again: 4", "nobody: 8"]
+    assert legend == ["rank 0", "rank 1", "rank 2", "rank 3", "drawn again:\n2 an epoch", "nobody: 8"]
 
 
 def test_who_draws_a_sample_first_is_who_has_it_in_an_earlier_turn() -> None:
@@ -62,3 +62,16 @@ def test_the_batches_of_both_ways_are_there_and_those_that_came_before_are_pale(
     coloured = {to_rgba(colour) for colour in COLOURS}
     assert sum(patch.get_facecolor() in coloured for patch in left.patches) == 8
     assert [len(panel.texts) for panel in (left, right)] == [48, 48]
+    assert [[tick.get_text() for tick in panel.get_xticklabels()] for panel in (left, right)] == [
+        ["batch 0", "batch 1"],
+        ["batch 0", "batch 1"],
+    ]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == [
+        *map("rank {}".format, range(4)),
+        "as before",
+    ]
+
+
+def test_the_accuracy_of_all_samples_has_a_name() -> None:
+    legend = FIGURES["counting"]().axes[0].get_legend().get_texts()
+    assert "accuracy of all samples" in [text.get_text() for text in legend]

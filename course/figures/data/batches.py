@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 from course.figures.contrast import ink_on
 from course.figures.data.draws import Draws
@@ -14,7 +14,7 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 
 @on_both_grounds
 def batches_picture(left: Draws, right: Draws, batch_size: int, titles: Sequence[str], *, ground: Ground) -> Picture:
-    """Sample numbers, in a row for each rank in each epoch, cut into batches of `batch_size`.
+    """Sample numbers, in a row for each rank in each epoch, cut into batches of `batch_size`. A legend names the ranks.
 
     left, right: by epoch and rank, the samples in the order of drawing. A batch is faint if the same samples made a
     batch in an earlier epoch, on any rank. Each panel's title ends with the number of new batches.
@@ -28,6 +28,10 @@ def batches_picture(left: Draws, right: Draws, batch_size: int, titles: Sequence
     for panel, draws, title, (new, total) in zip(axes, (left, right), titles, counts, strict=True):
         draw_panel(panel, draws, batch_size, ground)
         panel.set_title(f"{title}\n{new} of {total} batches are new")
+    ranks = max(len(shards) for draws in (left, right) for shards in draws)
+    handles = [Patch(color=COLOURS[rank % len(COLOURS)], label=f"rank {rank}") for rank in range(ranks)]
+    handles.append(Patch(facecolor=ground.paper, edgecolor=ground.faint, label="as before"))
+    axes[-1].legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 
@@ -55,13 +59,15 @@ def new_batches(draws: Draws, batch_size: int) -> tuple[int, int]:
 def draw_panel(axes: Axes, draws: Draws, batch_size: int, ground: Ground) -> None:
     """Draw one sampler's batches: a row for each rank, epoch below epoch."""
     y, ticks, names = 0.0, [], []
+    columns: dict[float, int] = {}  # of batches, by their middle
     for epoch, shards in enumerate(draws):
         earlier = earlier_batches(draws, epoch, batch_size)
         ticks.append(y + (len(shards) - 1) / 2)
         names.append(f"epoch {epoch}")
         for rank, shard in enumerate(shards):
             x = 0.0
-            for batch in cut(shard, batch_size):
+            for number, batch in enumerate(cut(shard, batch_size)):
+                columns.setdefault(x + min(batch_size, len(batch)) / 2, number)
                 faint = frozenset(batch) in earlier
                 fill = COLOURS[rank % len(COLOURS)]
                 colours = {"facecolor": fill, "linewidth": 0}
@@ -75,6 +81,7 @@ def draw_panel(axes: Axes, draws: Draws, batch_size: int, ground: Ground) -> Non
             y += 1
         y += 0.6
     longest = max(len(shard) + 0.25 * len(cut(shard, batch_size)) for shards in draws for shard in shards)
-    axes.set(xlim=(-0.1, longest), ylim=(y - 1, -0.6), xticks=[], yticks=ticks, yticklabels=names)
+    axes.set(xlim=(-0.1, longest), ylim=(y - 1, -0.6), yticks=ticks, yticklabels=names)
+    axes.set_xticks([*columns], [f"batch {number}" for number in columns.values()])
     axes.tick_params(length=0)
     axes.spines[["left", "bottom"]].set_visible(False)

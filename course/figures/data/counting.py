@@ -22,12 +22,13 @@ def counting_picture(padded: Sequence[float], exact: Mapping[int, float], sample
     figure, axes = new_figure(7.2, 3.8, alt=alt, ground=ground)
     axes.plot(ranks, padded, "-o", color=COLOURS[1], linewidth=1, markersize=3.5, label="copies counted, too")
     once = next(iter(exact.values()))
-    axes.axhline(once, color=ground.faint, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    dashes = {"color": ground.faint, "linewidth": 1, "linestyle": (0, (4, 3))}
+    axes.axhline(once, **dashes, label="accuracy of all samples", zorder=1)
     label = "each sample counted once, measured"
     axes.plot([*exact], [*exact.values()], "s", color=COLOURS[0], markersize=7, label=label, zorder=3)
     low, high = min([*padded, *exact.values()]), max([*padded, *exact.values()])
     room = max(0.01, high - low)
-    axes.set(xlim=(0, len(padded) + 1), ylim=(low - 0.15 * room, high + 0.35 * room))
+    axes.set(xlim=(0, len(padded) + 1), ylim=(low - 0.15 * room, high + 0.5 * room))
     axes.set(xlabel="ranks", ylabel="accuracy", title=f"{samples} predictions, counted on more and more ranks")
     axes.legend(loc="upper right")
     quiet_grid(axes)

@@ -23,17 +23,19 @@ def draws_picture(draws: Draws, samples: int, title: str, *, ground: Ground) -> 
     """One row per epoch, one column for each of `samples` samples, in the colours of the ranks that draw it.
 
     If a sample is drawn more than once in an epoch, its cell is split, and the later parts are hatched; if nobody draws
-    it, its cell is empty. The legend counts both.
+    it, its cell is empty. The legend counts both, and says how many are drawn again in an epoch, if that is always the
+    same.
     """
     ranks = max(map(len, draws))
     alt = f"{samples} samples in {len(draws)} epochs, each in the colour of the rank of {ranks} that draws it."
     figure, axes = new_figure(7.6, 1.9 + 0.42 * len(draws), alt=alt, ground=ground)
-    again = missing = 0
+    again: list[int] = []  # by epoch
+    missing = 0
     for epoch, shards in enumerate(draws):
         owners = owners_of(shards, samples)
         for sample, owning in enumerate(owners):
             draw_cell(axes, (sample, epoch), owning, ground, numbered=samples <= NUMBERED)
-        again += sum(max(0, len(owning) - 1) for owning in owners)
+        again.append(sum(max(0, len(owning) - 1) for owning in owners))
         missing += sum(not owning for owning in owners)
     step = 1 if samples <= NUMBERED else 10
     axes.set(xlim=(-0.5, samples - 0.5), ylim=(len(draws) - 0.5, -0.5), xlabel="sample", ylabel="epoch")
@@ -76,11 +78,13 @@ def draw_cell(axes: Axes, place: tuple[int, int], ranks: Sequence[int], ground: 
         axes.text(middle, epoch, str(rank), ha="center", va="center", color=ink_on(fill), fontsize=size, bbox=box)
 
 
-def name_ranks(axes: Axes, ranks: int, again: int, missing: int, ground: Ground) -> None:
-    """Draw the legend: the ranks' colours, and how often a sample was drawn again, or by nobody."""
+def name_ranks(axes: Axes, ranks: int, again: Sequence[int], missing: int, ground: Ground) -> None:
+    """Draw the legend: the ranks' colours, and how often a sample was drawn again, by epoch, or by nobody."""
     handles = [Patch(color=COLOURS[rank % len(COLOURS)], label=f"rank {rank}") for rank in range(ranks)]
-    if again:
-        handles.append(Patch(facecolor=ground.faint, edgecolor=ground.paper, label=f"again: {again}", **HATCHED))
+    if any(again):
+        often = f"{again[0]} an epoch" if len({*again}) == 1 else f"{sum(again)} in all"
+        label = f"drawn again:\n{often}"
+        handles.append(Patch(facecolor=ground.faint, edgecolor=ground.paper, label=label, **HATCHED))
     if missing:
         handles.append(Patch(edgecolor=ground.ink, **DASHED, label=f"nobody: {missing}"))
     legend = axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -21,12 +21,14 @@ def slices_picture(
     intervals: int,
     points: Sequence[Sequence[float]],
     title: str,
+    count: str = "evaluations",
     *,
     ground: Ground,
 ) -> Picture:
     """The area under `function` on [0, 1] in `intervals` slices, each in the colour of the rank that evaluates it.
 
-    points: by rank, the points it evaluated, see `course.models.midpoints.recorded`. A slice that nobody evaluates is
+    points: by rank, the points it evaluated, see `course.models.midpoints.recorded`. count: what the legend counts of
+    a rank; before anything is evaluated, "slices". A slice that nobody evaluates is
     empty, one that several evaluate is hatched, and the legend counts both. A point that is not the middle of a slice
     appears as a cross on the curve.
     """
@@ -39,10 +41,10 @@ def slices_picture(
             else:
                 strays.append(x)
     counts = [len(evaluated) for evaluated in points]
-    alt = f"Area under a curve in {intervals} slices, coloured by rank: {counts} evaluations."
+    alt = f"Area under a curve in {intervals} slices, coloured by rank: {counts} {count}."
     figure, axes = new_figure(7.6, 3.6, alt=alt, ground=ground)
     draw_slices(axes, function, owners, strays, ground)
-    name_ranks(axes, points, owners, strays, ground)
+    name_ranks(axes, points, owners, strays, count, ground)
     axes.set_title(title)
     return figure
 
@@ -84,9 +86,10 @@ def name_ranks(
     points: Sequence[Sequence[float]],
     owners: Sequence[Sequence[int]],
     strays: Sequence[float],
+    count: str,
     ground: Ground,
 ) -> None:
-    """Draw the legend: how many evaluations each rank made, and what went wrong."""
+    """Draw the legend: how many evaluations each rank made, or slices it has, and what went wrong. count: which."""
     handles = [
         Patch(color=COLOURS[rank % len(COLOURS)], label=f"rank {rank}: {len(evaluated)}")
         for rank, evaluated in enumerate(points)
@@ -97,5 +100,5 @@ def name_ranks(
         handles.append(Patch(facecolor=ground.ink, edgecolor=ground.paper, hatch="////", label=f"several: {twice}"))
     if strays:
         handles.append(axes.plot([], [], "x", color=ground.ink, label=f"beside: {len(strays)}")[0])
-    legend = axes.legend(handles=handles, title="evaluations", loc="center left", bbox_to_anchor=(1.01, 0.5))
+    legend = axes.legend(handles=handles, title=count, loc="center left", bbox_to_anchor=(1.01, 0.5))
     legend._legend_box.align = "left"

@@ -23,7 +23,7 @@ def speedup_picture(seconds: Sequence[float], cores: int, ranks: Sequence[int] =
     label = "ranks"
     if cores < ranks[-1]:
         label = f"ranks (grey: more than the {cores} core{'s' * (cores > 1)} here)"
-        axes.axvspan(cores, ranks[-1] + 0.5, color=ground.faint, alpha=0.12, linewidth=0, zorder=0)
+        axes.axvspan(cores + 0.5, ranks[-1] + 0.5, color=ground.faint, alpha=0.12, linewidth=0, zorder=0)
     axes.plot(ranks, ranks, color=ground.ink, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
     axes.text(ranks[-1] - 0.1, ranks[-1], "ideal", ha="right", va="bottom", color=ground.ink)
     axes.plot(ranks, speedup, "-o", color=COLOURS[0], linewidth=2, markersize=7, zorder=3)

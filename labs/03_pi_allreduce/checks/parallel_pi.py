@@ -253,7 +253,7 @@ class ParallelPi(CallCheck):
             Criterion(
                 "result",
                 result,
-                "all ranks return pi, the very same float",
+                "all ranks return pi, the very same float (numpy's float64 is one)",
                 returned,
                 RESULTS,
                 after=("shares", "reduction"),
@@ -261,8 +261,8 @@ class ParallelPi(CallCheck):
         )
         if device:
             says = (
-                'the tensor is on the device of the group\'s backend: on the CPU for "gloo", on the current GPU '
-                '("cuda") for "nccl"'
+                "the tensor is on the device of the group's backend: on the CPU for \"gloo\", on the rank's "
+                'own GPU, which plain "cuda" means, for "nccl"'
             )
             self.criteria += (DeviceCriterion(device, says),)
 

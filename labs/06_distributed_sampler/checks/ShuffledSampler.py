@@ -10,10 +10,10 @@ from autograde.rubric.criterion import Criterion
 from autograde.rubric.judges.shares import dealt_out
 from autograde.rubric.sampler_check import (
     ROTATION,
+    begun_anew,
     drawn_anew,
     fits_plan,
     generators,
-    ints_and_length,
     repeated,
     shared_out,
 )
@@ -63,8 +63,8 @@ class ShuffledSampler(CallCheck):
         Criterion(
             "ints",
             0.5,
-            "as a class derived from torch's `Sampler`, it yields ints, and `len` says how many",
-            ints_and_length,
+            "it yields ints, and `len` says how many; it is derived from torch's `Sampler`",
+            begun_anew,
         ),
     )
 

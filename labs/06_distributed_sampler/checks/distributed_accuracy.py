@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from autograde.rubric.check import CallCheck
@@ -153,6 +154,9 @@ def counted_once(call: Call) -> Wrong | None:
     wrong = VALUE(call)
     if wrong is not None and call.size > 1 and not any(call.events):
         return words("own-part-only", absent=True)
+    if wrong is not None and wrong.key == "not-a-float":  # also an int comes of a mistake
+        facts = {**wrong.facts, "actual": call.seen[0].value.value, "expected": accuracy(call.arguments)}
+        return replace(wrong, facts=facts, compared=True)
     return wrong and (first(unequal_sizes(call.events)) or wrong)
 
 

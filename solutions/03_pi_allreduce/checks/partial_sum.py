@@ -101,7 +101,7 @@ class PartialSum(CallCheck):
         Criterion(
             "midpoints",
             1.5,
-            "over all ranks, f is called at each midpoint x_i exactly once",
+            "over all ranks, f is called at each midpoint x_i exactly once (rounding aside)",
             each_midpoint,
             share_mistakes(points_of),
         ),
