@@ -38,8 +38,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.ring": ("Ring",),
     "rubric.judges.tree": ("ToOneRank",),
     "rubric.judges.shares": (
-        *("dealt_in_turn", "dealt_out", "each_sample_once", "new_orders", "orders_by_seed", "pieces_in_order"),
-        "turns",
+        *("dealt_in_turn", "dealt_out", "each_sample_once", "mistakes_by_rank", "new_orders", "orders_by_seed"),
+        *("pieces_in_order", "turns"),
     ),
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from autograde.rubric import Call, Criterion, Words, mistakes_by_rank
 from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
 
 
@@ -54,3 +55,22 @@ def test_orders_are_the_same_if_and_only_if_seeds_are():
     assert orders_by_seed(True, 3, 3) is orders_by_seed(False, 3, 4) is None
     assert orders_by_seed(False, 3, 3).key == "not-repeatable"
     assert orders_by_seed(True, 3, 4).key == "seed-ignored"
+
+
+@pytest.mark.parametrize(
+    ("taken", "key"),
+    [
+        ([[1, 2], [1, 2], [1, 2], [1, 2]], "everything-on-every-rank"),
+        ([[1], [2], [1], [2]], "share-by-local-rank"),
+        ([[1], [2], [3], [3]], "uneven"),
+        ([], "uneven"),
+        ([[1], [1]], "everything-on-every-rank"),
+        ([[1], [2]], "uneven"),
+    ],
+)
+def test_who_takes_everything_or_the_share_of_the_local_rank_is_told(taken, key):
+    uneven = Words("uneven: Shares differ.")
+    mistakes = mistakes_by_rank(lambda call: taken)
+    criterion = Criterion("shares", 1, "shares are fair", lambda call: uneven("uneven"), mistakes)
+    ranks = len(taken) or 4
+    assert criterion.wrong([Call({}, 0, {"local_size": 2}, [None] * ranks)]).key == key

@@ -90,3 +90,9 @@ def test_shares_are_fair_pieces_in_the_order_of_the_ranks(places, key):
     n = 1 if places[0] == [] else 5
     wrong = pieces_in_order(places, n)
     assert (wrong and wrong.key) == key
+
+
+def test_a_float_that_is_no_finite_number_is_said_to_be_that():
+    judge = Same(of_seen("pair"), lambda call: [(1.0, 2.0)], on_ranks("the pair"))
+    wrong = judge(Call({}, 0, {}, [SimpleNamespace(pair=Values.of((1.0, float("nan")), 2))]))
+    assert wrong.message == "On rank 0, entry 1 of the pair is nan or infinite, where 2 is expected."

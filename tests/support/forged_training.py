@@ -32,8 +32,8 @@ PARTS = {
     "04 ring_all_gather": ("calls.*.seen.result.entries",),
     "04 ring_allreduce": ("calls.*.seen.result.entries",),
     "04 costs": tuple(f"calls.*.seen.numbers.{name}.value" for name in COSTS),
-    "05 distributed_gradient": ("calls.*.seen.dm.value", "calls.*.seen.dn.value"),
-    "05 distributed_path": ("calls.*.seen.rows", "calls.*.seen.shares"),
+    "05 distributed_gradient": ("calls.*.seen.pair.numbers.*.value",),
+    "05 distributed_path": ("calls.*.seen.path.rows", "calls.*.seen.shares"),
     "05 learning_rate": ("calls.*.seen.rates.*.value",),
     "05 serve": ("calls.*.seen.result.entries",),  # and see `answers`
     "05 work": (),  # see `requests`

@@ -120,7 +120,8 @@ def bare(value: Any) -> Any:
 def kind_of(value: Any) -> str:
     """What a value is, in words, where its kind differs."""
     if isinstance(value, Number):
-        return f"of type {value.kind}" if value.value is None else shown(value)
+        kind = "nan or infinite" if value.is_float else f"of type {value.kind}"
+        return kind if value.value is None else shown(value)
     if isinstance(value, NumbersByName):
         return value.kind or f"a dict with the keys {enumerate_words([*map(repr, value.numbers)])}"
     if isinstance(value, Mapping):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from math import factorial, prod
+from typing import Any
 
+from autograde.rubric.judge import Call
+from autograde.rubric.mistakes import Mistakes
 from autograde.rubric.words import Words, Wrong
 
 MANY = 1e6  # in so many ways can samples be put into batches, so that it is hardly ever the same by chance
@@ -82,6 +85,33 @@ where {expected} is expected.
 
 seed-ignored: The order does not depend on the seed: it is the same one with {seed} and {other}.
 """)
+
+
+BY_RANK = """
+everything-on-every-rank: Each of {size:rank} takes all of it, so that all of the work is done {size:time}. Which part
+is a rank's own?
+
+share-by-local-rank: On {size:rank}, each rank takes the share of its local rank. The check simulates nodes with
+{local_size:rank} each, on each of which local ranks count from 0. Which number does a rank have among all of them?
+"""
+
+
+def mistakes_by_rank(own: Callable[[Call], Sequence[Any]], text: str = "", **signs: Callable) -> Mistakes:
+    """Mistakes of those who share something out among ranks, on nodes of `local_size` ranks where a call has this
+    argument. own: of a call, by rank, what it takes; empty where nothing is known. text, signs: further ones, see
+    `Mistakes`."""
+
+    def everything(call: Call) -> bool | None:
+        taken = own(call)
+        return all(each == taken[0] for each in taken) if call.size > 1 and any(taken) else None
+
+    def by_local_rank(call: Call) -> bool | None:
+        taken, on_node = own(call), call.arguments.get("local_size", call.size)
+        if call.size <= on_node or not any(taken):
+            return None
+        return taken[0] != taken[1] and all(each == taken[rank % on_node] for rank, each in enumerate(taken))
+
+    return Mistakes(BY_RANK + text, everything_on_every_rank=everything, share_by_local_rank=by_local_rank, **signs)
 
 
 def pieces_in_order(places: Sequence[Sequence[int]], n: int) -> Wrong | None:

@@ -65,7 +65,7 @@ def distributed_gradient(m, n, x, y):
     total = hvd.allreduce(own)
     count = total[2] * hvd.size()
     return (total[0] / count).item(), (total[1] / count).item()
-== count_of_integers: count-rounded, average
+== count_of_integers: another-value, average
     own = torch.stack([2 * (error * x).sum(), 2 * error.sum()])
     dm, dn = hvd.allreduce(own).tolist()
     count = hvd.allreduce(torch.tensor(len(x))).item()
@@ -74,7 +74,7 @@ def distributed_gradient(m, n, x, y):
     own = torch.tensor([2 * float((error * x).sum()), 2 * float(error.sum()), len(x)])
     dm, dn, count = hvd.allreduce(own, op=hvd.Sum).tolist()
     return dm / count, dn / count
-== two_reductions: several-reductions, average
+== two_reductions: one-row-would-do, average
     own = torch.stack([2 * (error * x).sum(), 2 * error.sum()])
     dm, dn = hvd.allreduce(own, op=hvd.Sum, name="sums").tolist()
     count = hvd.allreduce(torch.tensor(float(len(x))), op=hvd.Sum, name="count").item()
@@ -97,17 +97,17 @@ def distributed_gradient(m, n, x, y):
     own = torch.stack([-2 * (error * x).sum(), -2 * error.sum(), error.new_tensor(len(x))])
     dm, dn, count = hvd.allreduce(own, op=hvd.Sum).tolist()
     return dm / count, dn / count
-== only_dm: not-dm-and-dn, calculus < in_place
+== only_dm: not-all-values, calculus < in_place
     return (own[0] / own[2]).item(), (own[1] / own[2]).item() >>>     return (own[0] / own[2]).item()
 == a_tensor: not-a-float, average
     own = torch.stack([2 * (error * x).sum(), 2 * error.sum(), error.new_tensor(len(x))])
     total = hvd.allreduce(own, op=hvd.Sum)
     return total[0] / total[2], total[1] / total[2]
-== all_samples: other-communication, average
+== all_samples: other-collectives, average
     xs, ys = hvd.allgather(x), hvd.allgather(y)
     error = m * xs + n - ys
     return 2 * (error * xs).mean().item(), 2 * error.mean().item()
-== five_numbers: reduction-too-large, average
+== five_numbers: too-many-bytes-in-a-call, average
     own = torch.stack([(x * x).sum(), x.sum(), (x * y).sum(), y.sum(), error.new_tensor(len(x))])
     xx, sx, xy, sy, count = hvd.allreduce(own, op=hvd.Sum).tolist()
     return 2 * (m * xx + n * sx - xy) / count, 2 * (m * sx + n * count - sy) / count

@@ -49,15 +49,15 @@ def distributed_path(x, y, batch_size, rate, epochs, start, seed):
 m, n = hvd.broadcast(torch.tensor(start, dtype=torch.float64), root_rank=0).tolist() >>> m, n = start
 == average_of_starts: more-than-broadcasts, broadcast < solution
 hvd.broadcast(torch.tensor(start, dtype=torch.float64), root_rank=0) >>> hvd.allreduce(torch.tensor(start).double())
-== last_rank: other-start, broadcast < solution
+== last_rank: not-from-start, broadcast < solution
 root_rank=0 >>> root_rank=hvd.size() - 1
 == seed_of_the_rank: rank-has-its-own-order, order < solution
 manual_seed(seed) >>> manual_seed(seed + hvd.rank())
 == global_order: rank-has-its-own-order, order < solution
 torch.randperm(len(x), generator=generator) >>> torch.randperm(len(x))
-== by_local_rank: batch-share-by-local-rank, local rank < solution
+== by_local_rank: share-by-local-rank, local rank < solution
 hvd.rank()] >>> hvd.local_rank()]
-== whole_batch: whole-batch-on-every-rank, batch < solution
+== whole_batch: everything-on-every-rank, batch < solution
 batch.tensor_split(hvd.size())[hvd.rank()] >>> batch
 == per_rank: batch-size-per-rank, batch < solution
 order.split(batch_size) >>> order.split(batch_size * hvd.size())
@@ -141,13 +141,13 @@ manual_seed(seed) >>> manual_seed(0)
             m, n = m - rate(len(path) - 1) * dm, n - rate(len(path) - 1) * dn
             path.append((m, n))
     return torch.tensor(path, dtype=torch.float64)
-== single_path: path-not-float64, precision < solution
+== single_path: wrong-dtype, precision < solution
 torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path)
-== single_start: path-in-single, precision < solution
+== single_start: float32, precision < solution
 root_rank=0).tolist() >>> root_rank=0).float().tolist()
-== start_left_out: path-length, calculus < solution
+== start_left_out: start-missing, calculus < solution
 torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path[1:], dtype=torch.float64)
-== one_array: rows-alike, calculus
+== one_array: rows-all-equal, calculus
     point = hvd.broadcast(torch.tensor(start, dtype=torch.float64), 0)
     generator, path, step = torch.Generator().manual_seed(seed), [point], 0
     for _ in range(epochs):
@@ -160,15 +160,15 @@ torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path[1:], dtype=torch.f
     return torch.stack(path)
 == every_step: broadcast-every-step, apart < solution
 m, n = m - step * dm, n - step * dn >>> m, n = hvd.broadcast(torch.tensor([m - step * dm, n - step * dn], dtype=torch.float64), 0).tolist()
-== as_a_list: no-path, precision < solution
+== as_a_list: wrong-dtype, precision < solution
 return torch.tensor(path, dtype=torch.float64) >>> return path
-== with_history: history-kept, precision < solution
+== with_history: not-detached, precision < solution
 torch.tensor(path, dtype=torch.float64) >>> torch.tensor(path, dtype=torch.float64, requires_grad=True)
 == steps_by_share: paths-differ, apart < solution
 step = rate(len(path) - 1) >>> step = rate(len(path) - 1) * len(own)
 == rounded_by_rank: last-bits-differ, apart < solution
 step = rate(len(path) - 1) >>> step = rate(len(path) - 1) / (1 + 1e-14 * hvd.rank())
-== over_the_steps: path-not-finite, nan < solution
+== over_the_steps: not-finite, nan < solution
 step = rate(len(path) - 1) >>> step = rate(len(path) - 1) / (len(path) - 1 or float("nan"))
 == torn: pairs-unknown, calculus < solution
 x[own], y[own] >>> x[own], y[own - 1]

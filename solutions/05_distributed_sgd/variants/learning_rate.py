@@ -62,6 +62,6 @@ def learning_rate(lr, size, warmup):
         done += 1
         return lr + (top - lr) * part
     return rate
-== unscaled_without: unscaled-without-warmup, scaling
+== unscaled_without: never-scaled, scaling
     return lambda step: lr + (top - lr) * min(step, warmup) / warmup if warmup else lr
 """

@@ -188,7 +188,7 @@ rate * gradient >>> rate * gradient / (comm.size - 1)
 parameters -= rate >>> parameters += rate
 == no_rate: rate-forgotten, calculus < solution
 rate * gradient >>> gradient
-== last_push: only-the-last-push, server
+== last_push: another-value, server
     now, left, came = parameters.copy(), comm.size - 1, np.empty(size)
     while left:
         comm.Recv(came, status=status)
@@ -203,16 +203,16 @@ rate * gradient >>> gradient
 parameters, gradient = parameters.copy(), np.empty_like(parameters) >>> gradient = np.empty_like(parameters)
 == sent_in_single: float32, precision < solution
 comm.Send(parameters, dest >>> comm.Send(parameters.astype(np.float32).astype(np.float64), dest
-== one_too_few: answer-of-another-length, buffers < solution
+== one_too_few: another-shape, buffers < solution
 comm.Send(parameters, dest >>> comm.Send(parameters[:-1], dest
-== first_returned: returns-the-first, server < solution
+== first_returned: wrong-entry, server < solution
     parameters, gradient = parameters.copy() >>>     first = parameters.copy()\\n    parameters, gradient = parameters.copy()
     return parameters >>>     return first
-== tag_left_out: other-tag, buffers < solution
+== tag_left_out: another-value, buffers < solution
 dest=status.source, tag=PULL >>> dest=status.source
 == nothing_returned: returns-no-array, server < solution
 return parameters >>> return None
-== not_finite: other-parameters, server < solution
+== not_finite: another-kind, server < solution
 rate * gradient >>> rate * gradient * np.inf
 == small_letters: pickle-for-buffer, buffers < solution
 comm.Recv(gradient, status=status) >>> gradient = comm.recv(status=status)

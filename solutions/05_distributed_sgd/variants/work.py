@@ -62,7 +62,7 @@ comm.Send(gradient(parameters), dest=0, tag=PUSH) >>> comm.Send(gradient(paramet
         sends.append(comm.Isend(pushed, dest=0, tag=PUSH))
     comm.Send(nothing, dest=0, tag=DONE)
     MPI.Request.Waitall(sends)
-== parameters_pushed: pushes-parameters, server < solution
+== parameters_pushed: pushes-a-step, server < solution
 gradient(parameters) >>> gradient(parameters) * 0 + parameters
 == a_step_pushed: pushes-a-step, server < solution
 gradient(parameters) >>> parameters - 0.1 * gradient(parameters)
@@ -76,14 +76,14 @@ gradient(parameters) >>> (gradient(parameters) + gradient(parameters)) / 2
         first = parameters.copy() if first is None else first
         comm.Send(gradient(first), dest=0, tag=PUSH)
     comm.Send(nothing, dest=0, tag=DONE)
-== small_pull: pull-not-empty, buffers < solution
+== small_pull: pickled-messages, buffers < solution
 comm.Send(nothing, dest=0, tag=PULL) >>> comm.send(None, dest=0, tag=PULL)
-== small_push: not-a-gradient, buffers < solution
+== small_push: pickled-messages, buffers < solution
 comm.Send(gradient(parameters), dest=0, tag=PUSH) >>> comm.send(gradient(parameters), dest=0, tag=PUSH)
-== single: not-a-gradient, precision < solution
+== single: other-bytes, precision < solution
 gradient(parameters) >>> gradient(parameters).astype(np.float32)
 == small_answer: pickle-for-buffer, buffers < solution
 comm.Recv(parameters, source=0, tag=PULL) >>> parameters = comm.recv(source=0, tag=PULL)
-== word_to_the_next: message-to-another-worker, server < solution
+== word_to_the_next: message-to-another-rank, server < solution
 comm.Send(nothing, dest=0, tag=DONE) >>> comm.Send(nothing, 0, DONE); comm.isend(None, comm.rank % (comm.size - 1) + 1, 9).Free()
 """
