@@ -27,6 +27,7 @@ def test_a_deadlock_is_told_by_what_differs_and_the_report_does_not_say_it_twice
     wrong = why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "returned")))
     assert (wrong.key, wrong.report) == ("call-missing", "rank 0 waits")
     assert wrong.message.startswith("A deadlock. Rank 1 never makes the call in which rank 0 stands in comm.allreduce")
+    assert wrong.message.endswith("lets a rank pass it by?")
 
 
 def test_a_rank_that_met_the_others_after_its_call_has_returned():
