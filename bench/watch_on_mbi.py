@@ -2,7 +2,7 @@
 
     git clone https://github.com/mquinson/MBI && cd MBI && mkdir gencodes
     cd gencodes && for each in ../scripts/generators/*Generator.py; do PYTHONPATH=../scripts python3 $each; done
-    python bench/watch_on_mbi.py MBI/gencodes --sample 160 --right 200 --seed 11
+    python bench/watch_on_mbi.py MBI/gencodes --sample 134 --right 200 --seed 11
 
 Each C program in the folder is translated to mpi4py and run on a world. Its head says whether it is right, or which
 mistake it has, and comments mark the guilty lines. Prints by class of mistake how many programs were tried, how many of
@@ -129,7 +129,7 @@ def run(text: str, comm: object, argument: int) -> None:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Verdict:
     """What a world says of a program."""
 
     reported: bool
@@ -138,7 +138,7 @@ class Seen:
     said: str
 
 
-def seen(program: Program, outcome: Outcome) -> Seen:
+def verdict(program: Program, outcome: Outcome) -> Verdict:
     """What the outcome of a run says of a program."""
     keys = {each.key for each in outcome.differences}
     lines = {line for each in outcome.differences for line in each.lines}
@@ -149,7 +149,7 @@ def seen(program: Program, outcome: Outcome) -> Seen:
     at = {program.translation.lines[line] for line in lines}
     reported = not outcome.ok or bool(outcome.differences)
     said = f"{outcome.state}: {outcome.detail} {[(each.key, each.text) for each in outcome.differences]}"
-    return Seen(reported, bool(keys & NAMES.get(program.kind, set())), bool(at & program.translation.marked), said)
+    return Verdict(reported, bool(keys & NAMES.get(program.kind, set())), bool(at & program.translation.marked), said)
 
 
 def drawn(programs: list[Path], wrong: int | None, right: int | None, seed: int) -> tuple[list[Program], Counter]:
@@ -173,11 +173,11 @@ def drawn(programs: list[Path], wrong: int | None, right: int | None, seed: int)
     return chosen + in_turn[:wrong], not_translated
 
 
-def table(results: dict[str, list[Seen]]) -> str:
+def table(results: dict[str, list[Verdict]]) -> str:
     """The results by class, and of all but the right programs and those that MPI refuses."""
     lines = [f"{'class':32}{'tried':>7}{'reported':>10}{'named':>8}{'located':>9}"]
 
-    def row(name: str, of: list[Seen]) -> str:
+    def row(name: str, of: list[Verdict]) -> str:
         reported = [each for each in of if each.reported]
         counts = len(reported), sum(each.named for each in reported), sum(each.located for each in reported)
         return f"{name:32}{len(of):7}{counts[0]:10}{counts[1]:8}{counts[2]:9}"
@@ -205,14 +205,14 @@ def main(report: Callable[[str], None] = print) -> None:
     for module in (c_mpi, c_programs, sys.modules[__name__]):
         if module.__name__ != "__main__":
             cloudpickle.register_pickle_by_value(module)
-    results: dict[str, list[Seen]] = defaultdict(list)
+    results: dict[str, list[Verdict]] = defaultdict(list)
     with World(max(program.size for program in programs), progress=False) as world:
         for program in programs:
             arguments = (program.translation.text, COMM, program.argument)
             lines = program.translation.text.splitlines(keepends=True)
             linecache.cache["<cell 1>"] = (len(program.translation.text), None, lines, "<cell 1>")
             outcome = world.attempt(run, *arguments, size=program.size)
-            result = seen(program, outcome)
+            result = verdict(program, outcome)
             results[program.kind].append(result)
             if given.show and (result.reported if program.kind == RIGHT else not (result.named and result.located)):
                 report(f"{program.name}  {result}")

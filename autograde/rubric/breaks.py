@@ -16,10 +16,6 @@ from course.watch.differences import differences
 BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
 
-# What to look for, by what differs.
-HINTS = {"call-missing": " Which condition, early return, or loop of another length lets a rank pass it by?"}
-
-
 class Errors:
     """What errors that the student's code raises mean in one TODO.
 
@@ -97,4 +93,4 @@ def differing(run: Run) -> Wrong | None:
     if not found:
         return None
     begins, report = "A deadlock. " if run.state == "hang" else "", run.report.partition("\n\n")[0]
-    return Wrong(found[0].key, f"{begins}{found[0].text}{HINTS.get(found[0].key, '')}", {}, report)
+    return Wrong(found[0].key, f"{begins}{found[0].text}", {}, report)

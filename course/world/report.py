@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypedDict
 
-from course.watch.differences import Difference, differences, told
+from course.watch.differences import Difference, differences, in_words
 from course.watch.events import PREFIX, Event, in_cell
 from course.watch.notes import without_notes
 from course.watch.wording import enumerate_words, label_ranks, name_ranks
@@ -230,7 +230,7 @@ class Outcome:
     @property
     def explained(self) -> str:
         """The report, and what differs."""
-        return "\n\n".join(filter(None, [self.report, told(self.differences)]))
+        return "\n\n".join(filter(None, [self.report, in_words(self.differences)]))
 
     @property
     def _late(self) -> str:

@@ -23,7 +23,7 @@ from course.processes.horovod_setup import wait_for_horovod
 from course.processes.local import Local
 from course.processes.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
-from course.watch.differences import told
+from course.watch.differences import in_words
 from course.watch.events import DamagedLog, Event, cells_of, read_log
 from course.watch.log import has_unseen, is_full
 from course.world import subworld
@@ -133,8 +133,8 @@ class World:
                 print(f"[rank {rank.rank}] {line}")
         if not outcome.ok:
             raise RanksFailed(outcome)
-        if found := told(outcome.differences):
-            print(found)
+        if words := in_words(outcome.differences):
+            print(words)
         return outcome.results
 
     def attempt(

@@ -10,7 +10,7 @@ from made_events import event
 from student_cells import call
 
 from course.figures.ranks.timeline import timeline
-from course.watch.differences import differences, told
+from course.watch.differences import differences, in_words
 from course.watch.differences.difference import KEYS, PASSED
 from course.watch.differences.groups import Group
 from course.watch.differences.messages_met import Half, Post
@@ -29,7 +29,7 @@ def test_what_mpi_lets_pass_is_told_all_the_same(world, name):
     key, lines, body = PASSING[name]
     outcome, found = found_in(world, body)
     assert outcome.state == "ok", "else it belongs to the others"
-    assert [each.key for each in found] == [key], told(found)
+    assert [each.key for each in found] == [key], in_words(found)
     assert [*found[0].lines] == [FIRST + line for line in lines]
     assert found[0].sentence.endswith(PASSED) == (key != "never-waited")
     assert key in KEYS
@@ -41,14 +41,14 @@ def test_what_mpi_lets_pass_is_told_all_the_same(world, name):
 def test_what_differs_with_torch_is_told(world, name):
     key, lines, body = TORCH[name]
     outcome, found = found_in(world, body, init="torch")
-    assert [each.key for each in found] == [key], (outcome.report, told(found))
+    assert [each.key for each in found] == [key], (outcome.report, in_words(found))
     assert {*found[0].lines} == {FIRST + line for line in lines}
 
 
 def test_a_right_program_with_torch_stays_silent(world):
     outcome, found = found_in(world, TORCH_RIGHT, init="torch", size=4)
     assert outcome.ok, outcome.report
-    assert told(found) == ""
+    assert in_words(found) == ""
 
 
 def test_with_horovod_names_count_and_not_the_order(world):
@@ -68,7 +68,7 @@ def test_with_horovod_names_count_and_not_the_order(world):
 def test_a_right_program_stays_silent(world, name):
     outcome, found = found_in(world, RIGHT[name], size=4)
     assert outcome.ok, outcome.report
-    assert told(found) == ""
+    assert in_words(found) == ""
 
 
 def test_it_is_told_once_under_the_output_and_a_right_run_prints_its_own_lines_only(world, capsys):
@@ -85,11 +85,11 @@ def test_it_is_told_once_under_the_output_and_a_right_run_prints_its_own_lines_o
 
 def test_what_decides_who_makes_a_call_is_quoted_and_where_a_request_was_prepared_is_said(world):
     _, found = found_in(world, PASSING["a call is missing"][2])
-    assert f" Cell line {FIRST} (if rank == 0:) decides which ranks make the call." in told(found)
+    assert f" Cell line {FIRST} (if rank == 0:) decides which ranks make the call." in in_words(found)
     _, found = found_in(world, PASSING["a call is missing, which another branch has, too"][2])
-    assert f" Cell lines {FIRST} and {FIRST + 1} decide which ranks make the call." in told(found)
+    assert f" Cell lines {FIRST} and {FIRST + 1} decide which ranks make the call." in in_words(found)
     _, found = found_in(world, PASSING["type of a message that is prepared"][2])
-    assert f"in comm.Send_init (cell line {FIRST + 3}, started in line {FIRST + 4})" in told(found)
+    assert f"in comm.Send_init (cell line {FIRST + 3}, started in line {FIRST + 4})" in in_words(found)
 
 
 def test_a_run_that_hangs_says_which_communicators_differ(world):
@@ -97,8 +97,8 @@ def test_a_run_that_hangs_says_which_communicators_differ(world):
         world.run(call, program("other = comm.Dup()\n(other if rank else comm).allreduce(1)"), COMM, size=2)
     outcome = failed.value.outcome
     assert [(each.key, each.lines) for each in outcome.differences] == [("communicator-differs", (FIRST + 1,))]
-    assert told(outcome.differences) in str(failed.value)
-    assert told(outcome.differences) in outcome.plain()["report"], "which a check shows"
+    assert in_words(outcome.differences) in str(failed.value)
+    assert in_words(outcome.differences) in outcome.plain()["report"], "which a check shows"
     assert "which makes that call on another communicator" in timeline(outcome.events).alt
 
 
@@ -160,5 +160,5 @@ def test_what_differs_where_ranks_hang_is_told(world, name):
     key, lines, body = HANGING[name]
     outcome, found = found_in(world, body)
     assert outcome.state == "hang"
-    assert [each.key for each in found] == [key], told(found)
+    assert [each.key for each in found] == [key], in_words(found)
     assert [*found[0].lines] == [FIRST + line for line in lines]

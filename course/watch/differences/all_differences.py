@@ -28,7 +28,8 @@ def differences(ranks: Sequence[Recorded]) -> list[Difference]:
     if any(rank.full for rank in ranks):
         return []
     with uncollected():
-        return with_conditions(found_in(ranks), ranks)
+        once = {(each.key, each.lines, each.ranks): each for each in reversed(found_in(ranks))}
+        return with_conditions([*once.values()][::-1], ranks)
 
 
 @contextmanager
@@ -44,7 +45,7 @@ def uncollected() -> Iterator[None]:
 
 
 def found_in(ranks: Sequence[Recorded]) -> list[Difference]:
-    """See `differences`; without what decides about calls."""
+    """See `differences`; each time that it is seen, and without what decides about calls."""
     logs = [without_notes(rank.events) for rank in ranks]
     ended = [rank.state == "returned" and not rank.unseen for rank in ranks]
     broken = any(rank.state != "returned" for rank in ranks)
@@ -61,7 +62,7 @@ def found_in(ranks: Sequence[Recorded]) -> list[Difference]:
     found += never_waited(
         [[e for e in log if id(e) not in events] if end else [] for log, end in zip(logs, ended, strict=True)]
     )
-    return list({(each.key, each.lines, each.ranks): each for each in reversed(found)}.values())[::-1]
+    return found
 
 
 def in_step(calls: Streams, logs: Sequence[Sequence[Event]]) -> bool:

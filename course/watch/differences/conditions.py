@@ -21,15 +21,15 @@ BRANCHES = (*LOOPS, ast.If, ast.Try, ast.Match, ast.IfExp)
 ENDS, NEXT = (ast.Return, ast.Raise), (ast.Break, ast.Continue)  # of a function, of a step of a loop
 
 
-def with_conditions(found: Sequence[Difference], ranks: Sequence[Recorded]) -> list[Difference]:
+def with_conditions(differences: Sequence[Difference], ranks: Sequence[Recorded]) -> list[Difference]:
     """Differences in which a rank does not make a call, each with the lines that decide about it, if there are such and
     all calls come from one cell."""
     files = {file for rank in ranks for file in rank.cells if in_cell(file)}
     source = linecache.getlines(files.pop()) if len(files) == 1 else []
-    return [told_where(each, source) if each.absent else each for each in found]
+    return [explain(each, source) if each.absent else each for each in differences]
 
 
-def told_where(difference: Difference, source: Sequence[str]) -> Difference:
+def explain(difference: Difference, source: Sequence[str]) -> Difference:
     """A difference with the lines that decide whether a rank makes the call that is missing."""
     lines = deciding(source, difference.lines, KINDS[difference.key])
     if not 0 < len(lines) <= MOST:

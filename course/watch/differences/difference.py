@@ -72,8 +72,8 @@ def difference(key: str, calls: Iterable[tuple[int, Event]], text: str, absent: 
     return Difference(key, ranks, tuple(sorted(places - {None})), text, passed and key != "never-waited", absent)
 
 
-def told(found: Sequence[Difference]) -> str:
+def in_words(differences: Sequence[Difference]) -> str:
     """Differences as a paragraph each, the first few of them; nothing if there is none."""
-    lines = [each.sentence for each in found[:MOST]]
-    more = len(found) - MOST
+    lines = [each.sentence for each in differences[:MOST]]
+    more = len(differences) - MOST
     return "\n".join([*lines, *[f"There {'is' if more == 1 else 'are'} {more} more of this kind."] * (more > 0)])
