@@ -13,6 +13,7 @@ from autograde.rubric.words import Words, Wrong, counted
 from course.world.report import enumerate_words
 
 Place = tuple[int | str, ...]
+LENGTHS = ("another-length", "another-shape")  # keys
 
 words = Words("""
 another-kind: {where} is {actual}, where {expected} is expected.
@@ -202,9 +203,9 @@ class Same(Comparing):
         return words(f"another-{first.what}", compared=first.what in ("length", "shape", "value"), **about)
 
     def form(self, call: Call) -> Wrong | None:
-        """The same, of kinds and lengths alone."""
+        """The same, of kinds, lengths and shapes alone."""
         wrong = self(call)
-        return None if wrong is None or (wrong.compared and wrong.key != "another-length") else wrong
+        return None if wrong is None or (wrong.compared and wrong.key not in LENGTHS) else wrong
 
 
 def by_rank(expected: Any, size: int) -> Sequence[Any]:
