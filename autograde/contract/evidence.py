@@ -80,6 +80,10 @@ class Values(Evidence):
             return cls(f"{kind} of {len(value)}" if isinstance(value, (list, tuple)) else kind, [])
         return cls("", [*map(Number.of, values)])
 
+    def __getitem__(self, place: int) -> Number:
+        """The value at a place; no number if nothing is there."""
+        return self.numbers[place] if place < len(self.numbers) else Number(self.kind, False, None)
+
 
 class NumbersByName(Evidence):
     """A value where a dict of numbers is expected.

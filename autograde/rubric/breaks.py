@@ -65,9 +65,20 @@ def of_finding(found: Finding) -> Wrong:
     return Wrong(found.key, found.message, {}, found.report)
 
 
-def first_finding(found: Iterable[Finding | Diagnosis]) -> Wrong | None:
-    """The first of some findings of `autograde.verdicts`, if there is one."""
-    return next(map(of_finding, settle([found])), None)
+# What is said because something was not seen: a call that is not recorded may be it.
+ABSENT = frozenset(
+    {
+        *("no-reduction", "unseen-communication", "idle-ranks", "not-waited-for", "not-the-sum"),
+        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
+    }
+)
+
+
+def first_finding(found: Iterable[Finding | Diagnosis], *, absent: bool = False) -> Wrong | None:
+    """The first of some findings of `autograde.verdicts`, if there is one. absent: see `Wrong`; those of `ABSENT` are
+    so by themselves."""
+    wrong = next(map(of_finding, settle([found])), None)
+    return wrong and Wrong(wrong.key, wrong.message, {}, wrong.report, absent=absent or wrong.key in ABSENT)
 
 
 def why_it_broke_off(run: Run) -> Wrong:
@@ -83,12 +94,10 @@ def differing(run: Run) -> Wrong | None:
     an error or a death, what they brought to a call."""
     if run.full:
         return None
-    ranks = [
-        SimpleNamespace(
-            events=log, state="returned" if through else record["state"], full=False, unseen=record["unseen"]
-        )
-        for record, log, through in zip(run.ranks, run.of_call(run.reached), run.came_through, strict=True)
-    ]
+    ranks = []
+    for record, log, through in zip(run.ranks, run.of_call(run.reached), run.came_through, strict=True):
+        state = "returned" if through else record["state"]
+        ranks.append(SimpleNamespace(events=log, state=state, full=False, unseen=record["unseen"], cells=()))
     found = [each for each in differences(ranks) if not each.passed and (run.state == "hang" or each.key in BROUGHT)]
     if not found:
         return None

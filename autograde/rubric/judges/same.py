@@ -190,8 +190,8 @@ class Same(Comparing):
         return self.wrong(call, ("kind", "length", "dtype", "shape", "value"))
 
     def form(self, call: Call) -> Wrong | None:
-        """The same, of kinds and lengths alone."""
-        return self.wrong(call, ("kind", "length"))
+        """The same, of kinds, lengths and shapes alone."""
+        return self.wrong(call, ("kind", "length", "shape"))
 
     def wrong(self, call: Call, looked_at: Sequence[str]) -> Wrong | None:
         """What is wrong with one call. looked_at: kinds of differences."""
