@@ -19,7 +19,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),
     "rubric.run": ("Run",),
     "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
-    "rubric.judges.same": ("Difference", "Place", "Same", "on_ranks"),
+    "rubric.judges.same": ("Comparing", "Difference", "Place", "Same", "on_ranks"),
     "rubric.judges.numbers": ("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "in_words"),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
