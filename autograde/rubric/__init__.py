@@ -19,7 +19,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),
     "rubric.run": ("Run",),
     "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
-    "rubric.judges.same": ("Difference", "Same", "on_ranks"),
+    "rubric.judges.same": ("Comparing", "Difference", "Same", "on_ranks"),
     "rubric.judges.numbers": (
         *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
     ),

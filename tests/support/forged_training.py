@@ -76,14 +76,14 @@ PARTS = {
     "10 validate": [f"calls.*.shown.{name}" for name in ("value.value", "state", "gradient")],
     "10 train": ["whole.*.epochs", "whole.*.losses.*.value"],
     "11 save_checkpoint": tuple(
-        f"calls.*.seen.calls.*.{name}" for name in ("content.content", "content.random.*.*.next", "drawn")
+        f"calls.*.seen.calls.*.{name}" for name in ("content.content", "content.random", "drawn")
     ),
     "11 load_checkpoint": (),
     "11 ResumableSampler": tuple(
         f"calls.*.seen.{name}" for name in ("passes.*.ids", "passes.*.length", "drawn", "other")
     ),
     "11 Preemption": ("calls.*.seen.answers",),
-    "11 train": ("calls.*.seen.losses.*.value", "calls.*.seen.forwards.*.weights"),
+    "11 train": ("calls.*.seen.losses", "calls.*.seen.steps.*.weights"),
     "11 best_every": (),  # any k that loses no more; see `least`
     "12 copy_to_ranks": ["calls.*.shown.value.values"],
     "12 ParallelMLP": ["calls.*.shown.value.values", "calls.*.shown.parameters.*.values"],

@@ -54,30 +54,30 @@ all_reduce(flag) >>> all_reduce(flag, dist.ReduceOp.MIN)
         self.signalled = True\n    def agreed >>>         self.signalled = True\n        dist.barrier()\n    def agreed
 == returns_at_once: signalled-leaves-alone, leaves alone < plain
         where = >>>         if self.signalled:\n            return True\n        where =
-== prints: handler-prints, docs < plain
+== prints: handler-does-more, docs < plain
         self.signalled = True\n    def agreed >>>         self.signalled = True\n        print("signalled", number)\n    def agreed
-== calls_the_old_one: old-handler-called, docs < plain
+== calls_the_old_one: handler-does-more, docs < plain
         self.signalled = True\n    def agreed >>>         self.signalled = True\n        if callable(self.old.get(number)):\n            self.old[number](number, frame)\n    def agreed
 == taken_when_made: taken-too-early, docs < plain
         self.signals, self.signalled = signals, False >>>         self.signals, self.signalled = signals, False\n        self.old = {number: signal.signal(number, self._handle) for number in signals}
         self.old = {}\n        for number in self.signals:\n            self.old[number] = signal.signal(number, self._handle)\n >>>
-== looked_when_made: handler-of-the-making, docs < plain
+== looked_when_made: handlers-left, docs < plain
         self.signals, self.signalled = signals, False >>>         self.signals, self.signalled = signals, False\n        self.old = {number: signal.getsignal(number) for number in signals}
         self.old = {}\n >>>
             self.old[number] = signal.signal(number, self._handle) >>>             signal.signal(number, self._handle)
 == handlers_left: handlers-left, docs < plain
         for number, handler in self.old.items():\n            signal.signal(number, handler) >>>         self.old.clear()
-== default_afterwards: default-not-before, docs < plain
+== default_afterwards: handlers-left, docs < plain
 signal.signal(number, handler) >>> signal.signal(number, signal.SIG_DFL)
-== left_by_an_error: handlers-left-by-an-error, docs < plain
+== left_by_an_error: handlers-left, docs < plain
 for number, handler in self.old.items(): >>> for number, handler in self.old.items() if error[0] is None else ():
 == swallows: exception-swallowed, docs < plain
             signal.signal(number, handler) >>>             signal.signal(number, handler)\n        return True
-== first_signal_only: signal-not-taken, handler exits < plain
+== first_signal_only: other-signals-taken, handler exits < plain
 self.signals:\n >>> list(self.signals)[:1]:\n
-== sigterm_only: signal-not-taken, docs < plain
+== sigterm_only: other-signals-taken, docs < plain
 for number in self.signals: >>> for number in [signal.SIGTERM]:
-== every_signal: other-signal-taken, docs < plain
+== every_signal: other-signals-taken, docs < plain
 self.signals, self.signalled = signals, False >>> self.signals, self.signalled = [signal.SIGTERM, signal.SIGUSR2], False
 == no_self: gives-no-self, docs < plain
         return self\n >>>
@@ -86,16 +86,16 @@ self.signalled = signals, False >>> _ = signals, None
 class Preemption: >>> class Preemption:\n    signalled = False
             self.signalled = True >>>             Preemption.signalled = True
         self.signalled = True\n    def agreed >>>         Preemption.signalled = True\n    def agreed
-== a_number: not-a-bool, traps < plain
+== a_number: another-kind, traps < plain
 return self.signalled >>> return int(self.signalled)
-== gathered: no-all-reduce, traps < plain
+== gathered: not-one-all-reduce, traps < plain
         flag = torch.tensor(int(self.signalled), device=where)\n        dist.all_reduce(flag)\n        if flag.item() > 0: >>>         flags = [None] * dist.get_world_size()\n        dist.all_gather_object(flags, self.signalled)\n        if any(flags):
-== twice: not-once, traps < plain
+== twice: not-one-all-reduce, traps < plain
         dist.all_reduce(flag) >>>         dist.all_reduce(flag)\n        dist.all_reduce(flag)
-== with_its_number: more-than-one-number, traps < plain
+== with_its_number: not-one-all-reduce, traps < plain
 torch.tensor(int(self.signalled), device=where) >>> torch.tensor([int(self.signalled), 1, 0], device=where)
 flag.item() > 0 >>> flag[0].item() > 0
-== once_it_is_true_no_more: not-once, leaves alone < plain
+== once_it_is_true_no_more: not-one-all-reduce, leaves alone < plain
         where = >>>         if self.signalled and getattr(self, "told", False):\n            return True\n        where =
             self.signalled = True\n        return >>>             self.signalled = self.told = True\n        return
 """

@@ -56,16 +56,16 @@ rest = order[self.consumed:] >>> rest = order[self.consumed:]\n        if self.c
         yield from rest[self.rank :: self.size] >>>         for sample in rest[self.rank :: self.size]:\n            self.consumed += self.size\n            yield sample
 == begins_again: begins-again, next epoch cut < with_numpy
 self.consumed = consumed >>> self.consumed = consumed % self.n
-== not_padded: unequal-lengths, traps < with_numpy
+== not_padded: unequal-lengths, unpadded < with_numpy
         while len(rest) < len(self) * self.size:\n            rest += order[: len(self) * self.size - len(rest)]\n >>>
 return max(0, math.ceil((self.n - self.consumed) / self.size)) >>> return len(range(self.consumed + self.rank, self.n, self.size))
-== dropped: end-of-the-rest-dropped, traps < with_numpy
+== dropped: end-of-the-rest-dropped, tail < with_numpy
         while len(rest) < len(self) * self.size:\n            rest += order[: len(self) * self.size - len(rest)]\n >>>
 rest[self.rank :: self.size] >>> rest[self.rank : len(self) * self.size : self.size]
 math.ceil((self.n - self.consumed) / self.size) >>> (self.n - self.consumed) // self.size
-== padded_from_the_rest: padded-from-the-rest, traps < with_numpy
+== padded_from_the_rest: padded-from-the-rest, padded < with_numpy
 rest += order[: len >>> rest += rest[: len
-== blocks: blocks-not-turns, traps < with_numpy
+== blocks: blocks-not-turns, contiguous < with_numpy
 rest[self.rank :: self.size] >>> rest[self.rank * len(self) : (self.rank + 1) * len(self)]
 == length_of_the_set: length-of-the-whole-set, traps < with_numpy
 return max(0, math.ceil((self.n - self.consumed) / self.size)) >>> return self.n

@@ -40,7 +40,7 @@ node_mtbf_seconds / nodes >>> node_mtbf_seconds
 return min >>> return 1.0 * min
 == real: not-an-int, young
     return max(1.0, k)
-== dalys: dalys-terms, daly
+== dalys: wrong-k, daly
     part = math.sqrt(save_seconds / (2 * m))
     return max(1, round((k * step_seconds * (1 + part / 3 + part**2 / 9) - save_seconds) / step_seconds))
 == times_nodes: nodes-fail-less, young < neighbours

@@ -27,7 +27,7 @@ def save_checkpoint( >>> class Own:\n    def __init__(self, states):\n        se
         torch.save(state, f"{path}.part") >>>         with open(f"{path}.part", "wb") as file:\n            torch.save(state, file)
 == random_not_saved: random-missing, random not saved < plain
 , "random": random} >>> }
-== own_only: ranks-missing, rank 0's random < plain
+== own_only: another-length, rank 0's random < plain
 "random": random >>> "random": [own]
 == in_another_order: out-of-order, rank 0's random for all < plain
 "random": random >>> "random": random[1:] + random[:1]

@@ -37,9 +37,9 @@ def train(model, loader, optimizer, loss_fn, epochs, every, checkpoint, preempti
     first, consumed = load_checkpoint(checkpoint, model, optimizer) >>>     load_checkpoint(checkpoint, model, optimizer)\n    first, consumed = 0, 0
 == epoch_begun_anew: epoch-begun-anew, epoch begun anew < plain
 first, consumed = load >>> consumed = 0\n    first, _ = load
-== skipped: skipped-not-dealt, mid-epoch < plain
+== skipped: skipped-not-dealt, per rank < plain
         loader.sampler.set_position(epoch, consumed)\n        for inputs, targets in loader: >>>         loader.sampler.set_position(epoch, 0)\n        done = consumed // (size * loader.batch_size)\n        for number, (inputs, targets) in enumerate(loader):\n            if number < done:\n                continue
-== run_through_the_model: forward-without-step, restored too early < plain
+== run_through_the_model: other-samples, restored too early < plain
         for inputs, targets in loader: >>>         model(next(iter(loader))[0].to(device))\n        loader.sampler.set_position(epoch, consumed)\n        for inputs, targets in loader:
 == next_epoch_cut: next-epoch-cut, next epoch cut < plain
         loader.sampler.set_position(epoch, consumed) >>>         begin = consumed if epoch == first else begin\n        loader.sampler.set_position(epoch, begin)
@@ -50,11 +50,11 @@ len(inputs) * size >>> len(inputs)
 == as_many_more: epochs-counted-anew, epochs added < plain
 range(first, epochs) >>> range(first, first + epochs)
 optimizer, epochs, 0) >>> optimizer, first + epochs, 0)
-== asked_when_saving: asked-only-when-saving, leaves alone < plain
+== asked_when_saving: asked-otherwise, leaves alone < plain
             if preemption.agreed(): >>>             if steps % every == 0 and preemption.agreed():
-== never_asked: not-asked, leaves alone < plain
+== never_asked: asked-otherwise, leaves alone < plain
             if preemption.agreed():\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return losses\n >>>
-== asked_before_the_step: asked-before-the-step, leaves alone < never_asked
+== asked_before_the_step: asked-otherwise, leaves alone < never_asked
             inputs, targets = inputs >>>             if preemption.agreed():\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return losses\n            inputs, targets = inputs
 == asked_twice: asked-otherwise, leaves alone < plain
             if preemption.agreed(): >>>             preemption.agreed()\n            if preemption.agreed():
@@ -66,7 +66,7 @@ consumed)\n                return losses >>> consumed)\n                break
                 save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return >>>                 return
 == left_to_every: not-when-leaving, leaves alone < plain
                 save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return >>>                 if steps % every:\n                    save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n                return
-== saved_before_the_step: saved-before-the-step, mid-epoch < plain
+== saved_before_the_step: other-saves, mid-epoch < plain
             if steps % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n >>>
             optimizer.step() >>>             if (steps + 1) % every == 0:\n                save_checkpoint(checkpoint, model, optimizer, epoch, consumed + len(inputs) * size)\n            optimizer.step()
 == counted_in_the_epoch: counted-in-the-epoch, mid-epoch < plain
@@ -81,7 +81,7 @@ consumed)\n                return losses >>> consumed)\n                break
             inputs, targets = inputs.to(device), targets.to(device)\n >>>
 == gradients_kept: gradient-carried-over, traps < plain
             optimizer.zero_grad()\n >>>
-== zeroed_after_the_step: grad-at-the-call, traps < plain
+== zeroed_after_the_step: gradient-carried-over, traps < plain
             optimizer.zero_grad()\n >>>
             optimizer.step()\n >>>             optimizer.step()\n            optimizer.zero_grad()\n
 == consumed_before_it_is_counted: place-before-the-step, mid-epoch < plain
@@ -93,14 +93,14 @@ model(inputs) >>> model.module(inputs)
     for epoch in range >>>     optimizer.state.clear()\n    for epoch in range
 == draws_after_loading: off-the-path, restored too early < plain
     for epoch in range >>>     torch.rand(1)\n    for epoch in range
-== nothing_returned: no-losses, traps < plain
+== nothing_returned: another-kind, traps < plain
     save_checkpoint(checkpoint, model, optimizer, epochs, 0)\n    return losses >>>     save_checkpoint(checkpoint, model, optimizer, epochs, 0)
-== tensors: not-floats, traps < plain
+== tensors: another-kind, traps < plain
 float(loss) >>> loss.detach()
-== last_epoch_only: last-epoch-only, traps < plain
+== last_epoch_only: another-length, traps < plain
         loader.sampler.set >>>         losses = []\n        loader.sampler.set
-== losses_of_all: all-ranks-losses, traps < plain
+== losses_of_all: another-value, traps < plain
             losses.append(float(loss)) >>>             mean = loss.detach().clone()\n            dist.all_reduce(mean)\n            losses.append(float(mean) / size)
-== consumed_not_reset: one-epoch-only, next epoch cut < plain
+== consumed_not_reset: next-epoch-cut, next epoch cut < plain
         consumed = 0\n    save >>>     save
 """
