@@ -42,6 +42,14 @@ def gradient(call):
     return (sums.sum(0) / counts.sum()).tolist()
 
 
+def gradients(call):
+    return [gradient(call)] * call.size
+
+
+def where(call, place):
+    return f"On rank {place[0]}, {('dm', 'dn')[place[1]] if place[1:] else 'the gradient'}"
+
+
 def known_mistakes(call):
     """By key, what each makes of the sums: two derivatives, or those of each rank."""
     (sums, counts), size = parts(call), call.size
@@ -82,15 +90,7 @@ def mean_of_nothing(call):
 
 PAIRS = of_seen("pair")
 TWO = has_values("two floats, the derivative by m and the one by n,", PAIRS)
-GRADIENT, NEARLY = (
-    Same(
-        PAIRS,
-        lambda call: [gradient(call)] * call.size,
-        lambda call, place: f"On rank {place[0]}, {('dm', 'dn')[place[1]]}",
-        near,
-    )
-    for near in (Rounding(1e-9), SINGLE)
-)
+GRADIENT, NEARLY = (Same(PAIRS, gradients, where, near) for near in (Rounding(1e-9), SINGLE))
 MISTAKES = Mistakes(
     """
     rank-means-averaged: Your result is the mean of the ranks' own gradients, so a sample on a rank that has few counts

@@ -66,7 +66,7 @@ def gradients(call):
             if not alike(at.entries, pulled):
                 return words("gradient-of-others", rank=rank)
             if values.is_array and not alike(values.entries, due := gradient_at(pulled)):
-                return words("pushes-a-step", rank=rank, actual=values.entries[0], due=due[0])
+                return words("pushes-a-step", rank=rank, actual=[*values.entries, None][0], due=due[0])
     return None
 
 
