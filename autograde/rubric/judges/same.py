@@ -13,7 +13,6 @@ from autograde.rubric.words import Words, Wrong, counted
 from course.world.report import enumerate_words
 
 Place = tuple[int | str, ...]
-LENGTHS = ("another-length", "another-shape")  # keys
 
 words = Words("""
 another-kind: {where} is {actual}, where {expected} is expected.
@@ -203,9 +202,9 @@ class Same(Comparing):
         return words(f"another-{first.what}", compared=first.what in ("length", "shape", "value"), **about)
 
     def form(self, call: Call) -> Wrong | None:
-        """The same, of kinds, lengths and shapes alone."""
+        """The same, of kinds and lengths alone."""
         wrong = self(call)
-        return None if wrong is None or (wrong.compared and wrong.key not in LENGTHS) else wrong
+        return None if wrong is None or (wrong.compared and wrong.key != "another-length") else wrong
 
 
 def by_rank(expected: Any, size: int) -> Sequence[Any]:
