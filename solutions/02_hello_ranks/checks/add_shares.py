@@ -27,7 +27,9 @@ from ..probes import add_shares
 
 BIT = 2**53  # from here on a float64 has no odd numbers
 
-words = Words("c-is-no-tensor: On {who}, `c` is no tensor.")
+words = Words("""
+not-int64-tensor: On rank {rank}, here is `c`: {kind}. It should be an int64 tensor with one dimension, of {n} numbers.
+""")
 
 
 def sums(call):
@@ -50,8 +52,13 @@ def c_by_rank(call):
     return [np.array([each if place in own else 0 for place, each in right], int) for own in own_places(call)]
 
 
-def no_tensor(call):
-    return words.on_ranks("c-is-no-tensor", [rank for rank, c in enumerate(call.of("c")) if c.kind != "tensor"])
+def int64_tensor(call):
+    n = len(sums(call))
+    for rank, c in enumerate(call.of("c")):
+        if (c.kind, c.dtype, c.shape) != ("tensor", "int64", [n]):
+            kind = f"{c.kind} of {c.dtype} and shape {c.shape}" if c.is_array else c.kind
+            return words("not-int64-tensor", rank=rank, kind=kind, n=n)
+    return None
 
 
 def fair_shares(call):
@@ -170,7 +177,7 @@ TOTAL_WRONG = Mistakes(
     fraction_lost=fraction_lost,
     digits_lost_in_a_float=TOTAL.lost_digits,
 )
-FORM = first_of(THREE, no_tensor, C.form)
+FORM = first_of(THREE, int64_tensor)
 SHARES = "`c` is an int64 tensor [N] with a + b in this rank's share and 0 elsewhere; `a` and `b` stay as they are"
 OWN_SUM = "the first sum is that of the numbers in this share"
 REDUCTION = "one all-reduce of one int64, and no other communication. On a single rank it may be left out"
@@ -180,7 +187,7 @@ CHECK = CallCheck.of(
     "add_shares",
     add_shares.PROBE,
     cases,
-    Criterion("shares", 0.75, SHARES, first_of(argument_unchanged, THREE, no_tensor, C, fair_shares), SHARES_WRONG),
+    Criterion("shares", 0.75, SHARES, first_of(argument_unchanged, FORM, C, fair_shares), SHARES_WRONG),
     Criterion("own-sum", 0.25, OWN_SUM, first_of(FORM, OWN), OWN_WRONG, after=("shares",)),
     Criterion("reduction", 0.5, REDUCTION, REDUCED, after=("shares", "own-sum")),
     Criterion("total", 0.5, ALL_SUMS, first_of(FORM, TOTAL), TOTAL_WRONG, after=("shares", "own-sum", "reduction")),

@@ -119,13 +119,13 @@ int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int((a + b).sum())
 int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int(hvd.allgather(torch.tensor([share])).sum())
 == only_a: another-value, course < tensor_split
 a[own] + b[own] >>> a[own]
-== share_only: another-shape, course < tensor_split
+== share_only: not-int64-tensor, course < tensor_split
 return c, >>> return c[own],
 == two_results: not-all-values, course < tensor_split
 return c, share, >>> return share,
-== in_numpy: c-is-no-tensor, course < tensor_split
+== in_numpy: not-int64-tensor, course < tensor_split
 return c, >>> return c.numpy(),
-== in_float64: another-dtype, course < tensor_split
+== in_float64: not-int64-tensor, course < tensor_split
 return c, >>> return c.double(),
 == number_reduced: raised, average < tensor_split
 torch.tensor(share), op >>> share, op
