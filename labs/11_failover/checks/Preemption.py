@@ -1,41 +1,39 @@
 """The check of `Preemption`: the signals of a block, and what the ranks make of them together."""
 
-from __future__ import annotations
-
-import random
-
 from autograde.contract.calls import with_article
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
     DeviceCriterion,
     Mistakes,
-    Ranks,
-    Run,
+    Same,
     Words,
-    Wrong,
+    changed,
     first_of,
     named,
     nothing_starts_or_ends,
     of_record,
+    of_seen,
+    on_ranks,
 )
 
-from ..probes import Preemption as probe
+from ..probes import Preemption
 
+SIGNALS = Preemption.SIGNALS
 words = Words("""
 gives-no-self: `with Preemption(...) as preemption` gives {kind}, not the Preemption itself.
 
-signal-not-taken: In the block, the handler from before is still there for {names}. All the signals that were named have
-to be taken.
+taken-too-early: `Preemption(...)` takes {names} already, before `with` begins the block. What comes until then belongs
+to the handler from before.
 
-other-signal-taken: In the block, there is another handler for {names}, too, though it was not named.
-
-taken-too-early: {names} taken by `Preemption(...)` already, before `with` begins the block. What comes until then
-belongs to the handler from before.
+other-signals-taken: In the block, there is another handler than before for {taken}. The signals that were named are
+{names}.
 
 handler-raises: When the signal comes, {kind} is raised in the middle of what the rank is doing. The handler is to take
 a note, and nothing else: the step has to come to its end.
+
+handler-does-more: When the signal comes, {what}. In the block it is only noted: a handler runs between any two
+instructions.
 
 handler-ends-the-rank: When the signal comes, the rank ends at once, and whoever waits for it waits in vain. Who has
 saved its step?
@@ -45,112 +43,75 @@ handler, nobody else knows of its signal: so that cannot communicate. In `agreed
 signalled or not.
 
 signalled-leaves-alone: A deadlock: the rank that was signalled returns from `agreed()` without the all-reduce in which
-{others:waits|wait}. How are they to hear of its signal?
+{who:waits|wait}. How are they to hear of its signal?
 
-handler-prints: When the signal comes, the rank prints something. A handler runs between any two instructions, also
-those of a print.
-
-old-handler-called: When the signal comes, the handler from before runs as well. In the block the signal is only noted.
-
-handlers-left: After the block, the handler from before is not there again for {names}.
-
-handlers-left-by-an-error: After a block that an exception has ended, the handler from before is not there again for
-{names}.
-
-handler-of-the-making: After the block, there is the handler for {names} that was there when `Preemption(...)` was
-called. Another one was there when the block began: when does your class look?
-
-default-not-before: After the block, the system's default is there again for {names}, and not the handler from before.
+handlers-left: After a block{fails}, {names} has {there}, and not the handler from before the block.
 
 exception-swallowed: An exception in the block has disappeared. The caller has to see it.
 
-not-a-bool: `agreed()` returns a value of type {kind}; a bool is expected.
-
 agreed-otherwise: After {sent}, the calls of `agreed()` say {actual} on rank {rank}; expected is {expected}.
 
-not-once: {calls:call} of `agreed()` make {n:call} of torch.distributed on a rank. Each should make one all-reduce.
-
-no-all-reduce: The ranks call {ops}. Each call of `agreed()` should make one all-reduce, and nothing else.
-
-more-than-one-number: The all-reduce carries {nbytes:byte}. One number is enough.
+not-one-all-reduce: {calls:call} of `agreed()` make {n:call} of {ops} on a rank, with {nbytes:byte} at most. Each should
+make one all-reduce of one number, and nothing else.
 """)
 
 
-def sender_of(rounds: list) -> tuple[int, int | None]:
-    """Before which `agreed()` the signal comes, and to which rank; if to none, their number and None."""
-    return next(((at, planned[0]) for at, planned in enumerate(rounds) if planned), (len(rounds), None))
-
-
-def begun(call: Call) -> Wrong | None:
-    """From the beginning of the block on, the signals are taken that were named, and no others."""
+def noted(call):
+    """The signals that were named are taken in the block, and no others; nothing happens in the moment of a signal."""
     names = call.arguments["signals"]
     for seen in call.seen:
         if seen.entered:
             return words("gives-no-self", kind=with_article(seen.entered))
         if seen.early:
-            verb = "is" if len(seen.early) == 1 else "are"
-            return words("taken-too-early", names=f"{' and '.join(seen.early)} {verb}")
-        if missing := [name for name in names if name not in seen.taken]:
-            return words("signal-not-taken", names=missing)
-        if others := [name for name in seen.taken if name not in names]:
-            return words("other-signal-taken", names=others)
-    return None
-
-
-def noted(call: Call) -> Wrong | None:
-    """Nothing happens in the moment of a signal."""
-    for seen in call.seen:
+            return words("taken-too-early", names=seen.early)
+        if {*seen.taken} != {*names}:
+            return words("other-signals-taken", taken=seen.taken or "none", names=names)
         if seen.raised:
             return words("handler-raises", kind=seen.raised[0])
-        if seen.said:
-            return words("handler-prints")
-        if seen.old and {*call.arguments["signals"]} <= {*seen.taken, *seen.early}:
-            return words("old-handler-called")
+        if seen.said or seen.old:
+            what = "the rank prints something" if seen.said else "the handler from before runs as well"
+            return words("handler-does-more", what=what)
     return None
 
 
-def ended(call: Call) -> Wrong | None:
+def ended(call):
     """After the block all is as it was before."""
-    fails = call.arguments["fails"]
-    if any(seen.ended for seen in call.seen):
+    left = {name: there for own in call.of("left") for name, there in own.items()}
+    if any(call.of("ended")):
         return words("exception-swallowed")
-    left, default, outer = ({name for own in call.of(kind) for name in own} for kind in ("left", "default", "outer"))
-    key = "handlers-left-by-an-error" if fails else "handlers-left"
-    key = "handler-of-the-making" if left <= outer else "default-not-before" if left <= default else key
-    return words(key, names=sorted(left)) if left else None
+    fails = " that an exception has ended" if call.arguments["fails"] else ""
+    name = next(iter(left), None)
+    return words("handlers-left", fails=fails, names=name, there=left[name]) if left else None
 
 
-def agreed(call: Call) -> Wrong | None:
-    """Answers of all ranks; then their types."""
-    rounds = call.arguments["rounds"]
-    first, sender = sender_of(rounds)
-    expected = [place >= first for place in range(len(rounds))]
-    for rank, actual in enumerate(call.of("answers")):
-        if actual != expected:
-            sent = "no signal" if sender is None else f"a signal to rank {sender} before call {first + 1}"
-            about = {"actual": actual, "expected": expected, "signalled": sender}
-            return words("agreed-otherwise", compared=True, rank=rank, sent=sent, **about)
-    other = sorted({kind for kinds in call.of("kinds") for kind in kinds} - {"bool"})
-    return words("not-a-bool", kind=other[0]) if other else None
+def sender_of(rounds):
+    """Before which `agreed()` the signal comes, and to which rank; if to none, their number and None."""
+    return next(((at, planned[0]) for at, planned in enumerate(rounds) if planned), (len(rounds), None))
 
 
-def given_by_mistake(call: Call) -> dict[str, tuple[list[list[bool]], ...]]:
-    """The answers that known mistakes give, by rank."""
-    rounds, size = call.arguments["rounds"], call.size
-    first, sender = sender_of(rounds)
-    after, once = ([at >= first if on else at == first for at in range(len(rounds))] for on in (True, False))
-    never = [False] * len(rounds)
-    own, own_once = ([row if rank == sender else never for rank in range(size)] for row in (after, once))
-    return {
-        "each-rank-for-itself": (own, own_once),
-        "rank-0-decides": ([after if sender == 0 else never] * size,),
-        "all-have-to-be-signalled": ([never] * size,),
-        "forgets": ([once] * size,),
-        "remembers-another-block": ([[call.number > 0 or answer for answer in after]] * size,),
-    }
+def signalled(call):
+    return sender_of(call.arguments["rounds"])[1]
 
 
-agreed.gives = lambda call, value: call.of("answers") == value
+def answers(call, hearing=None, once=False, before=False):
+    """By rank. hearing: ranks that hear of a signal, if not all. once: whether they forget it. before: whether one came
+    before the block."""
+    rounds, first = range(len(call.arguments["rounds"])), sender_of(call.arguments["rounds"])[0]
+    heard = [before or (at == first if once else at >= first) for at in rounds]
+    ranks = range(call.size)
+    return [heard if hearing is None or rank in hearing else [False] * len(rounds) for rank in ranks]
+
+
+def agreed_otherwise(call, off):
+    if off.what != "value":
+        return None
+    (first, sender), rank = sender_of(call.arguments["rounds"]), off.place[0]
+    sent = "no signal" if sender is None else f"a signal to rank {sender} before call {first + 1}"
+    about = {"actual": str(call.seen[rank].answers), "expected": str(answers(call)[rank]), "signalled": sender}
+    return words("agreed-otherwise", rank=rank, sent=sent, **about)
+
+
+AGREED = Same(of_seen("answers"), answers, on_ranks("`agreed()`", "call"), otherwise=agreed_otherwise)
 MISTAKES = Mistakes(
     """
     each-rank-for-itself: Rank {signalled} was signalled, and only there `agreed()` says so. It would leave, and the
@@ -166,113 +127,116 @@ MISTAKES = Mistakes(
     remembers-another-block: Nobody was signalled in this block, and yet `agreed()` is True: a new Preemption knows of
     the signals of an older one.
     """,
-    given_by_mistake,
+    changed(
+        answers,
+        each_rank_for_itself=[{"hearing": lambda call: [signalled(call)], "once": once} for once in (False, True)],
+        rank_0_decides={"hearing": lambda call: None if signalled(call) == 0 else []},
+        all_have_to_be_signalled={"hearing": []},
+        forgets={"once": True},
+        remembers_another_block={"before": lambda call: call.number > 0},
+    ),
 )
 
 
 @of_record
-def one_all_reduce(call: Call) -> Wrong | None:
+def one_all_reduce(call):
     """One in each `agreed()`, of one number."""
-    rounds = len(call.arguments["rounds"])
-    logs = [[event for event in events if event["line"] is not None] for events in call.events]
+    logs, calls = [own_events(events) for events in call.events], len(call.arguments["rounds"])
     events = [event for log in logs for event in log]
-    if any(event["library"] != "torch" or event["kind"] != "allreduce" for event in events):
-        return words("no-all-reduce", ops=named(events))
-    for log in logs:
-        if len(log) != rounds:
-            return words("not-once", calls=rounds, n=len(log), absent=len(log) < rounds)
-    most = max(event["bytes"] or 0 for event in events)
-    return words("more-than-one-number", nbytes=most) if most > 8 else None
+    strange = any((event["library"], event["kind"]) != ("torch", "allreduce") for event in events)
+    most = max((event["bytes"] or 0 for event in events), default=0)
+    n = next((len(log) for log in logs if len(log) != calls), calls)
+    if not strange and n == calls and most <= 8:
+        return None
+    about = {"calls": calls, "n": n, "ops": named(events) or "torch.distributed", "nbytes": most}
+    return words("not-one-all-reduce", absent=not strange and n < calls, **about)
 
 
-class Preemption(CallCheck):
-    """Blocks in which some rank is signalled, between two collectives or in one, and `agreed` after each.
-
-    A call has `signals`, by name; `ignored`, whether they are ignored before the block; `rounds`, for each `agreed` the
-    signal before it, [rank, name, whether in a collective], or None; `fails`, whether an exception ends the block.
-    """
-
-    todo, probe = "Preemption", probe.PROBE
-    consolidation = (
-        "A signal handler takes a note, and the program looks at it where it suits. One small all-reduce turns one "
-        "rank's note into a decision of all."
-    )
-    criteria = (
-        Criterion(
-            "noted",
-            1,
-            "in the block each of these signals is noted, and nothing else happens: no exception, no output, no "
-            "communication",
-            first_of(begun, noted),
-        ),
-        Criterion(
-            "agreed",
-            1,
-            "`agreed()` is whether any rank has been signalled in the block, the same bool on all ranks",
-            agreed,
-            MISTAKES,
-            after=("noted",),
-        ),
-        Criterion(
-            "ends",
-            0.5,
-            "after the block, each signal has the handler again that it had before the block",
-            ended,
-            after=("noted",),
-        ),
-        Criterion(
-            "all-reduce",
-            0.25,
-            "each call of `agreed()` makes exactly one all-reduce of one number",
-            first_of(one_all_reduce, nothing_starts_or_ends),
-            after=("agreed",),
-        ),
-        DeviceCriterion(
-            0.25,
-            'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU',
-        ),
-    )
-
-    def broke_off(self, run: Run) -> Wrong | None:
-        """The handler ends its rank, or a signalled rank makes a call that others do not, or leaves out one."""
-        if run.state == "rank-died":
-            return words("handler-ends-the-rank", run.report)
-        if run.state != "hang" or run.full:
-            return None
-        counts = [sum(event["line"] is not None for event in events) for events in run.of_call(run.reached)]
-        _, sender = sender_of(run.broken["rounds"])
-        if sender is None:
-            return None
-        waits = [rank["call"] for rank in run.ranks]
-        if counts[sender] < max(counts):
-            others = Ranks(rank for rank, number in enumerate(counts) if number > counts[sender])
-            return words("signalled-leaves-alone", run.report, others=others)
-        alone = counts[sender] > min(counts) or waits.count(waits[sender]) == 1 < len(waits)
-        return words("handler-communicates", run.report) if alone else None
-
-    def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
-        """An answer for each round."""
-        return len(seen.answers) == len(seen.kinds) == len(arguments["rounds"])
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """The last rank, or rank 0 alone; in a collective and between two; nobody; a block that fails."""
-
-        def block(rounds: list, *names: str, ignored: bool = False, fails: bool = False) -> dict:
-            return {"signals": [*names] or [*probe.SIGNALS], "rounds": rounds, "ignored": ignored, "fails": fails}
-
-        def case(size: int) -> dict:
-            one, other = rng.sample(probe.SIGNALS, 2)
-            last, calm = size - 1, [None] * rng.randint(1, 2)
-            calls = [block([*calm, [last, one, False], None, None]), block([None, None])]
-            calls += [block([*calm, [0, other, False], None]), block([None, [last, other, True], None])]
-            calls += [block([None], one, fails=True), block([[last, other, False], None], other, ignored=True)]
-            return {"size": size, "calls": calls}
-
-        return [case(size) for size in (4, 2, 3)]
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """One block, in which nobody is signalled."""
-        return {"size": 2, "calls": [{"signals": [*probe.SIGNALS], "rounds": [None], "ignored": False, "fails": False}]}
+def own_events(events):
+    """Those of the student's code; the probe makes some, too."""
+    return [event for event in events if event["line"] is not None]
 
 
-CHECK = Preemption()
+def broke_off(run):
+    """The handler ends its rank, or a signalled rank makes a call that others do not, or leaves out one."""
+    if run.state == "rank-died":
+        return words("handler-ends-the-rank", run.report)
+    sender = sender_of(run.broken["rounds"])[1]
+    if run.state != "hang" or run.full or sender is None:
+        return None
+    counts, waits = [len(own_events(log)) for log in run.of_call(run.reached)], [rank["call"] for rank in run.ranks]
+    if counts[sender] < max(counts):
+        others = [rank for rank, number in enumerate(counts) if number > counts[sender]]
+        return words.on_ranks("signalled-leaves-alone", others, run.report)
+    alone = counts[sender] > min(counts) or waits.count(waits[sender]) == 1 < len(waits)
+    return words("handler-communicates", run.report) if alone else None
+
+
+def fits(case, arguments, seen):
+    """An answer for each round."""
+    return len(seen.answers) == len(arguments["rounds"])
+
+
+def block(rounds, *names, ignored=False, fails=False):
+    """rounds: for each `agreed` the signal before it, [rank, name, whether in a collective], or None. names: of its
+    signals, if not all. ignored: whether these are ignored before. fails: whether an exception ends it."""
+    return {"signals": [*names] or [*SIGNALS], "rounds": rounds, "ignored": ignored, "fails": fails}
+
+
+def cases(rng):
+    """The last rank, or rank 0 alone; in a collective and between two; nobody; a block that fails."""
+
+    def case(size):
+        one, other = rng.sample(SIGNALS, 2)
+        last, calm = size - 1, [None] * rng.randint(1, 2)
+        calls = [block([*calm, [last, one, False], None, None]), block([None, None])]
+        calls += [block([*calm, [0, other, False], None]), block([None, [last, other, True], None])]
+        calls += [block([None], one, fails=True), block([[last, other, False], None], other, ignored=True)]
+        return {"size": size, "calls": calls}
+
+    return [case(size) for size in (4, 2, 3)]
+
+
+CHECK = CallCheck.of(
+    "Preemption",
+    Preemption.PROBE,
+    cases,
+    Criterion(
+        "noted",
+        1,
+        "in the block each of these signals is noted, and nothing else happens: no exception, no output, no "
+        "communication",
+        noted,
+    ),
+    Criterion(
+        "agreed",
+        1,
+        "`agreed()` is whether any rank has been signalled in the block, the same bool on all ranks",
+        AGREED,
+        MISTAKES,
+        after=("noted",),
+    ),
+    Criterion(
+        "ends",
+        0.5,
+        "after the block, each signal has the handler again that it had before the block",
+        ended,
+        after=("noted",),
+    ),
+    Criterion(
+        "all-reduce",
+        0.25,
+        "each call of `agreed()` makes exactly one all-reduce of one number",
+        first_of(one_all_reduce, nothing_starts_or_ends),
+        after=("agreed",),
+    ),
+    DeviceCriterion(
+        0.25, 'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU'
+    ),
+    repeats=False,
+    fits=fits,
+    broke_off=broke_off,
+    gpu_case=lambda rng: {"size": 2, "calls": [block([None])]},
+    consolidation="A signal handler takes a note, and the program looks at it where it suits. One small all-reduce "
+    "turns one rank's note into a decision of all.",
+)

@@ -1,103 +1,71 @@
-"""The check of `best_every`."""
+"""The check of `best_every`: how much is lost with the number of steps that it returns."""
 
-from __future__ import annotations
+from math import ceil, floor, sqrt
 
-import math
-import random
-
-from autograde.rubric import Call, CallCheck, Criterion, Mistakes, Words, Wrong
+from autograde.rubric import EXACT, CallCheck, Comparing, Criterion, Mistakes, Words, changed
 
 from ..probes import best_every
 
 EQUAL, NEAR = 1e-6, 0.04  # relative: what a k may lose more than the best one, and where it is not far from it
-
 words = Words("""
 below-1: For steps of {step:.4g} s that are long beside the time between failures, the function returns {actual:g}. A
 checkpoint after every {actual:g}th step cannot be: 1 is the least.
 
 not-an-int: The function returns a value of type {kind}. What is counted is a whole number: an int is expected.
 
-wrong-k: For steps of {step:.4g} s, saves of {save:.4g} s, and {nodes:node} that fail every {mtbf:.4g} s, the function
-returns {actual:g}. It loses {lost:.3%} of the time by the formula; with the best k it is {least:.3%}.
+wrong-k: The function returns {actual:g}. It loses {lost:.3%} of the time by the formula; with the best k it is
+{least:.3%}.
 """)
 
 
-def share(k: float, plan: dict) -> float:
+def share(k, plan):
     """The share of the time that is lost."""
-    mtbf = plan["mtbf"] / plan["nodes"]
-    return plan["save"] / (k * plan["step"]) + k * plan["step"] / (2 * mtbf)
+    return plan["save"] / (k * plan["step"]) + k * plan["step"] * plan["nodes"] / (2 * plan["mtbf"])
 
 
-def real_best(plan: dict, half: float = 2.0) -> float:
-    """The real number of steps at which the share is least. half: what M is multiplied by in the formula."""
-    return math.sqrt(half * plan["save"] * plan["mtbf"] / plan["nodes"]) / plan["step"]
-
-
-def beside(k: float, plan: dict) -> int:
+def beside(k, plan):
     """The better one of the whole numbers beside k."""
-    below = max(1, math.floor(k))
+    below = max(1, floor(k))
     return min(below, below + 1, key=lambda each: share(each, plan))
 
 
-def whole(k: float) -> tuple[int, int, int]:
-    """k, rounded in three ways."""
-    return max(1, round(k)), max(1, math.floor(k)), math.ceil(k)
+def best(call, half=2, nodes=None, steps=True, whole=beside):
+    """The k that loses least. half: what M is multiplied by. nodes: if not all. steps: whether steps are counted, not
+    seconds. whole: how k becomes an int."""
+    plan = {**call.arguments, "nodes": nodes or call.arguments["nodes"]}
+    k = sqrt(half * plan["save"] * plan["mtbf"] / plan["nodes"]) / (plan["step"] if steps else 1)
+    return beside(k, plan) if whole is beside else max(1, whole(k))
 
 
-def daly(plan: dict) -> int:
-    """Daly's first three terms, less the save."""
-    mtbf = plan["mtbf"] / plan["nodes"]
-    part = math.sqrt(plan["save"] / (2 * mtbf))
-    seconds = math.sqrt(2 * plan["save"] * mtbf) * (1 + part / 3 + part**2 / 9) - plan["save"]
-    return max(1, round(seconds / plan["step"]))
-
-
-class Least:
+class Least(Comparing):
     """Judge of the share that is lost at the k that is returned. above: relative, how much more than the least."""
 
-    def __init__(self, above: float) -> None:
+    def __init__(self, above):
         self.above = above
 
-    def __call__(self, call: Call) -> Wrong | None:
-        """What is wrong with one call; a k below 1 counts as 1."""
+    def seen(self, call):
+        return call.seen[0].value.value and max(1, call.seen[0].value.value)
+
+    def alike(self):
+        return EXACT
+
+    def __call__(self, call):
         number, plan = call.seen[0].value, call.arguments
         if number.value is None:
             return words("not-an-int", kind=number.kind)
-        best = beside(real_best(plan), plan)
-        lost, least = (share(max(1.0, k), plan) for k in (number.value, best))
+        lost, least = share(max(1.0, number.value), plan), share(best(call), plan)
         about = {**plan, "actual": number.value, "lost": lost, "least": least}
         return words("wrong-k", compared=True, **about) if lost > least * (1 + self.above) else None
 
-    def gives(self, call: Call, value: float) -> bool:
-        """Whether this is what was returned."""
-        actual = call.seen[0].value.value
-        return actual is not None and math.isclose(max(1, actual), value, rel_tol=1e-9)
 
-
-def whole_number(call: Call) -> Wrong | None:
-    """An int, of 1 or more."""
+def whole_number(call):
     number = call.seen[0].value
     if number.kind != "int" or number.value is None:
         return words("not-an-int", kind=number.kind)
     return words("below-1", step=call.arguments["step"], actual=number.value) if number.value < 1 else None
 
 
-def given_by_mistake(call: Call) -> dict[str, tuple[int, ...]]:
-    """What known mistakes would return."""
-    plan = call.arguments
-    best, nodes = real_best(plan), plan["nodes"]
-    seconds, other = best * plan["step"], {**plan, "nodes": 1}
-    longer, no_two = {**other, "mtbf": plan["mtbf"] * nodes}, real_best(plan, 1.0)
-    return {
-        "one-node-for-all": (beside(real_best(other), other), whole(real_best(other))[0]),
-        "seconds-for-steps": (*whole(seconds), beside(seconds, plan)),
-        "nodes-fail-less": (beside(real_best(longer), longer), whole(real_best(longer))[0]),
-        "no-two": (whole(no_two)[0], beside(no_two, plan), beside(no_two, {**plan, "mtbf": plan["mtbf"] / 2})),
-        "dalys-terms": (daly(plan),),
-        "rounded": whole(best),
-    }
-
-
+ROUND, DOWN, UP, BESIDE = (lambda call, each=each: each for each in (round, floor, ceil, beside))  # of any call
 MISTAKES = Mistakes(
     """
     one-node-for-all: With {nodes:node} the function returns {actual:g}, which is right for a single one. Each of them
@@ -112,45 +80,27 @@ MISTAKES = Mistakes(
     no-two: The function returns {actual:g}, which is right for a loss of k step / M. A failure costs half of what lies
     between two checkpoints, on average.
 
-    dalys-terms: The function returns {actual:g}, which is Daly's formula. Young's sum, which is asked for, is least
-    elsewhere.
-
     rounded: The function returns {actual:g}, beside the best k, and loses more with it: {lost:.4%} of the time, not
     {least:.4%}.
     """,
-    given_by_mistake,
+    changed(
+        best,
+        one_node_for_all=[{"nodes": 1}, {"nodes": 1, "whole": ROUND}],
+        seconds_for_steps=[{"steps": False, "whole": each} for each in (ROUND, DOWN, UP, BESIDE)],
+        nodes_fail_less=[{"nodes": lambda call: 1 / call.arguments["nodes"], "whole": by} for by in (ROUND, BESIDE)],
+        no_two=[{"half": 1}, {"half": 1, "whole": ROUND}, {"nodes": lambda call: 2 * call.arguments["nodes"]}],
+        rounded=[{"whole": each} for each in (ROUND, DOWN, UP)],
+    ),
 )
 
 
-class BestEvery(CallCheck):
+def cases(rng):
     """Many nodes and one; short steps and long ones; a best k of 1, of a few, where rounding tells, and of many."""
-
-    todo, probe = "best_every", best_every.PROBE
-    inputs = ("step", "save", "mtbf", "nodes")
-    consolidation = (
-        "The best k makes both losses equal, and the share that is lost grows with the square root of the save's time "
-        "and of the number of nodes."
-    )
-    criteria = (
-        Criterion("share", 1, "hardly more time is lost than with the best k", Least(NEAR), MISTAKES),
-        Criterion(
-            "neighbours",
-            0.5,
-            "of two neighbours, k is the one that loses less (or no more than 1e-6 of that share more)",
-            Least(EQUAL),
-            MISTAKES,
-            after=("share",),
-        ),
-        Criterion("whole", 0.5, "k is an int of at least 1", whole_number),
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Some of each kind."""
-        kinds = ["few", "many", "one", "rounding", "above", "below", "few", "above", "rounding", "below", "one"]
-        return [{"size": 1, "calls": [draw_plan(rng, kind) for kind in kinds]}]
+    kinds = ["few", "many", "one", "rounding", "above", "below", "few", "above", "rounding", "below", "one"]
+    return [{"size": 1, "calls": [draw_plan(rng, kind) for kind in kinds]}]
 
 
-def draw_plan(rng: random.Random, kind: str) -> dict:
+def draw_plan(rng, kind):
     """Times and nodes. kind: of the best k: "few", "many", "one" node, "below" 1, a little "above" a whole number, or
     one where "rounding" to the nearest is wrong."""
     nodes = 1 if kind == "one" else rng.choice([8, 100, 1000, 10_000])
@@ -162,4 +112,22 @@ def draw_plan(rng: random.Random, kind: str) -> dict:
     return {"step": step, "save": save, "mtbf": mtbf * nodes, "nodes": nodes}
 
 
-CHECK = BestEvery()
+CHECK = CallCheck.of(
+    "best_every",
+    best_every.PROBE,
+    cases,
+    Criterion("share", 1, "hardly more time is lost than with the best k", Least(NEAR), MISTAKES),
+    Criterion(
+        "neighbours",
+        0.5,
+        "of two neighbours, k is the one that loses less (or no more than 1e-6 of that share more)",
+        Least(EQUAL),
+        MISTAKES,
+        after=("share",),
+    ),
+    Criterion("whole", 0.5, "k is an int of at least 1", whole_number),
+    repeats=False,
+    inputs=("step", "save", "mtbf", "nodes"),
+    consolidation="The best k makes both losses equal, and the share that is lost grows with the square root of the "
+    "save's time and of the number of nodes.",
+)

@@ -1,27 +1,15 @@
 """What comes next from a generator, by its luck: [seed, how many numbers are drawn before]."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import torch
-
 from ..shared.training import generator_after, next_number
 
 FEW = 20  # draws
 
 
-def after(luck: Sequence[int]) -> float:
+def after(luck):
     """The number that comes next."""
     return next_number(generator_after(luck))
 
 
-def later(luck: Sequence[int]) -> set[float]:
+def later(luck):
     """What comes next after one to FEW more draws."""
-    found = set()
-    for more in range(1, FEW + 1):
-        generator = generator_after(luck)
-        for _ in range(more):
-            torch.rand(1, generator=generator)
-        found.add(next_number(generator))
-    return found
+    return {after([luck[0], luck[1] + more]) for more in range(1, FEW + 1)}

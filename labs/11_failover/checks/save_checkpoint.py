@@ -1,24 +1,16 @@
-"""The check of `save_checkpoint`."""
+"""The check of `save_checkpoint`: who writes, what is in the folder meanwhile, and what is in the file."""
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable
-
-from autograde.contract.calls import with_article
 from autograde.contract.evidence import encoded
-from autograde.contract.verdict import Finding, settle
+from autograde.contract.verdict import settle
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import state_of
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
     Mistakes,
-    Ranks,
-    Run,
+    Same,
     Words,
-    Wrong,
+    changed,
     first_finding,
     first_of,
     of_finding,
@@ -46,8 +38,6 @@ saves more often would take another path.
 random-missing: The file has no list "random". Dropout would drop other units after a resume, and the training take
 another path.
 
-ranks-missing: The list "random" has {n:entry} for {size:rank}. Each rank draws numbers of its own.
-
 not-a-state: Entry {rank} of "random" should be a list that holds the state of a generator, a ByteTensor on the CPU. It
 holds {what}.
 
@@ -55,7 +45,7 @@ other-random: Entry {rank} of "random" is not the state that rank {rank} had at 
 """)
 
 
-def findings(call: Call) -> list[Finding]:
+def findings(call):
     """What is wrong with the files of a call, but for its random numbers and `consumed`."""
     found, about = [], call.arguments
     for number, place in enumerate(about["places"]):
@@ -65,19 +55,13 @@ def findings(call: Call) -> list[Finding]:
     return settle(found)
 
 
-def among(keys: tuple[str, ...]) -> Callable[[Call], Wrong | None]:
-    """Judge of findings of these keys."""
-
-    def judge(call: Call) -> Wrong | None:
-        return next((of_finding(each) for each in findings(call) if each.key in keys), None)
-
-    return judge
+def among(*keys):
+    return lambda call: next((of_finding(each) for each in findings(call) if each.key in keys), None)
 
 
-def content(call: Call) -> Wrong | None:
+def content(call):
     """Model, optimizer and place in the file."""
-    others = (*WRITERS, *WHOLE, *EARLY)
-    if found := [each for each in findings(call) if each.key not in others]:
+    if found := [each for each in findings(call) if each.key not in (*WRITERS, *WHOLE, *EARLY)]:
         return of_finding(found[0])
     for saved, (_, expected) in zip(call.seen[0].calls, call.arguments["places"], strict=True):
         actual = saved.content.content.get("consumed")
@@ -88,52 +72,27 @@ def content(call: Call) -> Wrong | None:
     return None
 
 
-class Random:
-    """Judge of the entry "random"."""
-
-    def __call__(self, call: Call) -> Wrong | None:
-        """Of the first file whose random numbers are others than those of the ranks; if there is any."""
-        expected, size = [after(luck) for luck in call.arguments["luck"]], call.size
-        for saved in call.seen[0].calls:
-            if saved.content is None or not isinstance(saved.content.content, dict):
-                continue
-            states = saved.content.random
-            if not states:
-                return words("random-missing")
-            if len(states) != size:
-                return words("ranks-missing", n=len(states), size=size)
-            for rank, own in enumerate(states):
-                if not own or own[0].kind != "torch.ByteTensor" or own[0].next is None:
-                    what = "no list" if own is None else with_article(own[0].kind) if own else "nothing"
-                    return words("not-a-state", rank=rank, what=what)
-            if wrong := [rank for rank, own in enumerate(states) if own[0].next != expected[rank]]:
-                return words("other-random", compared=True, rank=wrong[0])
-        return None
-
-    def gives(self, call: Call, value: list[float]) -> bool:
-        """Whether these numbers come next from all states in each file."""
-        return numbers(call) == [value] * len(call.seen[0].calls)
+def randoms(call):
+    """Of each file that holds a dictionary, by rank what comes next from the first state."""
+    files = [saved.content for saved in call.seen[0].calls]
+    lists = [file.random for file in files if file is not None and isinstance(file.content, dict)]
+    return [[own[0] if own else "no list" if own is None else "nothing" for own in each or []] for each in lists]
 
 
-def numbers(call: Call) -> list[list[float | None]]:
-    """By file and rank, the number that comes next from the state that is saved."""
-    states = [saved.content.random or [] if saved.content else [] for saved in call.seen[0].calls]
-    return [[own[0].next if own else None for own in each] for each in states]
+def expected(call, drawn=after):
+    """The same of the ranks' luck. drawn: what comes next from a rank's."""
+    return [[*map(drawn, call.arguments["luck"])] for _ in randoms(call)]
 
 
-def given_by_mistake(call: Call) -> dict[str, list[float]]:
-    """The numbers of known mistakes, by rank."""
-    luck, actual = call.arguments["luck"], numbers(call)[0]
-    expected = [after(each) for each in luck]
-    values = {"rank-0-for-all": [expected[0]] * call.size, "seed-not-state": [after([seed, 0]) for seed, _ in luck]}
-    if actual != expected and sorted(actual, key=str) == sorted(expected, key=str):
-        values["out-of-order"] = actual
-    if len(actual) == call.size and all(value in later(each) for value, each in zip(actual, luck, strict=True)):
-        values["one-draw-too-late"] = actual
-    return values
+def other_random(call, off):
+    if len(off.place) == 2:
+        about = {"rank": off.place[1], "what": off.actual}
+        return words("other-random" if off.what == "value" else "not-a-state", **about)
+    return None if off.actual else words("random-missing")
 
 
-MISTAKES = Mistakes(
+RANDOM = Same(randoms, expected, lambda call, place: 'In the file, "random"', otherwise=other_random)
+RANDOM_WRONGLY = Mistakes(
     """
     rank-0-for-all: All entries of "random" are rank 0's. The ranks have drawn different numbers, and would draw the
     same from then on.
@@ -146,82 +105,92 @@ MISTAKES = Mistakes(
     one-draw-too-late: The entries of "random" are states some numbers later than at the call. What has drawn in
     between?
     """,
-    given_by_mistake,
+    changed(
+        expected,
+        rank_0_for_all={"drawn": lambda call: lambda _: after(call.arguments["luck"][0])},
+        seed_not_state={"drawn": lambda _: lambda luck: after([luck[0], 0])},
+    ),
+    out_of_order=lambda call: (
+        [sorted(map(str, each)) for each in randoms(call)] == [sorted(map(str, each)) for each in expected(call)]
+    ),
+    one_draw_too_late=lambda call: all(
+        len(each) == call.size
+        and all(value in later(luck) for value, luck in zip(each, call.arguments["luck"], strict=True))
+        for each in randoms(call)
+    ),
 )
 
 
-def generators_stay(call: Call) -> Wrong | None:
+def generators_stay(call):
     """The call draws no random numbers."""
-    expected = [after(luck) for luck in call.arguments["luck"]]
-    moved = [rank for rank, seen in enumerate(call.seen) if any(each.drawn != expected[rank] for each in seen.calls)]
-    return words("draws-numbers", who=Ranks(moved)) if moved else None
+    pairs = zip(call.seen, map(after, call.arguments["luck"]), strict=True)
+    moved = [rank for rank, (seen, due) in enumerate(pairs) if any(each.drawn != due for each in seen.calls)]
+    return words.on_ranks("draws-numbers", moved)
 
 
-class SaveCheckpoint(CallCheck):
-    """Rank 0 writes; nothing but a whole file is ever in its place; it has every rank's random numbers."""
-
-    todo, probe, repeats = "save_checkpoint", save_checkpoint.PROBE, False
-    consolidation = (
-        "What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. Leave a "
-        "piece of state out, and it is another training, and no error tells you."
-    )
-    criteria = (
-        Criterion(
-            "content",
-            1,
-            "the file holds a dictionary with these entries, which torch.load with weights_only=True can read",
-            content,
-        ),
-        Criterion(
-            "random",
-            1.25,
-            '"random" has an entry for each rank, in order: the states of its generators, as they were at the call',
-            Random(),
-            MISTAKES,
-        ),
-        Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", among(WRITERS)),
-        Criterion(
-            "whole",
-            0.75,
-            "at any moment there is at `path` the old file or the new one, whole; after the call no file of "
-            "another name is left",
-            among(WHOLE),
-        ),
-        Criterion(
-            "returns",
-            0.5,
-            "all ranks return after the new file is there, and the generators stay as they are",
-            first_of(among(EARLY), generators_stay),
-            after=("random",),
-        ),
-    )
-
-    def broke_off(self, run: Run) -> Wrong | None:
-        """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
-        if run.full:
-            return None
-        last = [log[-1]["op"] if log else "" for log in run.events]
-        others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
-        if others and run.state == "hang":
-            return words("gather-on-rank-0", run.report, who=Ranks(others))
-        return first_finding(unfinished_saving(run))
-
-    def fits(self, case: dict, arguments: dict, seen: save_checkpoint.Seen) -> bool:
-        """A call for each place, and a file on rank 0."""
-        return len(seen.calls) == len(arguments["places"])
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Two nodes, with an old file; one node, without; both optimizers; random numbers that differ by rank."""
-
-        def case(ranks: list[int], local: list[int], old: bool, optimizer: str) -> dict:
-            first, seed, size = rng.randint(2, 20), rng.randrange(2**31), len(ranks)
-            about = {"local": local, "optimizer": optimizer, "seed": seed, "old": old}
-            about["places"] = [[first, rng.randint(20, 90)], [first + 1, rng.randint(100, 200)]]
-            about["luck"] = [[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 40), size)]
-            return {"ranks": ranks, "calls": [about]}
-
-        cases = [case([1, 3, 0, 2], [0, 1, 0, 1], True, "momentum"), case([2, 0, 3], [0, 1, 2], False, "adam")]
-        return [*cases, case([3, 2], [0, 1], True, "adam")]
+def broke_off(run):
+    """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
+    last = [log[-1]["op"] if log else "" for log in run.events]
+    others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
+    if run.full or (others and run.state == "hang"):
+        return None if run.full else words.on_ranks("gather-on-rank-0", others, run.report)
+    return first_finding(unfinished_saving(run))
 
 
-CHECK = SaveCheckpoint()
+def fits(case, arguments, seen):
+    """A call for each place."""
+    return len(seen.calls) == len(arguments["places"])
+
+
+def cases(rng):
+    """Two nodes, with an old file; one node, without; both optimizers; random numbers that differ by rank."""
+
+    def case(ranks, local, old, optimizer):
+        first, seed, size = rng.randint(2, 20), rng.randrange(2**31), len(ranks)
+        about = {"local": local, "optimizer": optimizer, "seed": seed, "old": old}
+        about["places"] = [[first, rng.randint(20, 90)], [first + 1, rng.randint(100, 200)]]
+        about["luck"] = [[rng.randrange(2**31), drawn] for drawn in rng.sample(range(1, 40), size)]
+        return {"ranks": ranks, "calls": [about]}
+
+    cases = [case([1, 3, 0, 2], [0, 1, 0, 1], True, "momentum"), case([2, 0, 3], [0, 1, 2], False, "adam")]
+    return [*cases, case([3, 2], [0, 1], True, "adam")]
+
+
+CHECK = CallCheck.of(
+    "save_checkpoint",
+    save_checkpoint.PROBE,
+    cases,
+    Criterion(
+        "content",
+        1,
+        "the file holds a dictionary with these entries, which torch.load with weights_only=True can read",
+        content,
+    ),
+    Criterion(
+        "random",
+        1.25,
+        '"random" has an entry for each rank, in order: the states of its generators, as they were at the call',
+        RANDOM,
+        RANDOM_WRONGLY,
+    ),
+    Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", among(*WRITERS)),
+    Criterion(
+        "whole",
+        0.75,
+        "at any moment there is at `path` the old file or the new one, whole; after the call no file of another name "
+        "is left",
+        among(*WHOLE),
+    ),
+    Criterion(
+        "returns",
+        0.5,
+        "all ranks return after the new file is there, and the generators stay as they are",
+        first_of(among(*EARLY), generators_stay),
+        after=("random",),
+    ),
+    repeats=False,
+    fits=fits,
+    broke_off=broke_off,
+    consolidation="What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. "
+    "Leave a piece of state out, and it is another training, and no error tells you.",
+)

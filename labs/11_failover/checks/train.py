@@ -1,39 +1,45 @@
-"""The check of `train`: steps, checkpoints and losses beside the undisturbed training."""
+"""The check of `train`: its steps, checkpoints and losses beside those of an undisturbed training."""
 
-from __future__ import annotations
-
-import random
-from typing import Any
+from itertools import pairwise
 
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
     DeviceCriterion,
     Mistakes,
-    Ranks,
     Rounding,
     Rules,
-    Run,
+    Same,
     Words,
-    Wrong,
+    changed,
     first_of,
     nothing_starts_or_ends,
-    once,
+    of_seen,
+    on_ranks,
 )
 
 from ..probes import train
-from .history import Step, due_in, history
-from .saves import SAVED_WRONGLY, saves
-from .steps import places
+from ..shared.training import DroppingNet
+from .history import RIGHT, dealt, due_in, path, plain
 
 NEAR = Rounding(1e-9)
+KEPT, OWN = Rules(zeroed=False), Rules(combine="own")
 words = Words("""
-save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {others:goes|go} on. All ranks have to call it: it
+save-on-rank-0: A deadlock: rank 0 waits in `save_checkpoint`, and {who:goes|go} on. All ranks have to call it: it
 decides by itself who writes, and no rank leaves it before the file is there.
 
-off-the-path: Before step {step} of a call, the weights on rank {rank} are not those of the undisturbed training. It is
+other-steps: {when}, rank {rank} makes {actual:step}; expected are {expected}.
+
+other-samples: {when}, rank {rank} trains on samples {actual} in step {step}, at {place} (epoch, consumed); expected are
+{expected}.
+
+off-the-path: {when}, before step {step}, the weights on rank {rank} are not those of the undisturbed training. It is
 about {what}.
+
+other-saves: {when}, checkpoints have the places {actual} (epoch, consumed, steps made); expected are {expected}.
+
+other-checkpoint: After a rank was killed, the checkpoint is {actual} (epoch, consumed, steps made until then); expected
+is {expected}.
 
 asked-otherwise: `agreed()` is asked when {actual} steps are done; expected is once after each.
 
@@ -41,282 +47,290 @@ goes-on-when-agreed: All ranks agree to leave after step {stop}, and the trainin
 
 not-when-leaving: All ranks leave after step {stop}, and no checkpoint of that step is there. What has been done since
 the last one is lost, though there was time.
-
-no-losses: The function returns what is of type {kind}, not a list of floats.
-
-not-floats: The returned list holds entries of type {kind}, not floats.
-
-wrong-losses: The training is right, but the returned list, of {actual:number}, does not hold the {expected:loss} of its
-steps, one after another.
 """)
 
 
-@once
-def trained(call: Call) -> Wrong | None:
-    """Places and samples; then weights."""
-    due = due_in(call)
-    if not due.begins or (wrong := places(call)):
-        return wrong if due.begins else None
-    expected = due.path(due.history)
-    for at in range(due.count):
-        for rank, own in enumerate(due.weights):
-            if not NEAR(own[at], expected[rank][at]):
-                resumed = not at and (due.start or call.case["begin"])
-                what = "the first step after a resume" if resumed else "what came before"
-                return words("off-the-path", compared=True, rank=rank, step=at + 1, what=what)
-    return None
+def when(call):
+    return "After a rank was killed, in the call that goes on" if due_in(call).killed else "In a call"
 
 
-def shows(call: Call, value: tuple[str, Any]) -> bool:
-    """Whether these are the places, or the path."""
-    kind, expected = value
-    return due_in(call).passes == expected if kind == "places" else NEAR(due_in(call).weights, expected)
+def until_it_leaves(call, steps):
+    return steps[: due_in(call).count if due_in(call).leaves else None]
 
 
-def trained_by_mistake(call: Call) -> dict[str, tuple]:
-    """The places, or the paths, of known mistakes."""
-    due = due_in(call)
-    if not due.begins:
-        return {}
-    (epoch, consumed), passes = due.place, due.passes
-    expected = due.walk(epoch, consumed, due.epochs)
-    anew = "skipped-not-dealt" if len(call.seen[0].forwards) == due.count else "epoch-begun-anew"
-    places = {
-        "sampler-not-told": [(-1, -1)] * len(passes) if passes else expected,
-        "not-resumed": due.walk(0, 0, due.epochs),
-        anew: due.walk(epoch, 0, due.epochs),
-        "next-epoch-cut": due.walk(epoch, consumed, due.epochs, consumed),
-        "one-epoch-only": expected[:1],
-        "epochs-counted-anew": due.walk(epoch, consumed, epoch + due.epochs),
-    }
-    found = {key: (("places", value),) for key, value in places.items() if value != expected}
-    if passes == expected and not due.start and due.count:
-        kept, own = Rules(zeroed=False), Rules(combine="own")
-        rules = {"gradient-carried-over": (kept, kept), "grad-at-the-call": (kept,), "own-gradient-only": (own, own)}
-        found |= {key: (("path", due.path(history(call.case, due.epochs, *each))),) for key, each in rules.items()}
-    return found
+def made(call):
+    """By rank, each step's samples and weights; None if the call found another checkpoint than should be there."""
+    own_steps = [until_it_leaves(call, own) for own in call.of("steps")]
+    return due_in(call).place and [[[each.ids, each.weights] for each in own] for own in own_steps]
 
 
-trained.gives = shows
+def in_step(call, steps=None):
+    """Whether these samples are seen; None: those that are due."""
+    steps = due_in(call).steps if steps is None else steps
+    due = [[ids[rank] for _, ids in steps] for rank in range(call.size)]
+    return due_in(call).place and due == [[ids for ids, _ in own] for own in made(call)]
+
+
+def place(call):
+    return due_in(call).place or (0, 0)
+
+
+def replayed(call, rules=RIGHT, **other):
+    """What a training shows, see `path`; None of a mistake that makes the steps that are due, or that has changed the
+    weights in an earlier call. other: see `dealt`."""
+    due, case = due_in(call), call.case
+    begin = {"epoch": place(call)[0], "consumed": place(call)[1], "epochs": call.arguments["epochs"]}
+    steps = until_it_leaves(call, dealt(call, **begin | other))
+    if due.place is None or (other and steps == due.steps):
+        return None
+    if other and not in_step(call, steps):
+        return []  # whatever the weights would be
+    first, new = [weights for _, weights in made(call)[0][:1]], 1 + call.number
+    nothing_loaded = bool(other) and first == [DroppingNet(case["model"] + new, 0.0).row()]
+    found = path(call, steps, rules, new if nothing_loaded else 0)
+    if other and not NEAR(first, [weights for _, weights, _ in found[0][:1]]):
+        return None
+    return found and [[[ids, weights] for ids, weights, _ in own] for own in found]
+
+
+def off_the_path(call, off):
+    rank, step, part = (*off.place, None, None)[:3]
+    due, about = due_in(call), {"when": when(call), "rank": rank}
+    if step is None:
+        return words("other-steps", **about, actual=len(off.actual), expected=len(off.expected))
+    if part == 0:
+        about |= {"actual": made(call)[rank][step][0], "expected": due.steps[step][1][rank]}
+        return words("other-samples", **about, step=step + 1, place=str(due.steps[step][0]))
+    resumed = not step and (due.done or call.case["begin"])
+    what = "the first step after a resume" if resumed else "what came before"
+    return words("off-the-path", **about, step=step + 1, what=what)
+
+
+STEPS = Same(made, replayed, on_ranks("the training"), NEAR, otherwise=off_the_path)
 TRAINED_WRONGLY = Mistakes(
     """
     sampler-not-told: Nobody tells the loader's sampler where a pass begins, nor in which epoch: all epochs have the
     same order.
 
-    not-resumed: There is a checkpoint of {start}, and yet training begins again with epoch 0.
+    not-resumed: There is a checkpoint, and yet training begins again with epoch 0.
 
-    epoch-begun-anew: A checkpoint with the place {start} is there, and the training begins its epoch anew: what was
+    epoch-begun-anew: There is a checkpoint in the middle of an epoch, and the training begins this epoch anew: what was
     done is done twice.
 
-    skipped-not-dealt: From the place {start} on, the sampler deals out the whole epoch, and batches are skipped then.
-    With another number of ranks, these are not the samples that are done.
+    skipped-not-dealt: From the checkpoint's place on, the sampler deals out the whole epoch, and batches are skipped
+    then. With another number of ranks, these are not the samples that are done.
 
-    next-epoch-cut: The epoch after the resumed one begins at {second}, so part of it is left out.
+    next-epoch-cut: In the epoch after the first one of a call, samples are left out. Where does the next epoch begin,
+    and what does `consumed` say then?
 
-    one-epoch-only: Only the first epoch of a call has samples: the passes begin at {actual}, where {expected} are
-    expected. Where does the next epoch begin, and what does `consumed` say then?
-
-    epochs-counted-anew: Called with epochs={until} when there is a checkpoint of {start}, your function goes on to
-    later epochs: its passes begin at {actual}. `epochs` counts from the very first run.
+    epochs-counted-anew: Called with epochs={epochs} when there is a checkpoint, your function goes on to later epochs.
+    `epochs` counts from the very first run.
 
     gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
     there. When does your code start from zero?
 
     own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
     should average the gradients, and is it in use?
-
-    grad-at-the-call: What was in `.grad` when `train` was called is part of the first step's gradient. When does your
-    code start from zero?
     """,
-    trained_by_mistake,
+    changed(
+        replayed,
+        sampler_not_told={"consumed": 0, "told": False},
+        not_resumed={"epoch": 0, "consumed": 0},
+        epoch_begun_anew={"consumed": 0},
+        skipped_not_dealt={"consumed": 0, "skipped": lambda call: place(call)[1] // call.size // call.case["batch"]},
+        next_epoch_cut=[{"later": lambda call: place(call)[1]}, {"epochs": lambda call: place(call)[0] + 1}],
+        epochs_counted_anew={"epochs": lambda call: place(call)[0] + call.arguments["epochs"]},
+        gradient_carried_over=[{"rules": (KEPT, each)} for each in (KEPT, Rules())],
+        own_gradient_only={"rules": (OWN, OWN)},
+    ),
 )
 
 
-def leaves(call: Call) -> Wrong | None:
-    """Asked after each step; when all are to leave, no step more, and a checkpoint of just this one."""
+def saved(call):
+    """The checkpoint that a killed training has left, and those of the call, each once, until it is to leave; nothing
+    that was there at its beginning. None of a call whose steps are others."""
     due, first = due_in(call), call.seen[0]
-    if first.asked != [*range(1, first.steps + 1)]:
-        return words("asked-otherwise", compared=True, actual=", ".join(map(str, first.asked[:12])) or "no")
-    if not due.leaves or not due.begins or first.steps < due.count:
-        return None
-    if first.steps > due.count:
-        return words("goes-on-when-agreed", stop=due.count)
-    return None if due.saves_leaving else words("not-when-leaving", stop=due.count)
+    found = [plain(call, *first.begins)] if due.killed else []
+    kept = dict.fromkeys(plain(call, *each) for each in first.saves if in_step(call))
+    kept = [each for each in kept if each != (*due.place, 0) and not (due.leaves and each[2] > due.count)]
+    return [*found, *kept]
 
 
-def asked_by_mistake(call: Call) -> dict[str, tuple[list[int], ...]]:
-    """When known mistakes ask."""
-    first, every = call.seen[0], call.case["every"]
-    if not first.steps or not due_in(call).begins:
-        return {}
-    regular = [at for at in range(1, first.steps + 1) if at % every == 0]
-    return {
-        "not-asked": ([],),
-        "asked-before-the-step": ([*range(first.steps)], [*range(first.steps + 1)]),
-        "asked-only-when-saving": (regular, sorted({*regular, first.steps})),
-    }
+def checkpoints(call, after=None, behind=0, own=False, end=True):
+    """Those that are due: also one as the call leaves, if it makes one, as `leaves` judges that.
+
+    after: which steps, if not every so many. behind: how many steps their places are too early. own: whether `consumed`
+    counts one rank's samples. end: whether there is one at the end."""
+    due, every = due_in(call), call.case["every"]
+    found = [due.found] if due.killed else []
+    if not in_step(call):
+        return found
+
+    def place_at(at):
+        if not own:
+            return due.places[at]
+        (epoch, consumed), ids = due.steps[at - 1]
+        begun = due.place[1] if epoch == due.place[0] else 0
+        return plain(call, epoch, begun + (consumed - begun + sum(map(len, ids))) // call.size)
+
+    steps = range(every, due.count + 1, every) if after is None else after
+    kept = [(*place_at(at - behind), at) for at in steps]
+    if due.leaves:
+        leaving = [(*place_at(due.count - behind), due.count)] if any(at == due.count for *_, at in saved(call)) else []
+        kept = [each for each in kept if each[2] < due.count] + leaving
+    elif end and due.count:
+        kept.append((call.arguments["epochs"], 0, due.count))
+    return [*found, *dict.fromkeys(kept)]
 
 
-leaves.gives = lambda call, value: call.seen[0].asked == value
-ASKED_WRONGLY = Mistakes(
-    """
-    not-asked: `agreed()` is never asked, so a signal changes nothing.
-
-    asked-before-the-step: `agreed()` is asked before each step, so that the step of the signal is not the last one:
-    {actual} steps are done when it is asked.
-
-    asked-only-when-saving: `agreed()` is asked after {actual} steps alone, when a checkpoint is due anyway. A signal
-    leaves little time.
-    """,
-    asked_by_mistake,
-)
-
-
-def losses(call: Call) -> Wrong | None:
-    """Floats; where the training is right, those of its steps."""
-    for seen in call.seen:
-        if seen.losses is None:
-            return words("no-losses", kind=seen.kind)
-        if other := [each.kind for each in seen.losses if not each.is_float]:
-            return words("not-floats", kind=other[0])
-    expected = [[step.loss[rank] for step in steps_right(call)] for rank in range(call.size)]
-    if not expected[0] or NEAR(values(call), expected):
-        return None
-    about = {"actual": len(values(call)[0]), "expected": len(expected[0])}
-    return words("wrong-losses", compared=True, **about)
-
-
-def steps_right(call: Call) -> list[Step]:
-    """The steps of a call, if they are the right ones; none if they are not."""
+def other_checkpoints(call, **how):
+    """The same of a mistake; None where a call shows its consequences."""
     due = due_in(call)
-    right = due.begins and call.seen[0].steps == due.count and trained(call) is None
-    return due.history[: due.count] if right else []
+    return None if due.killed or not due.count or not in_step(call) else checkpoints(call, **how)
 
 
-def values(call: Call) -> list[list[float | None]]:
-    """The losses, by rank."""
-    return [[each.value for each in seen.losses or []] for seen in call.seen]
+def ends(call):
+    return [at for at in range(1, due_in(call).count + 1) if due_in(call).places[at][1] == 0]
 
 
-def losses_by_mistake(call: Call) -> dict[str, list[list[float]]]:
-    """The losses of known mistakes, by rank."""
-    steps = steps_right(call)
-    if not steps:
-        return {}
-    last = [step for step in steps if step.place[0] == steps[-1].place[0]]
-    return {
-        "last-epoch-only": [[step.loss[rank] for step in last] for rank in range(call.size)],
-        "all-ranks-losses": [[sum(step.loss) / call.size for step in steps]] * call.size,
-    }
+def in_each_epoch(call):
+    every = call.case["every"]
+    return [
+        at for one, two in pairwise([0, *ends(call), due_in(call).count]) for at in range(one + every, two + 1, every)
+    ]
 
 
-losses.gives = lambda call, value: NEAR(values(call), value)
-LOSSES_WRONGLY = Mistakes(
+def other_saves(call, off):
+    actual, expected = saved(call), checkpoints(call)
+    killed = due_in(call).killed
+    if killed and off.place[:1] == (0,):
+        return words("other-checkpoint", actual=str(actual[0]), expected=str(expected[0]))
+    return words("other-saves", when=when(call), actual=str(actual[killed:][:8]), expected=str(expected[killed:]))
+
+
+SAVES = Same(saved, checkpoints, on_ranks("the list of checkpoints"), otherwise=other_saves)
+SAVED_WRONGLY = Mistakes(
     """
-    last-epoch-only: The returned losses are those of the last epoch alone. Expected are those of all steps made in this
-    call.
+    nothing-at-the-end: At the end of the training there is no checkpoint with the place ({epochs}, 0). A further call
+    would make steps again.
 
-    all-ranks-losses: The losses are means over all ranks. This rank's own are asked for.
+    own-samples-counted: Checkpoints have the places {actual} (epoch, consumed, steps made): `consumed` counts the
+    samples of one rank, not of all together.
+
+    place-before-the-step: Checkpoints have the places {actual} (epoch, consumed, steps made). That is the place before
+    a step, with the weights from after it: the step would be made twice.
+
+    counted-in-the-epoch: Checkpoints have the places {actual} (epoch, consumed, steps made). `every` counts on over the
+    end of an epoch, from the last checkpoint.
+
+    only-after-epochs: Checkpoints have the places {actual} (epoch, consumed, steps made), at the ends of epochs alone.
+    `every` asks for more.
     """,
-    losses_by_mistake,
+    changed(
+        other_checkpoints,
+        nothing_at_the_end={"end": False},
+        own_samples_counted={"own": True},
+        place_before_the_step=[{"behind": 1, "end": end} for end in (True, False)],
+        counted_in_the_epoch={"after": in_each_epoch},
+        only_after_epochs={"after": ends},
+    ),
 )
 
 
-class Train(CallCheck):
-    """Undisturbed, killed and stopped; gone on from a place of another number of ranks; the same path each time.
+def leaves(call):
+    first, stop = call.seen[0], call.arguments["stop"]
+    if first.asked != [*range(1, len(first.steps) + 1)]:
+        return words("asked-otherwise", actual=", ".join(map(str, first.asked[:12])) or "no")
+    if stop is None or len(first.steps) < stop:
+        return None
+    if len(first.steps) > stop:
+        return words("goes-on-when-agreed", stop=stop)
+    return None if any(at == stop for *_, at in first.saves) else words("not-when-leaving", stop=stop)
 
-    A call has `epochs`, up to which it trains, and `stop`, after how many steps all ranks are to leave, or None. Its
-    case has `begin`: the place of a checkpoint that is there before, or None; `kill`: [rank, step in which it dies,
-    ranks that go on], or None.
-    """
 
-    todo, probe = "train", train.PROBE
-    inputs = ("epochs",)
-    consolidation = (
-        "One call starts a training and goes on with it, because all that it depends on is in the checkpoint or "
-        "follows from it. What a failure costs are the steps since the last one."
-    )
-    criteria = (
-        Criterion(
-            "trains",
-            1.75,
-            "by `load_checkpoint(path, model, optimizer)` it goes on from the file `checkpoint`, with the steps "
-            "of an undisturbed training: of an epoch that was begun, only the samples that are left",
-            trained,
-            TRAINED_WRONGLY,
-        ),
-        Criterion(
-            "saves",
-            1.25,
-            "it saves when it has made `every` steps since its last checkpoint (or since this call began; the "
-            "end of an epoch does not begin a new count). And at the end, with the position (epochs, 0), from "
-            "which a further call makes no step",
-            saves,
-            SAVED_WRONGLY,
-        ),
-        Criterion(
-            "leaves",
-            1,
-            "it asks `preemption.agreed()` after each step, once: where that says True, `train` returns, and a "
-            "checkpoint of just this step is there",
-            first_of(leaves, nothing_starts_or_ends),
-            ASKED_WRONGLY,
-            after=("trains", "saves"),
-        ),
-        Criterion(
-            "losses",
-            0.5,
-            "it returns this rank's losses in the steps made in this call, each the one that the step's "
-            "gradient is computed from",
-            losses,
-            LOSSES_WRONGLY,
-        ),
-        DeviceCriterion(0.5, "batches are moved to the model's device"),
+def losses(call):
+    """By rank, those of the right steps; of other steps, any that are floats."""
+    if STEPS(call) is None and len(call.seen[0].steps) == due_in(call).count and due_in(call).place:
+        return [[loss for *_, loss in own] for own in path(call, due_in(call).steps)]
+    return [[each if isinstance(each, float) else 0.0 for each in own] for own in call.of("losses")]
+
+
+def broke_off(run):
+    """Rank 0 alone saves: the probe's own `save_checkpoint` communicates by mpi4py, from a line of the student's;
+    nothing else does."""
+    last = [log[-1] if log else None for log in run.events]
+    saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
+    waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None and not run.full
+    return words.on_ranks(
+        "save-on-rank-0", [rank for rank, saves in enumerate(saving) if waits and not saves], run.report
     )
 
-    def broke_off(self, run: Run) -> Wrong | None:
-        """A run that does not end as rank 0 alone saves.
 
-        The probe's own `save_checkpoint` communicates by mpi4py, from a line of the student's; nothing else does.
-        """
-        last = [log[-1] if log else None for log in run.events]
-        saving = [event is not None and event["library"] == "mpi4py" and event["line"] is not None for event in last]
-        waits = run.state in ("hang", "too-slow") and saving[0] and last[0]["end"] is None
-        others = Ranks(rank for rank, saves in enumerate(saving) if not saves)
-        return words("save-on-rank-0", run.report, others=others) if waits and others and not run.full else None
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Undisturbed, and stopped twice; killed; begun by four ranks, and gone on with three."""
-
-        def case(
-            ranks: list[int],
-            own: int,
-            batch: int,
-            every: int,
-            *calls: tuple,
-            pad: int = 0,
-            begin: Any = None,
-            kill: Any = None,
-        ) -> dict:
-            samples, most = len(ranks) * own - pad, 2 * max(epochs for epochs, _ in calls)
-            orders = [rng.sample(range(samples), samples) for _ in range(most + 1)]
-            about = {"ranks": ranks, "batch": batch, "every": every, "samples": samples, "orders": orders}
-            about |= {"data": rng.randrange(2**31), "model": rng.randrange(2**30), "lr": rng.uniform(0.1, 0.2)}
-            about |= {"luck": [rng.randrange(2**31) for _ in ranks], "dropout": 0.3, "begin": begin, "kill": kill}
-            return {**about, "calls": [{"epochs": epochs, "stop": stop} for epochs, stop in calls]}
-
-        some = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
-        cases = [case(some, 7, 2, 3, (2, None), pad=1), case(some[:2], 8, 2, 3, (3, 5), (3, 2), (3, None), (3, None))]
-        cases += [case([0, 1, 2, 3], 8, 2, 5, (2, None), kill=[rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]])]
-        cases += [case(some, 12, 4, 2, (2, None), begin=[0, 12 * rng.choice([1, 2])])]
-        cases += [case([1, 0], 8, 2, 3, (2, None), kill=[1, rng.choice([5, 6]), [0, 1]])]
-        return [*cases, case([2, 3, 0], 7, 3, 2, (3, 4), (3, None), pad=2)]
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """One step on two ranks."""
-        about = {"ranks": [0, 1], "batch": 2, "every": 1, "samples": 4, "orders": [[0, 1, 2, 3]] * 3, "data": 1}
-        about |= {"model": rng.randrange(2**30), "lr": 0.1, "luck": [1, 2], "dropout": 0.0, "begin": None}
-        return {**about, "kill": None, "calls": [{"epochs": 1, "stop": None}]}
+def case(rng, ranks, own, batch, every, *calls, pad=0, dropout=0.3, begin=None, kill=None):
+    """own: samples of a rank, of which `pad` are padding. calls: `epochs`, up to which it trains, and `stop`, after how
+    many steps all ranks are to leave, or None. begin: the place of a checkpoint that is there before, or None. kill:
+    [rank, step in which it dies, ranks that go on], or None."""
+    samples, most = len(ranks) * own - pad, 2 * max(epochs for epochs, _ in calls)
+    orders = [rng.sample(range(samples), samples) for _ in range(most + 1)]
+    about = {"ranks": ranks, "batch": batch, "every": every, "samples": samples, "orders": orders}
+    about |= {"data": rng.randrange(2**31), "model": rng.randrange(2**30), "lr": rng.uniform(0.1, 0.2)}
+    about |= {"luck": [rng.randrange(2**31) for _ in ranks], "dropout": dropout, "begin": begin, "kill": kill}
+    return {**about, "calls": [{"epochs": epochs, "stop": stop} for epochs, stop in calls]}
 
 
-CHECK = Train()
+def cases(rng):
+    """Undisturbed, and stopped twice; killed; begun by four ranks, and gone on with three."""
+    some, dies = rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]]), [rng.randrange(4), rng.choice([6, 7]), [2, 3, 1, 0]]
+    return [
+        case(rng, some, 7, 2, 3, (2, None), pad=1),
+        case(rng, some[:2], 8, 2, 3, (3, 5), (3, 2), (3, None), (3, None)),
+        case(rng, [0, 1, 2, 3], 8, 2, 5, (2, None), kill=dies),
+        case(rng, some, 12, 4, 2, (2, None), begin=[0, rng.choice([16, 20])]),
+        case(rng, [1, 0], 8, 2, 3, (2, None), kill=[1, rng.choice([5, 6]), [0, 1]]),
+        case(rng, [2, 3, 0], 7, 3, 2, (3, 4), (3, None), pad=2),
+    ]
+
+
+CHECK = CallCheck.of(
+    "train",
+    train.PROBE,
+    cases,
+    Criterion(
+        "trains",
+        1.75,
+        "by `load_checkpoint(path, model, optimizer)` it goes on from the file `checkpoint`, with the steps of an "
+        "undisturbed training: of an epoch that was begun, only the samples that are left",
+        STEPS,
+        TRAINED_WRONGLY,
+    ),
+    Criterion(
+        "saves",
+        1.25,
+        "it saves when it has made `every` steps since its last checkpoint (or since this call began; the end of an "
+        "epoch does not begin a new count). And at the end, with the position (epochs, 0), from which a further call "
+        "makes no step",
+        SAVES,
+        SAVED_WRONGLY,
+    ),
+    Criterion(
+        "leaves",
+        1,
+        "it asks `preemption.agreed()` after each step, once: where that says True, `train` returns, and a checkpoint "
+        "of just this step is there",
+        first_of(leaves, nothing_starts_or_ends),
+        after=("trains", "saves"),
+    ),
+    Criterion(
+        "losses",
+        0.5,
+        "it returns this rank's losses in the steps made in this call, each the one that the step's gradient is "
+        "computed from",
+        Same(of_seen("losses"), losses, on_ranks("what is returned", "loss"), NEAR),
+    ),
+    DeviceCriterion(0.5, "batches are moved to the model's device"),
+    inputs=("epochs",),
+    gpu_case=lambda rng: case(rng, [0, 1], 2, 2, 1, (1, None), dropout=0.0),
+    broke_off=broke_off,
+    consolidation="One call starts a training and goes on with it, because all that it depends on is in the checkpoint "
+    "or follows from it. What a failure costs are the steps since the last one.",
+)

@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence
 
 SIGNALS = ("SIGTERM", "SIGUSR2")
@@ -23,23 +24,20 @@ HELD_UP = 0.1  # seconds that the others wait in a collective in which one of th
 
 class Seen(Evidence):
     """What became of a block. entered: what `with` gave in place of the object itself; empty if that. early, taken:
-    names of signals that had another handler before the block, and in it. left, default, outer: those that have not got
-    theirs back, and those that have the system's, or the one of before the object was made. raised: errors in the
-    moment of a signal. old, said: whether the old handler ran, and something was printed. ended: whether the block's
-    exception disappeared. kinds, answers: of `agreed()`."""
+    names of signals that had another handler before the block, and in it. left: by name, what is there in place of the
+    handler from before. raised: errors in the moment of a signal. old, said: whether the old handler ran, and something
+    was printed. ended: whether the block's exception disappeared. answers: of `agreed()`; of what is no bool, its
+    type."""
 
     entered: str
     early: list[str]
     taken: list[str]
-    left: list[str]
-    default: list[str]
-    outer: list[str]
+    left: dict[str, str]
     raised: list[str]
     old: bool
     said: bool
     ended: bool
-    kinds: list[str]
-    answers: list[bool]
+    answers: list[bool | str]
 
 
 def call(Preemption: Callable, rank: CallRank, call: dict) -> Seen:
@@ -55,22 +53,27 @@ def call(Preemption: Callable, rank: CallRank, call: dict) -> Seen:
     def old(number: int, frame: Any) -> None:
         called.append(number)
 
-    def with_handlers(other_than: dict[str, Any]) -> list[str]:
-        return [name for name in SIGNALS if signal.getsignal(numbers[name]) is not other_than[name]]
+    def in_words(handler: Any) -> str:
+        if handler is outer:
+            return "the handler that it had when `Preemption(...)` was called"
+        return "the system's default" if handler is signal.SIG_DFL else "another handler"
+
+    def others(than: dict[str, Any]) -> list[str]:
+        return [name for name in SIGNALS if signal.getsignal(numbers[name]) is not than[name]]
 
     first = {name: signal.signal(number, outer) for name, number in numbers.items()}
     printed, ended, entered = io.StringIO(), False, ""
     try:
         with contextlib.suppress(ValueError) if call["fails"] else contextlib.nullcontext():
             made = Preemption([numbers[name] for name in call["signals"]])
-            early = with_handlers(dict.fromkeys(SIGNALS, outer))
+            early = others(dict.fromkeys(SIGNALS, outer))
             for name in () if early else SIGNALS:  # another handler comes between the making and the block
                 ignored = call["ignored"] and name in call["signals"]
                 signal.signal(numbers[name], signal.SIG_IGN if ignored else old)
             before = {name: signal.getsignal(number) for name, number in numbers.items()}
             with made as preemption:
                 entered = "" if preemption is made else type(preemption).__name__
-                taken = with_handlers(before)
+                taken = others(before)
                 for planned in call["rounds"]:
                     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                         if planned:
@@ -79,15 +82,13 @@ def call(Preemption: Callable, rank: CallRank, call: dict) -> Seen:
                 if call["fails"]:
                     raise ValueError("the block fails")
             ended = True
-        after = {name: signal.getsignal(number) for name, number in numbers.items()}
+        left = {name: in_words(signal.getsignal(numbers[name])) for name in others(before)}
     finally:
         for name, handler in first.items():
             signal.signal(numbers[name], handler)
-    left = [name for name in SIGNALS if after[name] is not before[name]]
-    default, back = ([name for name in left if after[name] is handler] for handler in (signal.SIG_DFL, outer))
-    said, kinds = bool(printed.getvalue()), [type(each).__name__ for each in answers]
-    about = (entered, early, taken, left, default, back, raised, bool(called), said, ended and call["fails"])
-    return Seen(*about, kinds, [*map(bool, answers)])
+    told = [each if isinstance(each, bool) else type_in_words(each) for each in answers]
+    about = (entered, early, taken, left, raised, bool(called), bool(printed.getvalue()), ended and call["fails"])
+    return Seen(*about, told)
 
 
 def send(rank: CallRank, planned: Sequence, numbers: dict[str, int], raised: list[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence, decoded
 from autograde.probes.checkpoint_calls import saving_calls
 from autograde.probes.checkpoint_files import read_checkpoint
@@ -17,34 +18,14 @@ from ..shared.training import generator_after, next_number
 MOST = 16  # entries that are looked at
 
 
-class State(Evidence):
-    """What should be the state of a generator. kind: its type. next: the number that comes next; None if it is none."""
-
-    kind: str
-    next: float | None
-
-    @classmethod
-    def of(cls, state: Any) -> State:
-        """Any entry."""
-        if not isinstance(state, torch.Tensor):
-            return cls(type(state).__name__, None)
-        view = " that is a view of a larger tensor, on which torch.set_rng_state crashes"
-        kind = f"{state.type()}{view if state.storage_offset() else ''}"
-        try:
-            generator = torch.Generator()
-            generator.set_state(state.clone())
-            return cls(kind, next_number(generator))
-        except (TypeError, RuntimeError):
-            return cls(kind, None)
-
-
 class File(Evidence):
-    """A file, as of `read_checkpoint`. random: its states, for each rank; None for what is no list."""
+    """A file, as of `read_checkpoint`. random: of each rank's states the number that comes next, or what it is; None
+    where there is no list."""
 
     there: bool
     error: str | None
     content: Any
-    random: list[list[State] | None] | None = None
+    random: list[list[float | str] | None] | None = None
 
 
 class Moment(Evidence):
@@ -84,11 +65,23 @@ def file_at(path: str) -> dict:
     return {**file, "random": random}
 
 
-def states_of(entry: Any) -> list[dict] | None:
+def states_of(entry: Any) -> list[float | str] | None:
     """Those of one rank."""
-    if not isinstance(entry, (list, tuple)):
-        return None
-    return [{"kind": state.kind, "next": state.next} for state in map(State.of, entry[:4])]
+    return [*map(next_of, entry[:4])] if isinstance(entry, (list, tuple)) else None
+
+
+def next_of(state: Any) -> float | str:
+    """The number that comes next from what should be the state of a generator; if it is none, what it is."""
+    if not isinstance(state, torch.Tensor):
+        return type_in_words(state)
+    if state.storage_offset():
+        return f"a {state.type()} that is a view of a larger tensor, on which torch.set_rng_state crashes"
+    generator = torch.Generator()
+    try:
+        generator.set_state(state.clone())
+        return next_number(generator)
+    except (TypeError, RuntimeError):
+        return f"a {state.type()}"
 
 
 def call(save_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:

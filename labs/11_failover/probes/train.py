@@ -14,7 +14,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Sampler
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.calls import type_in_words
+from autograde.contract.evidence import Evidence
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.fixtures.stepped import group_device
 from course.models.settled import settled
@@ -23,11 +24,10 @@ from ..shared.training import LYING, DroppingNet, generator_after, momentum_befo
 
 MARKER = "killed"  # a file that says that a rank died where it was to
 MOST = 400  # of whatever is noted
-NOWHERE = (-1, -1)  # the place of a sampler that has not been told one
 
 
-class Forward(Evidence):
-    """A forward pass: which samples, and all weights before it."""
+class Step(Evidence):
+    """A step of the optimizer. ids: samples that the model was shown since the last one. weights: at the first."""
 
     ids: list[int]
     weights: list[float | None]
@@ -35,105 +35,85 @@ class Forward(Evidence):
 
 class Seen(Evidence):
     """One call. survived: whether a rank was to be killed in this run, and did not get there. begins: epoch, consumed
-    and steps of the checkpoint that was there. kind, losses: what was returned. passes: of the sampler, from which
-    place, and how many steps were made before. steps: in all. asked: how many were made at each `agreed()`. saves:
-    places, and how many steps were made."""
+    and steps of the checkpoint that was there. losses: what was returned, or its type; of an entry that is no float,
+    its type. steps: perhaps with one that has not come to its end. asked: how many were made at each `agreed()`. saves:
+    places, and how many were made."""
 
     survived: bool
     begins: tuple[int, int, int]
-    kind: str
-    losses: list[Number] | None
-    passes: list[tuple[int, int, int]]
-    forwards: list[Forward]
-    steps: int
+    losses: list[float | str | None] | str
+    steps: list[Step]
     asked: list[int]
     saves: list[tuple[int, int, int]]
 
 
-class Notes:
-    """What `train` does in one call, on this rank; also the Preemption that it asks.
-
-    net: its model. stop: after how many steps all are to leave, or None. kill: in which forward pass this rank is to
-    die, or 0. folder: for the marker.
-    """
-
-    def __init__(self, net: DroppingNet, optimizer: Any, stop: int | None, kill: int, folder: str) -> None:
-        self.stop, self.kill, self.folder, self.steps = stop, kill, folder, 0
-        self.passes, self.forwards, self.asked, self.saves = [], [], [], []
-        net.record = self.forward
-        optimizer.register_step_post_hook(lambda *_: self.step())
-
-    def forward(self, net: DroppingNet, ids: list[int]) -> None:
-        """Note a forward pass, or die in it."""
-        self.forwards.append(Forward(ids, net.row()))
-        if self.steps == self.kill - 1:
-            Path(self.folder, MARKER).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def step(self) -> None:
-        """Note a step of the optimizer."""
-        self.steps += 1
-
-    def agreed(self) -> bool:
-        """Whether all ranks are to leave."""
-        self.asked.append(self.steps)
-        return self.stop is not None and self.steps >= self.stop
-
-    def seen(self, survived: bool, begins: tuple[int, int, int], value: Any) -> Seen:
-        """All of it. survived, begins: see `Seen`. value: what was returned."""
-        losses = [Number.of(each) for each in value[:MOST]] if isinstance(value, (list, tuple)) else None
-        noted = (each[:MOST] for each in (self.passes, self.forwards))
-        return Seen(
-            survived, begins, type(value).__name__, losses, *noted, self.steps, self.asked[:MOST], self.saves[:MOST]
-        )
-
-
 class DealtSampler(Sampler):
-    """A ResumableSampler whose epochs' orders are known beforehand."""
+    """A ResumableSampler whose epochs' orders are known beforehand; at first, it is at the beginning of the first."""
 
-    def __init__(self, case: dict, rank: CallRank, notes: Notes) -> None:
-        self.orders, self.rank, self.size, self.notes, self.place = case["orders"], rank.rank, rank.size, notes, NOWHERE
+    def __init__(self, orders: list[list[int]], rank: CallRank) -> None:
+        self.orders, self.rank, self.size, self.place = orders, rank.rank, rank.size, (0, 0)
 
     def set_position(self, epoch: int, consumed: int) -> None:
-        """Note the place."""
+        """Go to a place."""
         self.place = int(epoch), int(consumed)
 
     def share(self) -> list[int]:
         """This rank's samples from here."""
-        epoch, consumed = (0, 0) if self.place == NOWHERE else self.place
+        epoch, consumed = self.place
         order = self.orders[epoch % len(self.orders)]
         rest = order[consumed:]
         return (rest + order[: -len(rest) % self.size])[self.rank :: self.size]
 
     def __iter__(self) -> Iterator[int]:
-        self.notes.passes.append((*self.place, self.notes.steps))
         return iter(self.share())
 
     def __len__(self) -> int:
         return len(self.share())
 
 
-class Keeper:
-    """Right `save_checkpoint` and `load_checkpoint`, which keep what they keep in a form of their own.
+class Training:
+    """What a call works with on this rank, and what it does: also its Preemption, and right functions that save and
+    load, which keep what they keep in a form of their own.
 
-    notes: of the call. loaded: how many steps had been made when what the call has loaded was saved.
+    path: of the checkpoint. stop: after how many steps all are to leave, or None. kill: in which forward pass this rank
+    is to die, or 0.
     """
 
-    def __init__(self, comm: Any) -> None:
-        self.rank, self.saves, self.notes, self.loaded = comm.rank, comm.Dup(), None, 0
+    def __init__(self, rank: CallRank, path: str, stop: int | None, kill: int) -> None:
+        self.rank, self.comm, self.stop, self.kill = rank, rank.notes["comm"], stop, kill
+        self.shown: list[Step] = []
+        self.steps, self.asked, self.saves = [], [], []
+        self.begins = torch.load(path, weights_only=True)["place"] if os.path.isfile(path) else (0, 0, 0)
+        self.loaded = 0  # steps that had been made when what is loaded was saved
+
+    def forward(self, net: DroppingNet, ids: list[int]) -> None:
+        """Note a forward pass, or die in it."""
+        self.shown.append(Step(ids, net.row()))
+        if len(self.steps) == self.kill - 1:
+            Path(self.rank.folder, MARKER).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def step(self, *_: Any) -> None:
+        """Note a step of the optimizer."""
+        ids = [number for each in self.shown for number in each.ids]
+        self.steps.append(Step(ids, self.shown[0].weights if self.shown else []))
+        self.shown = []
+
+    def agreed(self) -> bool:
+        """Whether all ranks are to leave."""
+        self.asked.append(len(self.steps))
+        return self.stop is not None and len(self.steps) >= self.stop
 
     def save(self, path: str, model: Any, optimizer: Any, epoch: int, consumed: int) -> None:
         """Write everything, and note when."""
-        self.notes.saves.append((int(epoch), int(consumed), self.notes.steps))
-        states = [optimizer.state[each] for group in optimizer.param_groups for each in group["params"]]
+        self.saves.append((int(epoch), int(consumed), len(self.steps)))
+        states = [optimizer.state[each] for each in model.module.parameters()]
         momentum = [state["momentum_buffer"].cpu() for state in states if "momentum_buffer" in state]
-        place = [int(epoch), int(consumed), self.loaded + self.notes.steps]
-        kept = {"model": model.module.state_dict(), "momentum": momentum, "place": place}
-        random = self.saves.allgather(torch.get_rng_state())
-        if self.rank == 0:
-            torch.save({**kept, "random": random}, path + ".new")
-            os.rename(path + ".new", path)
-        self.saves.Barrier()
+        place = [int(epoch), int(consumed), self.loaded + len(self.steps)]
+        random = self.comm.allgather(torch.get_rng_state())
+        if self.rank.rank == 0:
+            keep(path, model.module, momentum, place, random)
+        self.comm.Barrier()
 
     def load(self, path: str, model: Any, optimizer: Any) -> tuple[int, int]:
         """Put everything back."""
@@ -141,12 +121,26 @@ class Keeper:
             return 0, 0
         kept = torch.load(path, map_location="cpu", weights_only=True)
         model.module.load_state_dict(kept["model"])
-        parameters = [each for group in optimizer.param_groups for each in group["params"]]
-        for parameter, momentum in zip(parameters, kept["momentum"], strict=False):
+        for parameter, momentum in zip(model.module.parameters(), kept["momentum"], strict=False):
             optimizer.state[parameter]["momentum_buffer"] = momentum.to(parameter.device)
-        torch.set_rng_state(kept["random"][self.rank])
+        torch.set_rng_state(kept["random"][self.rank.rank])
         epoch, consumed, self.loaded = kept["place"]
         return epoch, consumed
+
+    def seen(self, survived: bool, value: Any) -> Seen:
+        """All of it. survived: see `Seen`. value: what was returned."""
+        if self.shown:
+            self.step()
+        losses: Any = type_in_words(value)
+        if isinstance(value, (list, tuple)):
+            losses = [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:MOST]]
+        return Seen(survived, tuple(self.begins), losses, self.steps[:MOST], self.asked[:MOST], self.saves[:MOST])
+
+
+def keep(path: str, net: DroppingNet, momentum: list, place: list[int], random: list) -> None:
+    """Write a checkpoint. place: epoch, consumed, and how many steps were made."""
+    torch.save({"model": net.state_dict(), "momentum": momentum, "place": place, "random": random}, path + ".new")
+    os.rename(path + ".new", path)
 
 
 def names(rank: CallRank, case: dict) -> dict[str, Any]:
@@ -154,21 +148,20 @@ def names(rank: CallRank, case: dict) -> dict[str, Any]:
     path = os.path.join(rank.folder, "checkpoint.pt")
     if case["begin"] and rank.rank == 0:
         net = DroppingNet(case["model"], case["dropout"])
-        kept = {"model": net.state_dict(), "momentum": momentum_before(net, case["data"])}
-        kept |= {"place": [*case["begin"], 0]}
-        torch.save({**kept, "random": [generator_after([luck, 0]).get_state() for luck in case["luck"]]}, path)
+        random = [generator_after([luck, 0]).get_state() for luck in case["luck"]]
+        keep(path, net, momentum_before(net, case["data"]), [*case["begin"], 0], random)
     rank.meet()
-    keeper = Keeper(rank.comm)
-    rank.notes |= {"case": case, "path": path, "keeper": keeper, "first": not os.path.exists(path)}
-    return {"save_checkpoint": keeper.save, "load_checkpoint": keeper.load}
+    rank.notes |= {"case": case, "path": path, "comm": rank.comm.Dup(), "first": not os.path.exists(path)}
+    functions = {"save_checkpoint": Training.save, "load_checkpoint": Training.load}
+    return {name: lambda *given, to=to: to(rank.notes["training"], *given) for name, to in functions.items()}
 
 
 def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     """A call with a new model."""
-    case, path, keeper = (rank.notes[name] for name in ("case", "path", "keeper"))
+    case, path = rank.notes["case"], rank.notes["path"]
     device, data = group_device(), NumberedSet(case["samples"], case["data"])
-    known = rank.notes["first"] and rank.number == 0
-    net = DroppingNet(case["model"] if known else case["model"] + 1 + rank.number, case["dropout"]).to(device)
+    new = 0 if rank.notes["first"] and rank.number == 0 else 1 + rank.number  # what is loaded has to be seen
+    net = DroppingNet(case["model"] + new, case["dropout"]).to(device)
     model = DistributedDataParallel(net, device_ids=[device] if device.type == "cuda" else None)
     if not rank.on_gpu:  # where nothing but devices is judged; and a simulated one has no random numbers
         settled(model, data.inputs[:1])
@@ -177,14 +170,15 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)
     dies = case.get("dies", False)
     kill = case["kill"][1] if dies and rank.rank == case["kill"][0] else 0
-    keeper.loaded, keeper.notes = 0, (notes := Notes(net, optimizer, call["stop"], kill, rank.folder))
-    sampler = DealtSampler(case, rank, notes)
-    loader = DataLoader(data, case["batch"], sampler=sampler, generator=torch.Generator())
-    begins = torch.load(path, weights_only=True)["place"] if os.path.isfile(path) else (0, 0, 0)
-    torch.manual_seed(case["luck"][rank.rank] + (0 if known else 77 + rank.number))
+    training = rank.notes["training"] = Training(rank, path, call["stop"], kill)
+    net.record = training.forward
+    optimizer.register_step_post_hook(training.step)
+    loader = DataLoader(data, case["batch"], sampler=DealtSampler(case["orders"], rank), generator=torch.Generator())
+    torch.manual_seed(case["luck"][rank.rank] + new)
     rank.meet()
-    value = train(model, loader, optimizer, cross_entropy, call["epochs"], case["every"], path, notes)
-    return notes.seen(dies, tuple(begins), value)
+    return training.seen(
+        dies, train(model, loader, optimizer, cross_entropy, call["epochs"], case["every"], path, training)
+    )
 
 
 class KillingProbe(CallProbe):

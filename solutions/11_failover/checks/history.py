@@ -53,21 +53,19 @@ def due_in(call):
     return SimpleNamespace(**about, count=len(steps), killed=killed, found=(*places[kept], kept))
 
 
-def path(call, steps, rules=RIGHT, fresh=False):
+def path(call, steps, rules=RIGHT, new=0):
     """By rank, each of these steps of a call: samples, weights before it, and loss; None if it cannot be told.
 
-    steps: as of `dealt`. rules: as of `RIGHT`. fresh: whether nothing of what was there was loaded."""
-    case, due = call.case, due_in(call)
-    done = [] if fresh else due.done
-    if due.place is None or (rules != RIGHT and done):
+    steps: as of `dealt`. rules: as of `RIGHT`. new: what is added to seeds where nothing is loaded."""
+    case, done = call.case, [] if new else due_in(call).done
+    if due_in(call).place is None or (rules != RIGHT and done):
         return None
-    more = 1 + call.number if fresh else 0
-    nets = [DroppingNet(case["model"] + more, case["dropout"]) for _ in case["ranks"]]
+    nets = [DroppingNet(case["model"] + new, case["dropout"]) for _ in case["ranks"]]
     replicas, data, found = Replicas(nets, case["lr"]), NumberedSet(case["samples"], case["data"]), []
-    if case["begin"] and not fresh:
+    if case["begin"] and not new:
         replicas.moving = [momentum_before(net, case["data"]) for net in nets]
     for net, luck in zip(nets, case["luck"], strict=True):
-        net.dropout.generator = torch.Generator().manual_seed(luck + more)  # its own, as cases are graded at once
+        net.dropout.generator = torch.Generator().manual_seed(luck + new)  # its own, as cases are graded at once
         for each in net.parameters():
             each.grad = torch.full_like(each, LYING)
     for number, (_, ids) in enumerate([*done, *steps]):
@@ -75,3 +73,9 @@ def path(call, steps, rules=RIGHT, fresh=False):
         losses = replicas.epoch(data, [[own] for own in ids])
         found.append([*zip(ids, weights, [loss for [loss] in losses], strict=True)])
     return [[step[rank] for step in found[len(done) :]] for rank in range(call.size)]
+
+
+@once
+def undisturbed(call):
+    """The `path` of the steps that are due."""
+    return path(call, due_in(call).steps)

@@ -19,7 +19,8 @@ from autograde.rubric import (
 )
 
 from ..probes import train
-from .history import RIGHT, dealt, due_in, path, plain
+from ..shared.training import DroppingNet
+from .history import RIGHT, dealt, due_in, path, plain, undisturbed
 
 NEAR = Rounding(1e-9)
 KEPT, OWN = Rules(zeroed=False), Rules(combine="own")
@@ -74,16 +75,22 @@ def place(call):
     return due_in(call).place or (0, 0)
 
 
-def replayed(call, rules=RIGHT, fresh=False, **other):
-    """What a training shows, see `path`; None of a mistake that makes the steps that are due. other: see `dealt`."""
-    due = due_in(call)
+def replayed(call, rules=RIGHT, **other):
+    """What a training shows, see `path`; None of a mistake that makes the steps that are due, or that has changed the
+    weights in an earlier call. other: see `dealt`."""
+    due, case = due_in(call), call.case
     begin = {"epoch": place(call)[0], "consumed": place(call)[1], "epochs": call.arguments["epochs"]}
     steps = until_it_leaves(call, dealt(call, **begin | other))
     if due.place is None or (other and steps == due.steps):
         return None
     if other and not in_step(call, steps):
         return []  # whatever the weights would be
-    found = path(call, steps, rules, fresh)
+    first, new = [weights for _, weights in made(call)[0][:1]], 1 + call.number
+    nothing_loaded = bool(other) and first == [DroppingNet(case["model"] + new, 0.0).row()]
+    same = not other and rules == RIGHT
+    found = undisturbed(call) if same else path(call, steps, rules, new if nothing_loaded else 0)
+    if other and not NEAR(first, [weights for _, weights, _ in found[0][:1]]):
+        return None
     return found and [[[ids, weights] for ids, weights, _ in own] for own in found]
 
 
@@ -94,7 +101,7 @@ def off_the_path(call, off):
         return words("other-steps", **about, actual=len(off.actual), expected=len(off.expected))
     if part == 0:
         about |= {"actual": made(call)[rank][step][0], "expected": due.steps[step][1][rank]}
-        return words("other-samples", **about, step=step + 1, place=due.steps[step][0])
+        return words("other-samples", **about, step=step + 1, place=str(due.steps[step][0]))
     resumed = not step and (due.done or call.case["begin"])
     what = "the first step after a resume" if resumed else "what came before"
     return words("off-the-path", **about, step=step + 1, what=what)
@@ -129,7 +136,7 @@ TRAINED_WRONGLY = Mistakes(
     changed(
         replayed,
         sampler_not_told={"consumed": 0, "told": False},
-        not_resumed=[{"epoch": 0, "consumed": 0, "fresh": fresh} for fresh in (False, True)],
+        not_resumed={"epoch": 0, "consumed": 0},
         epoch_begun_anew={"consumed": 0},
         skipped_not_dealt={"consumed": 0, "skipped": lambda call: place(call)[1] // call.size // call.case["batch"]},
         next_epoch_cut=[{"later": lambda call: place(call)[1]}, {"epochs": lambda call: place(call)[0] + 1}],
@@ -245,7 +252,7 @@ def leaves(call):
 def losses(call):
     """By rank, those of the right steps; of other steps, any that are floats."""
     if STEPS(call) is None and len(call.seen[0].steps) == due_in(call).count and due_in(call).place:
-        return [[loss for *_, loss in own] for own in path(call, due_in(call).steps)]
+        return [[loss for *_, loss in own] for own in undisturbed(call)]
     return [[each if isinstance(each, float) else 0.0 for each in own] for own in call.of("losses")]
 
 

@@ -35,6 +35,8 @@ def train(model, loader, optimizer, loss_fn, epochs, every, checkpoint, preempti
                 save_checkpoint(checkpoint, model, optimizer, epoch, consumed)\n        consumed >>>                 save_checkpoint(checkpoint, model, optimizer, *place)\n        consumed
 == not_resumed: not-resumed, not resumed < plain
     first, consumed = load_checkpoint(checkpoint, model, optimizer) >>>     load_checkpoint(checkpoint, model, optimizer)\n    first, consumed = 0, 0
+== not_loaded: not-resumed, not resumed < plain
+first, consumed = load_checkpoint(checkpoint, model, optimizer) >>> first, consumed = 0, 0
 == epoch_begun_anew: epoch-begun-anew, epoch begun anew < plain
 first, consumed = load >>> consumed = 0\n    first, _ = load
 == skipped: skipped-not-dealt, per rank < plain
