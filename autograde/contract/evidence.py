@@ -66,7 +66,7 @@ class Values(Evidence):
 
     @classmethod
     def of(cls, value: Any, n: int) -> Values:
-        """What a function returned; anything. n: how many are expected, in a tuple, or in whatever else has an order."""
+        """What a function returned; anything. n: how many are expected, in a tuple or another row."""
         from autograde.contract.calls import type_in_words
 
         kind = type_in_words(value)
@@ -79,6 +79,10 @@ class Values(Evidence):
         if len(values) != n:
             return cls(f"{kind} of {len(value)}" if isinstance(value, (list, tuple)) else kind, [])
         return cls("", [*map(Number.of, values)])
+
+    def __getitem__(self, place: int) -> Number:
+        """The value at a place; no number if nothing is there."""
+        return self.numbers[place] if place < len(self.numbers) else Number(self.kind, False, None)
 
 
 class NumbersByName(Evidence):

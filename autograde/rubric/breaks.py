@@ -46,9 +46,20 @@ def of_finding(found: Finding) -> Wrong:
     return Wrong(found.key, found.message, {}, found.report)
 
 
-def first_finding(found: Iterable[Finding | Diagnosis]) -> Wrong | None:
-    """The first of some findings of `autograde.verdicts`, if there is one."""
-    return next(map(of_finding, settle([found])), None)
+# What is said because something was not seen: a call that is not recorded may be it.
+ABSENT = frozenset(
+    {
+        *("no-reduction", "unseen-communication", "idle-ranks", "not-waited-for", "not-the-sum"),
+        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
+    }
+)
+
+
+def first_finding(found: Iterable[Finding | Diagnosis], *, absent: bool = False) -> Wrong | None:
+    """The first of some findings of `autograde.verdicts`, if there is one. absent: see `Wrong`; those of `ABSENT` are
+    so by themselves."""
+    wrong = next(map(of_finding, settle([found])), None)
+    return wrong and Wrong(wrong.key, wrong.message, {}, wrong.report, absent=absent or wrong.key in ABSENT)
 
 
 def why_it_broke_off(run: Run) -> Wrong:

@@ -78,10 +78,11 @@ class Criterion:
         return getattr(self.judge, "of_record", False)
 
 
-def unbuffered(points: float, of: Criterion) -> Criterion:
-    """The criterion that another one also holds where each send waits for its receive. points: what that gives."""
-    says = "it also works where each send waits for its receive"
-    return Criterion("safe", points, says, of.judge, sends="wait", after=(of.name,))
+def unbuffered(points: float, of: Criterion, *more: Criterion) -> Criterion:
+    """The criterion that another one, or several, also hold where each send waits for its receive. points: what that
+    gives."""
+    says, judge = "it also works where each send waits for its receive", first_of(*(each.judge for each in (of, *more)))
+    return Criterion("safe", points, says, judge, sends="wait", after=tuple(each.name for each in (of, *more)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, ClassVar
 
+from autograde.contract.call_probe import SENDS_WAIT
 from autograde.rubric.words import Wrong
+from course.watch.notes import note_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,16 @@ class Call:
     def whole(self) -> bool:
         """Whether all that the ranks communicated is recorded."""
         return self.record == "all" and not self.unseen
+
+    @property
+    def sends_wait(self) -> bool:
+        """Whether each send waited for its receive."""
+        return bool(self.arguments.get(SENDS_WAIT))
+
+    def before_note(self, rank: int, note: str) -> list[dict]:
+        """What a rank communicated that was complete when it first made this note, see `course.watch.notes`."""
+        moment = next((event["start"] for event in self.notes[rank] if note_of(event) == note), 0.0)
+        return [event for event in self.events[rank] if event["end"] is not None and event["end"] <= moment]
 
     def of(self, name: str) -> list[Any]:
         """One field of the evidence, by rank."""

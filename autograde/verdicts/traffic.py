@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograde.verdicts.collectives import MESSAGES
 from course.watch.messages import Message, messages
 
 
@@ -59,6 +60,13 @@ class Traffic:
     def steps(self) -> list[int]:
         """How many messages each rank sends: 2 (N - 1) in an all-reduce on a ring of N ranks."""
         return [sum(times for (source, _), times in self.sends.items() if source == rank) for rank in range(self.size)]
+
+
+def partners(event: dict) -> set[int]:
+    """With whom a call exchanges: the ranks at the other ends of a message; of a collective, those that take part. What
+    is no rank of the run is left out."""
+    ends = [event["peer"], event["source"]] if event["kind"] in MESSAGES else event["members"] or ()
+    return {rank for rank in ends if rank is not None and rank >= 0}
 
 
 def traffic(logs: Sequence[Sequence[dict]]) -> Traffic:

@@ -10,6 +10,8 @@ from made_events import event
 from autograde.contract.calls import calls_apart, described, nothing_starts_or_ends
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import settle
+from autograde.rubric.judge import Call
+from autograde.rubric.judges.collectives import Collectives
 from autograde.verdicts.collectives import (
     deadlock,
     group_sizes,
@@ -165,6 +167,14 @@ def test_ranks_may_have_results_of_their_own():
     assert settle([on_all(results, [1.0, 4.0])]) == []
     assert keys(settle([on_all(results, [1.0, 3.0])])) == ["wrong-value"]
     assert keys(settle([on_all(results, [2.0, 8.0], {"average-for-sum": [1.0, 4.0]})])) == ["average-for-sum"]
+
+
+def test_to_make_a_communicator_counts_as_a_collective_where_that_is_said():
+    log = [event("allgather"), event("communicator", op="Split"), event("allgather")]
+    call = Call({}, 0, {}, [None, None], [log, log])
+    assert Collectives("mpi4py", least=0, most=2)(call) is None
+    wrong = Collectives("mpi4py", least=0, most=2, splits=True)(call)
+    assert wrong.key == "many-collectives" and "3 collective calls on rank 0" in wrong.message
 
 
 def test_findings_come_from_one_text():

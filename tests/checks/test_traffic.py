@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from made_events import event
 
-from autograde.verdicts.traffic import Traffic, traffic
+from autograde.verdicts.traffic import Traffic, partners, traffic
 from course.world import COMM
 
 
@@ -147,6 +147,21 @@ def test_a_ring_goes_either_way_and_ranks_may_take_turns(seen):
 
 def test_collectives_and_messages_to_no_rank_are_no_messages(seen):
     assert seen(nobody) == Traffic(4, ())
+
+
+@pytest.mark.parametrize(
+    ("about", "others"),
+    [
+        ({"kind": "send", "peer": 1}, {1}),
+        ({"kind": "recv", "peer": None}, set()),
+        ({"kind": "sendrecv", "peer": 2, "source": 1}, {1, 2}),
+        ({"kind": "sendrecv", "peer": -2, "source": 1}, {1}),
+        ({"kind": "broadcast", "peer": 3, "members": [0, 3, None]}, {0, 3}),
+        ({"kind": "barrier", "members": None}, set()),
+    ],
+)
+def test_a_call_has_partners_at_the_other_ends_or_in_its_communicator(about, others):
+    assert partners(event(**about)) == others
 
 
 def test_a_message_that_nobody_takes_has_not_arrived():

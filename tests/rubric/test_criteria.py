@@ -6,13 +6,14 @@ import itertools
 import random
 
 import pytest
+from made_events import event
 
 from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
-from autograde.rubric.criterion import Criterion
+from autograde.rubric.criterion import Criterion, unbuffered
 from autograde.rubric.judge import Call, of_record, once
 from autograde.rubric.mistakes import Gives, Mistakes
 from autograde.rubric.words import Words, Wrong
@@ -205,6 +206,26 @@ def test_what_is_made_of_a_call_is_worked_out_once():
     one, other = Call({}, 1, {}, []), Call({}, 2, {}, [])
     assert [doubled(call) for call in (one, one, other, one)] == [2, 2, 4, 2]
     assert made == [1, 2]
+
+
+def test_what_holds_is_asked_once_more_where_each_send_waits():
+    value, called = Criterion("value", 1, "the sum", RightSum()), Criterion("called", 1, "a call", some_call)
+    row, kept, waits = unbuffered(0.5, value, called), {"x": 1, "y": 1}, {"x": 1, "y": 1, "sends_wait": True}
+    assert [each.looks_at(kept) for each in (value, called, row)] == [True, True, False]
+    assert [each.looks_at(waits) for each in (value, called, row)] == [False, False, True]
+    assert row.after == ("value", "called") and row.of_record and row.points == 0.5
+    assert row.wrong([Call({}, 0, kept, [Seen(3)], [[]]), Call({}, 1, waits, [Seen(2)], [[event()]])]) is None
+    assert row.wrong([Call({}, 0, waits, [Seen(3)], [[event()]])]).key == "wrong-sum"
+    assert row.wrong([Call({}, 0, waits, [Seen(2)], [[]])]).key == "silent"
+
+
+def test_what_was_complete_before_a_note_is_known():
+    calls = [event(end=0.1), event(end=0.3), event(end=None)]
+    notes = [calls[0], event("note", op="other", start=0.4), event("note", op="began", start=0.2), *calls[1:]]
+    call = Call({}, 0, {}, [Seen(1)], [calls], [notes])
+    assert call.before_note(0, "began") == calls[:1]
+    assert call.before_note(0, "other") == calls[:2]
+    assert call.before_note(0, "never") == []
 
 
 def test_mistakes_have_words_and_a_sign_each():

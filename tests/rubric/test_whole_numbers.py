@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograde.contract.evidence import Number, Values
+from autograde.contract.evidence import Array, Number, Values
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call, of_seen
 from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, has_values
@@ -71,7 +71,15 @@ def test_several_values_are_compared_one_by_one():
     shown = lambda *values: Call({}, 0, {}, [SimpleNamespace(pair=Values.of(value, 2)) for value in values])  # noqa: E731
     assert judge(shown((1, 2), (3, 4))) is None
     assert judge(shown((1, 2), (3, 5))).message == "On rank 1, entry 1 of the pair is 5, where 4 is expected."
-    assert judge(shown((1, 2), 3)).key == "another-kind"
+    assert judge(shown((1, 2), 3)).key == judge.form(shown((1, 2), 3)).key == "another-kind"
+    assert judge.form(shown((1, 2), (3, 5))) is None
+
+
+def test_an_array_of_another_shape_is_of_another_form():
+    judge = Same(of_seen("value"), lambda call: [np.arange(3)], on_ranks("the array"))
+    wrong = judge.form(Call({}, 0, {}, [SimpleNamespace(value=Array.of(np.arange(2)))]))
+    assert wrong.message == "On rank 0, the array has the shape [2], where [3] is expected."
+    assert judge.form(Call({}, 0, {}, [SimpleNamespace(value=Array.of(np.ones(3, int)))])) is None
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,8 @@ class Collectives:
 
     A single rank needs none. library: "mpi4py", "torch" or "horovod". kind: of them, as of `course.watch.events`;
     empty: any. name: of that kind, in words, such as "all-gather". least, most: how many. nbytes: of a call, the bytes
-    that a rank brings to each. most_bytes: of a call, those that it may bring at most.
+    that a rank brings to each. most_bytes: of a call, those that it may bring at most. splits: whether to
+    make a communicator counts as one.
     """
 
     of_record: ClassVar[bool] = True
@@ -48,10 +49,12 @@ class Collectives:
     most: int = 1
     nbytes: Callable[[Call], int] | None = None
     most_bytes: Callable[[Call], int] | None = None
+    splits: bool = False
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first rank that communicates otherwise."""
-        logs = [[event for event in log if event["kind"] not in SAY_NOTHING] for log in call.events]
+        apart = {*SAY_NOTHING} - ({"communicator"} if self.splits else set())
+        logs = [[event for event in log if event["kind"] not in apart] for log in call.events]
         for rank, log in enumerate(logs if call.size > 1 else ()):
             if wrong := self.others(logs, log) or self.numbers(rank, log) or self.bytes(call, rank, log):
                 return wrong

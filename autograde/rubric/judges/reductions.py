@@ -7,27 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograde.contract.verdict import Diagnosis
-from autograde.rubric.breaks import of_finding
+from autograde.rubric.breaks import first_finding, of_finding
 from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Wrong
 from autograde.verdicts import collectives, one_process, reductions
 from autograde.verdicts.reductions import Due
-
-# What is said because something was not seen: a call that is not recorded may be it.
-ABSENT = frozenset(
-    {
-        *("no-reduction", "unseen-communication", "idle-ranks", "not-waited-for", "not-the-sum"),
-        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
-    }
-)
-
-
-def first(found: Sequence) -> Wrong | None:
-    """The first finding of `autograde.verdicts`, as words without a price."""
-    if not found:
-        return None
-    wrong = of_finding(found[0])
-    return Wrong(wrong.key, wrong.message, {}, wrong.report, absent=wrong.key in ABSENT)
 
 
 def one_allreduce(library: str, right: Callable[[Call], bool]) -> Callable[[Call], Wrong | None]:
@@ -40,7 +24,7 @@ def one_allreduce(library: str, right: Callable[[Call], bool]) -> Callable[[Call
     @of_record
     def judge(call: Call) -> Wrong | None:
         sizes = collectives.group_sizes(call.events)
-        return first(
+        return first_finding(
             collectives.wrong_group(call.size, sizes) or collectives.one_allreduce(library, call.events, right(call))
         )
 
@@ -59,7 +43,7 @@ def result_of_reduction(
     @of_record
     def judge(call: Call) -> Wrong | None:
         known = due(call)
-        return None if known is None else first(reductions.carried(call.events, *parts(call), due=known))
+        return None if known is None else first_finding(reductions.carried(call.events, *parts(call), due=known))
 
     return judge
 

@@ -187,25 +187,29 @@ class Same(Comparing):
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first place that differs; of numbers that all agree in their first digits, that they do."""
+        return self.wrong(call, ("kind", "length", "dtype", "shape", "value"))
+
+    def form(self, call: Call) -> Wrong | None:
+        """The same, of kinds, lengths and shapes alone."""
+        return self.wrong(call, ("kind", "length", "shape"))
+
+    def wrong(self, call: Call, looked_at: Sequence[str]) -> Wrong | None:
+        """What is wrong with one call. looked_at: kinds of differences."""
         if kind := self.instead(call) if self.instead else "":
             return words("another-kind", where=self.where(call, ()), actual=kind, expected="something else")
         off = [*differences(self.actual(call), self.expected(call), self.near)]
+        off = [each for each in off if each.what in looked_at]
         if not off:
             return None
-        first, wrong = off[0], None if self.otherwise is None else self.otherwise(call, off[0])
-        if wrong is not None:
-            return replace(wrong, compared=first.what in ("length", "shape", "value"))
+        first, compared = off[0], off[0].what in ("length", "shape", "value")
+        if self.otherwise and (wrong := self.otherwise(call, first)) is not None:
+            return replace(wrong, compared=compared)
         given = "".join(f", with {name} = {shown(call.arguments[name])}" for name in self.given)
         about = {"where": self.where(call, first.place), "given": given}
         about |= {"actual": first.actual_text, "expected": first.expected_text}
         if first.what == "value" and all(each.single for each in off):
             return words("float32", **about)
-        return words(f"another-{first.what}", compared=first.what in ("length", "shape", "value"), **about)
-
-    def form(self, call: Call) -> Wrong | None:
-        """The same, of kinds and lengths alone."""
-        wrong = self(call)
-        return None if wrong is None or (wrong.compared and wrong.key != "another-length") else wrong
+        return words(f"another-{first.what}", compared=compared, **about)
 
 
 def by_rank(expected: Any, size: int) -> Sequence[Any]:
@@ -228,6 +232,3 @@ def on_ranks(what: str, *entries: str) -> Callable[[Call, Place], str]:
         return f"On rank {rank}, {', '.join(parts)} of {what}" if parts else f"On rank {rank}, {what}"
 
     return where
-
-
-JUDGES = (Same,)

@@ -117,12 +117,14 @@ int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> share
 int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int((a + b).sum())
 == gathered: other-communication, average < tensor_split
 int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int(hvd.allgather(torch.tensor([share])).sum())
-== only_a: wrong-entries, course < tensor_split
+== only_a: another-value, course < tensor_split
 a[own] + b[own] >>> a[own]
 == share_only: not-int64-tensor, course < tensor_split
 return c, >>> return c[own],
-== two_results: not-three-results, course < tensor_split
+== two_results: not-all-values, course < tensor_split
 return c, share, >>> return share,
+== in_numpy: not-int64-tensor, course < tensor_split
+return c, >>> return c.numpy(),
 == in_float64: not-int64-tensor, course < tensor_split
 return c, >>> return c.double(),
 == number_reduced: raised, average < tensor_split

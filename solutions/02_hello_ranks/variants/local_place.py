@@ -58,13 +58,13 @@ hosts[:rank].count(host) >>> list(dict.fromkeys(hosts)).index(host)
     return node.rank, node.size
 == nothing_asked: rank-of-all-ranks, local rank
     return rank, size
-== from_one: counts-from-one, local rank < counted
+== from_one: wrong-place, local rank < counted
 hosts[:rank] >>> hosts[: rank + 1]
 == equal_nodes: nodes-of-equal-size, local rank < counted
 return >>> few = size // len(set(hosts))\n    return
 hosts[:rank].count(host) >>> rank % few
 , hosts.count(host) >>> , few
-== only_neighbours: neighbours-only, local rank
+== only_neighbours: wrong-place, local rank
     hosts = comm.allgather(host)
     low = high = rank
     while low > 0 and hosts[low - 1] == host:
@@ -72,18 +72,18 @@ hosts[:rank].count(host) >>> rank % few
     while high < size - 1 and hosts[high + 1] == host:
         high += 1
     return rank - low, high - low + 1
-== from_the_end: reversed-order, split
+== from_the_end: wrong-place, split
     node = comm.Split(comm.allgather(host).index(host), -rank)
     return node.rank, node.size
 == the_world: world-not-comm, split
     hosts = MPI.COMM_WORLD.allgather(host)
     return hosts[: MPI.COMM_WORLD.rank].count(host), hosts.count(host)
-== local_rank_alone: not-place-and-size, local rank
+== local_rank_alone: not-all-values, local rank
     return comm.allgather(host)[:rank].count(host)
 == one_after_the_other: many-collectives, split
     hosts = [comm.bcast(host, root=r) for r in range(size)]
     return hosts[:rank].count(host), hosts.count(host)
-== by_messages: messages-for-names, split
+== by_messages: messages-for-a-collective, split
     requests = [comm.isend(host, dest=r) for r in range(size)]
     hosts = [comm.recv(source=r) for r in range(size)]
     for request in requests:
