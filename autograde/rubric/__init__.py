@@ -51,7 +51,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
-    "verdicts.traffic": ("Traffic", "traffic"),
+    "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
     "verdicts.means": ("Part", "came_of", "due_of"),
     "verdicts.replicas": ("Replicas", "Rules"),

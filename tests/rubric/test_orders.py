@@ -70,7 +70,7 @@ def test_orders_are_the_same_if_and_only_if_seeds_are():
 )
 def test_who_takes_everything_or_the_share_of_the_local_rank_is_told(taken, key):
     uneven = Words("uneven: Shares differ.")
-    mistakes = mistakes_by_rank(lambda call: taken)
+    mistakes = mistakes_by_rank(lambda call: taken, "all numbers")
     criterion = Criterion("shares", 1, "shares are fair", lambda call: uneven("uneven"), mistakes)
     ranks = len(taken) or 4
     assert criterion.wrong([Call({}, 0, {"local_size": 2}, [None] * ranks)]).key == key

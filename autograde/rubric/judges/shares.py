@@ -88,22 +88,24 @@ seed-ignored: The order does not depend on the seed: it is the same one with {se
 
 
 BY_RANK = """
-everything-on-every-rank: Each of {size:rank} takes all of it, so that all of the work is done {size:time}. Which part
-is a rank's own?
+everything-on-every-rank: Each of {size:rank} takes {whole}, so that all of the work is done {size:time}. Which part is
+a rank's own?
 
 share-by-local-rank: On {size:rank}, each rank takes the share of its local rank. The check simulates nodes with
 {local_size:rank} each, on each of which local ranks count from 0. Which number does a rank have among all of them?
 """
 
 
-def mistakes_by_rank(own: Callable[[Call], Sequence[Any]], text: str = "", **signs: Callable) -> Mistakes:
+def mistakes_by_rank(own: Callable[[Call], Sequence[Any]], whole: str, text: str = "", **signs: Callable) -> Mistakes:
     """Mistakes of those who share something out among ranks, on nodes of `local_size` ranks where a call has this
-    argument. own: of a call, by rank, what it takes; empty where nothing is known. text, signs: further ones, see
-    `Mistakes`."""
+    argument. own: of a call, by rank, what it takes; empty where nothing is known. whole: all of it, in words. text,
+    signs: further ones, see `Mistakes`."""
 
-    def everything(call: Call) -> bool | None:
+    def everything(call: Call) -> dict | bool | None:
         taken = own(call)
-        return all(each == taken[0] for each in taken) if call.size > 1 and any(taken) else None
+        if call.size < 2 or not any(taken):
+            return None
+        return {"whole": whole} if all(each == taken[0] for each in taken) else False
 
     def by_local_rank(call: Call) -> bool | None:
         taken, on_node = own(call), call.arguments.get("local_size", call.size)

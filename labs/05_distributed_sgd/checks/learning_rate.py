@@ -1,15 +1,10 @@
-"""The check of `learning_rate`."""
+"""The check of `learning_rate`: the rate at many steps, asked in any order."""
 
-from __future__ import annotations
-
-import random
 from math import sqrt
 
-from autograde.rubric import SINGLE, Call, CallCheck, Criterion, Mistakes, Rounding, Words, Wrong, float32
+from autograde.rubric import CallCheck, Criterion, Mistakes, Rounding, Same, Words, changed, first_of, given, of_call
 
 from ..probes import learning_rate
-
-NEAR = Rounding(1e-9, least=0.0)
 
 words = Words("""
 not-a-schedule: Your function returns {kind}. A function is expected: it takes the number of a step, and returns the
@@ -20,82 +15,38 @@ rate from step 0 on?
 
 remembers-its-calls: Your `rate` gives other values if it is asked in another order, or twice. The step that it is given
 should decide alone.
-
-wrong-rate: With lr = {lr:g}, {size:rank} and {warmup:step} of warm-up, the learning rate at step {step} is
-{actual:.6g}, where {expected:.6g} is expected.
 """)
+lr, size, warmup, steps = map(of_call, ("lr", "size", "warmup", "steps"))
 
 
-def rates(call: Call) -> list[float | None]:
-    """The rates at the call's steps."""
-    return [number.value for number in call.seen[0].rates]
+def line(call, low=1, high=None, early=0, length=0, stops=True):
+    """The rates of a line of `length` steps from `low` times lr at step -`early` to `high` times lr, where it stops."""
+    high, length = high or size(call), length or warmup(call)
+    parts = [(step + early) / length if length else 1.0 for step in steps(call)]
+    return [lr(call) * (low + (high - low) * (min(1.0, part) if stops else part)) for part in parts]
 
 
-def line(
-    call: Call, low: float = 1.0, high: float | None = None, early: int = 0, length: int = 0, stops: bool = True
-) -> list[float]:
-    """The rates of a line from `low` times lr at step -`early` to `high` times lr, by default the number of ranks.
-
-    length: steps of the line, if they are not those of the warm-up. stops: whether it stays there.
-    """
-    lr, size, warmup = (call.arguments[name] for name in ("lr", "size", "warmup"))
-    high, length = size if high is None else high, length or warmup
-    parts = [(step + early) / length if length else 1.0 for step in call.arguments["steps"]]
-    return [lr * (low + (high - low) * (min(1.0, part) if stops else part)) for part in parts]
+def rates(call):
+    return [each.value for each in call.seen[0].rates]
 
 
-def known_mistakes(call: Call) -> dict[str, tuple]:
-    """The rates that each mistake gives."""
-    lr, size, warmup = (call.arguments[name] for name in ("lr", "size", "warmup"))
-    return {
-        "starts-at-zero": (line(call, 0), line(call, 0, early=1)),
-        "past-the-top": (line(call, stops=False), line(call, 0, stops=False)),
-        "square-root": (line(call, high=sqrt(size)),),
-        "scaled-twice": (line(call, high=size**2), line(call, size, size**2)),
-        "never-scaled": (line(call, high=1),),
-        "at-the-top-too-soon": (line(call, early=1), line(call, length=max(1, warmup - 1))),
-        "always-at-the-top": (line(call, size),),
-        "staircase": ([lr * size if step >= warmup else lr for step in call.arguments["steps"]],),
-    }
-
-
-def no_schedule(call: Call) -> Wrong | None:
-    """What is wrong if there is not a finite rate at each step."""
+def no_schedule(call):
     [seen] = call.seen
-    missing = [each.kind for each in seen.rates if each.value is None]
-    if seen.divides or (missing and not call.arguments["warmup"]):
+    if seen.divides or (None in rates(call) and not warmup(call)):
         return words("no-warmup-fails")
-    if missing:
-        return words("not-a-schedule", kind=f"a function whose rates are no finite numbers ({missing[0]})")
-    fits = len(seen.rates) == len(call.arguments["steps"])
-    return None if fits else words("not-a-schedule", kind=seen.kind or "nothing that can be called")
+    return words("not-a-schedule", kind=seen.kind) if seen.kind else RATES.form(call)
 
 
-class Rates:
-    """Judge of the rates at all steps that are asked for."""
-
-    def __call__(self, call: Call) -> Wrong | None:
-        """The first thing that is wrong with one call."""
-        if wrong := no_schedule(call):
-            return wrong
-        for step, actual, expected in zip(call.arguments["steps"], rates(call), line(call), strict=True):
-            if not NEAR(actual, expected) and SINGLE(actual, expected):
-                return float32(f"At step {step}, the learning rate is {actual:.10g}, where {expected:.10g} is expected")
-            if not NEAR(actual, expected):
-                about = {name: call.arguments[name] for name in ("lr", "size", "warmup")}
-                return words("wrong-rate", compared=True, step=step, actual=actual, expected=expected, **about)
-        return None
-
-    def gives(self, call: Call, value: list[float]) -> bool:
-        """Whether these are the rates."""
-        return NEAR(rates(call), value)
+def remembers(call):
+    return words("remembers-its-calls") if rates(call) != rates(call)[::-1] else None
 
 
-def asked_again(call: Call) -> Wrong | None:
-    """Each step has the same rate when it is asked for once more, in the reversed order."""
-    return no_schedule(call) or (words("remembers-its-calls") if rates(call) != rates(call)[::-1] else None)
-
-
+RATES = Same(
+    lambda call: call.seen[0].rates,
+    line,
+    where=lambda call, place: f"At step {steps(call)[place[0]]}, the learning rate" if place else "What `rate` gives",
+    near=Rounding(1e-9, least=0.0),
+)
 MISTAKES = Mistakes(
     """
     starts-at-zero: Your warm-up begins at 0, so step 0 goes nowhere. It should begin with the learning rate of a single
@@ -109,7 +60,7 @@ MISTAKES = Mistakes(
     scaled-twice: Your learning rate ends at {size} times the value that is expected: it is multiplied by the number of
     ranks twice.
 
-    never-scaled: Your learning rate stays at `lr`, whatever the number of ranks.
+    never-scaled: Your learning rate stays at `lr`, whatever the number of ranks. What has the warm-up to lead to?
 
     at-the-top-too-soon: Your learning rate is at the top a step too early. It should be there at step {warmup}.
 
@@ -117,63 +68,50 @@ MISTAKES = Mistakes(
 
     staircase: Your learning rate stays at `lr` until step {warmup}, and then jumps. A straight line should lead up.
     """,
-    known_mistakes,
+    changed(
+        line,
+        starts_at_zero=[{"low": 0}, {"low": 0, "early": 1}],
+        past_the_top=[{"stops": False}, {"low": 0, "stops": False}],
+        square_root={"high": lambda call: sqrt(size(call))},
+        scaled_twice=[{"low": low, "high": lambda call: size(call) ** 2} for low in (1, size)],
+        never_scaled={"high": 1},
+        at_the_top_too_soon=[{"early": 1}, {"length": lambda call: max(1, warmup(call) - 1)}],
+        always_at_the_top={"low": size},
+        staircase=lambda call: [lr(call) * (size(call) if step >= warmup(call) else 1) for step in steps(call)],
+    ),
 )
-WITHOUT = Mistakes(
+UNSCALED = Mistakes(
     """
-    unscaled-without-warmup: Without a warm-up, your learning rate stays at `lr`, that of one rank. The warm-up is only
-    a way to `lr * size`: what is the rate where there is none?
+    never-scaled: Without a warm-up, your learning rate stays at `lr`, that of one rank. The warm-up is only a way to
+    `lr * size`: what is the rate where there is none?
     """,
-    lambda call: {"unscaled-without-warmup": [call.arguments["lr"]] * len(call.arguments["steps"])},
+    changed(line, never_scaled={"high": 1}),
 )
 
 
-def warms_up(arguments: dict) -> bool:
-    """Whether a call has a warm-up."""
-    return arguments["warmup"] > 0
+def cases(rng):
+    """Long warm-ups and short ones, and a single rank; then none."""
+
+    def call(size, warmup):
+        steps = rng.sample(asked := [*range(warmup + 4), 10 * warmup + 7], len(asked))
+        return {"lr": rng.uniform(0.01, 0.2), "size": size, "warmup": warmup, "steps": [*steps, *steps[::-1]]}
+
+    with_warmup = (4, 5), (8, 1), (1, 4), (rng.randint(5, 16), rng.randint(6, 9)), (3, 3)
+    return [{"calls": [call(*each) for each in some]} for some in (with_warmup, ((3, 0), (2, 0)))]
 
 
-class LearningRate(CallCheck):
-    """The rate at many steps, asked in any order."""
-
-    todo, probe = "learning_rate", learning_rate.PROBE
-    inputs = ("lr", "size", "warmup")
-    consolidation = (
-        "N ranks make 1/N of the steps, so each may be N times as long, where the surface allows it. The warm-up "
-        "is for the place where training begins, which is often steeper than where it goes."
-    )
-    criteria = (
-        Criterion("alone", 0.25, "`rate` depends on nothing but the step that it is given", asked_again, on=warms_up),
-        Criterion(
-            "warmup",
-            0.5,
-            "`rate` goes from `lr` at step 0 in a straight line to `lr * size` at step `warmup`, and stays there",
-            Rates(),
-            MISTAKES,
-            on=warms_up,
-            after=("alone",),
-        ),
-        Criterion(
-            "without",
-            0.25,
-            "without warm-up it is `lr * size` from step 0 on",
-            Rates(),
-            WITHOUT,
-            on=lambda arguments: not warms_up(arguments),
-            after=("alone", "warmup"),
-        ),
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Long warm-ups and short ones, none, and a single rank."""
-
-        def call(size: int, warmup: int) -> dict:
-            steps = [*range(warmup + 4), 10 * warmup + 7]
-            rng.shuffle(steps)
-            return {"lr": rng.uniform(0.01, 0.2), "size": size, "warmup": warmup, "steps": [*steps, *steps[::-1]]}
-
-        sizes = [(4, 5), (8, 1), (1, 4), (rng.randint(5, 16), rng.randint(6, 9)), (3, 3)]
-        return [{"calls": [call(*each) for each in sizes]}, {"calls": [call(3, 0), call(2, 0)]}]
-
-
-CHECK = LearningRate()
+LINE = "`rate` goes from `lr` at step 0 in a straight line to `lr * size` at step `warmup`, and stays there"
+ALONE = "`rate` depends on nothing but the step that it is given"
+WITHOUT = "without warm-up it is `lr * size` from step 0 on"
+LINEAR = first_of(no_schedule, RATES)
+CHECK = CallCheck.of(
+    "learning_rate",
+    learning_rate.PROBE,
+    cases,
+    Criterion("alone", 0.25, ALONE, first_of(no_schedule, remembers), on=given("warmup")),
+    Criterion("warmup", 0.5, LINE, LINEAR, MISTAKES, on=given("warmup"), after=("alone",)),
+    Criterion("without", 0.25, WITHOUT, LINEAR, UNSCALED, on=given(warmup=0), after=("alone", "warmup")),
+    consolidation="N ranks make 1/N of the steps, so each may be N times as long, where the surface allows it. The "
+    "warm-up is for the place where training begins, which is often steeper than where it goes.",
+    inputs=("lr", "size", "warmup"),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +10,7 @@ import numpy as np
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, Points
 from autograde.probes.simulated_node import simulated_node
 
 from ..shared.samples import rate_of, samples
@@ -21,16 +19,13 @@ MOST = 1000  # steps that are kept
 
 
 class Seen(Evidence):
-    """What a rank did, and what it returned.
+    """What a rank returned, and what it did.
 
-    kind: the path in words. rows: the points, of a tensor [steps + 1, 2]. attached: whether it has its autograd
-    history. shares: by call of `distributed_gradient`, numbers of the samples, -1 for a pair that is none. before: the
-    same of the call before.
+    shares: by call of `distributed_gradient`, numbers of the samples, -1 for a pair that is none. before: the same of
+    the call before.
     """
 
-    kind: str
-    attached: bool
-    rows: list[tuple[float | None, float | None]]
+    path: Points
     shares: list[list[int]]
     before: list[list[int]]
 
@@ -60,13 +55,7 @@ def call(distributed_path: Callable, rank: CallRank, call: dict) -> Seen:
     start = tuple(call["start"][rank.rank])
     with simulated_node(rank.rank % call["local_size"], call["local_size"]):
         path = distributed_path(x, y, call["batch_size"], rate_of(call), call["epochs"], start, call["seed"])
-    kind, attached, rows = type_in_words(path), False, []
-    if isinstance(path, torch.Tensor):
-        kind = f"a tensor of {str(path.dtype).removeprefix('torch.')}, of shape {[*path.shape]}"
-        attached = path.requires_grad
-        if path.ndim == 2 and path.shape[1] == 2 and len(path) < MOST:
-            rows = [tuple(each if math.isfinite(each) else None for each in row) for row in path.double().tolist()]
-    return Seen(kind, attached, rows, rank.notes["shares"][:MOST], before)
+    return Seen(Points.of(path, MOST), rank.notes["shares"][:MOST], before)
 
 
 PROBE = CallProbe(Seen, call, names, needs="horovod")

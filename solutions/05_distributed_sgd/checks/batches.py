@@ -77,7 +77,7 @@ def taken(call):
     return [] if any(-1 in union for union in unions_of(call)) else by_rank
 
 
-SHARES = mistakes_by_rank(taken)
+SHARES = mistakes_by_rank(taken, "the whole of each batch")
 
 
 def shared_orders(call):

@@ -73,7 +73,7 @@ def derivative(at):
     """Judge of one of the two: on all ranks the same, bit for bit."""
 
     def shown(call):
-        return [pair.numbers[at] for pair in PAIRS(call)]
+        return [pair[at] for pair in PAIRS(call)]
 
     return EachRankReturns(lambda call: gradient(call)[at], shown, SINGLE)
 

@@ -21,6 +21,7 @@ from autograde.rubric import (
     of_call,
     of_record,
     only,
+    partners,
     total,
     waited_for,
 )
@@ -102,20 +103,13 @@ MISTAKES = Mistakes(
 )
 
 
-def ranks_in(rank, event):
-    """The ranks that take part in a call of this rank."""
-    if event["kind"] in MESSAGES:
-        return {rank, *(each for each in (event["peer"], event["source"]) if each is not None and each >= 0)}
-    return {each for each in event["members"] or () if each is not None}
-
-
 @of_record
 def leaders_cross(call):
     hosts, crossing, small = hosts_of(call), defaultdict(set), [0] * call.size
     named = ", ".join(hosts)
     for rank, log in enumerate(call.events):
         for event in log:
-            size, ranks = max(event["bytes"] or 0, event["received"] or 0), ranks_in(rank, event)
+            size, ranks = max(event["bytes"] or 0, event["received"] or 0), {rank, *partners(event)}
             joined = {hosts[each] for each in ranks}
             if event["kind"] in CARRY_NOTHING or len(joined) < 2:
                 continue
