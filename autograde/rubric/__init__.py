@@ -42,12 +42,13 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("pieces_in_order", "turns"),
     ),
     "rubric.judges.paths": ("Path", "of_path"),
+    "rubric.judges.orders": ("ROTATED", "Orders"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
     ),
     "rubric.sampler_check": (
-        *("ROTATED", "ROTATION", "Orders", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
+        *("ROTATION", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),

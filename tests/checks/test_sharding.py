@@ -12,8 +12,8 @@ from torch.utils.data import DistributedSampler
 
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.probes.sampler_passes import generators_after, listed, passes_of
+from autograde.rubric.judges.orders import Orders
 from autograde.rubric.judges.shares import dealt_in_turn
-from autograde.rubric.sampler_check import Orders
 from autograde.verdicts.orders import SamplerOrders
 from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 
 from autograde.probes.sampler_passes import Passes
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Criterion
-from autograde.rubric.judges.shares import dealt_out
+from autograde.rubric import CallCheck, Criterion, dealt_out
 from autograde.rubric.sampler_check import (
     ROTATION,
     begun_anew,

@@ -8,16 +8,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, DeviceCriterion, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    EachRankReturns,
+    Mistakes,
+    Part,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    argument_unchanged,
+    came_of,
+    due_of,
+    first_of,
+    follows,
+    nothing_starts_or_ends,
+    of_record,
+    only,
+    unequal_sizes,
+)
 from autograde.rubric.judges.messages import first
-from autograde.rubric.judges.numbers import EachRankReturns
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import only, unequal_sizes
-from autograde.verdicts.means import Part, came_of, due_of
-from autograde.verdicts.reductions import follows
 
 from ..probes import distributed_accuracy
 
@@ -124,7 +137,7 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
 
 
 VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     OWN
     + """
     fraction-lost: The result is {actual:.6g}, where {expected:.6g} is expected: a whole number. Where does the fraction
