@@ -43,14 +43,14 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
-        *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
+        *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
     ),
     "rubric.sampler_check": (
         *("ROTATED", "ROTATION", "Orders", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
-    "verdicts.traffic": ("Traffic", "traffic"),
+    "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
     "verdicts.means": ("Part", "came_of", "due_of"),
     "verdicts.replicas": ("Replicas", "Rules"),
