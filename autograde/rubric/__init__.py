@@ -45,7 +45,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.orders": ("ROTATED", "Orders"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
-        *("ONE_CHUNK", "ArrayCheck", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
+        *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
     ),
     "rubric.sampler_check": (
         *("ROTATION", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),

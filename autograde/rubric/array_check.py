@@ -8,17 +8,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from autograde.contract.call_probe import SENDS_WAIT
 from autograde.fixtures.drawn_arrays import array_of, arrays_of
-from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call, first_of
 from autograde.rubric.judges.arrays import EachRankReturnsArray
 from autograde.rubric.judges.conduct import arrays_stay
-from autograde.rubric.judges.messages import may_be_kept, messages_alone
+from autograde.rubric.judges.messages import messages_alone
 from autograde.rubric.judges.ring import Ring
 from autograde.rubric.mistakes import Mistakes
 
@@ -67,29 +67,35 @@ def ring_criteria(
     )
     conduct = f"`{argument}` stays as it is; the result is a new array, which stays, too"
     return (
-        Criterion(name, points[0], says[0], returned, mistakes, on=may_be_kept),
-        Criterion("ring", points[1], says[1], ring, on=may_be_kept),
-        Criterion("both-ways", points[2], both, ring.both_ways(returned, may_be_kept), after=(name, "ring")),
-        Criterion("conduct", points[3], conduct, arrays_stay, on=may_be_kept),
+        Criterion(name, points[0], says[0], returned, mistakes),
+        Criterion("ring", points[1], says[1], ring),
+        Criterion("both-ways", points[2], both, ring.both_ways(returned), after=(name, "ring"), sends="both"),
+        Criterion("conduct", points[3], conduct, arrays_stay),
     )
 
 
-class ArrayCheck(CallCheck):
-    """Base class. tried: calls on 4, 3, 2 ranks and one; then on 4 and 3, with sends that wait and many numbers."""
+def array_cases(
+    *tried: list[tuple], arguments: Callable[..., dict] | None = None, **more: Any
+) -> Callable[[random.Random], list[tuple]]:
+    """What a check's `cases` may be: more entries than ranks, fewer and none; what divides evenly and not.
 
-    tried: ClassVar[tuple[list[tuple], ...]]
+    tried: what describes the calls on 4, 3, 2 ranks and one; then on 4 and 3, with sends that wait and many numbers.
+    arguments: of the random generator, the number of ranks and what describes a call, its arguments; None: `described`.
+    more: arguments of each call.
+    """
 
-    def arguments(self, rng: random.Random, size: int, *described: Any) -> dict:
-        """Those of a call on `size` ranks, as `tried` describes it, without its seed."""
-        shape, dtype, *more = described
-        return {"shape": [shape] if isinstance(shape, int) else [*shape], "dtype": dtype, "transposed": bool(more)}
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """More entries than ranks, fewer and none; what divides evenly and not; then with sends that wait."""
-        order, made = rng.sample(range(4), 4), []
+    def cases(rng: random.Random) -> list[tuple]:
+        order = rng.sample(range(4), 4)
         places = [0, 1, 2, 3], order[:3], order[::-2], order[:1], order, order[:3]
-        for number, (ranks, calls) in enumerate(zip(places, self.tried, strict=True)):
-            filled = [self.arguments(rng, len(ranks), *each) for each in calls]
-            filled = [each | {"safe": number > 3, "seed": rng.getrandbits(32)} for each in filled]
-            made.append({"ranks": ranks, "calls": filled, "late": rng.randrange(len(ranks))})
+        made = []
+        for ranks, calls, waits in zip(places, tried, [{}] * 4 + [{SENDS_WAIT: True}] * 2, strict=True):
+            drawn = [(arguments or described)(rng, len(ranks), *each) for each in calls]
+            made.append((ranks, *({**each, **more, **waits} for each in drawn)))
         return made
+
+    return cases
+
+
+def described(rng: random.Random, size: int, shape: int | tuple[int, ...], dtype: str, *transposed: str) -> dict:
+    """Arguments of a call by which `array_of` draws the arrays."""
+    return {"shape": [shape] if isinstance(shape, int) else [*shape], "dtype": dtype, "transposed": bool(transposed)}

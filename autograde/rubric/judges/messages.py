@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 
-from autograde.rubric.breaks import of_finding
+from autograde.rubric.breaks import first_finding
 from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts import exchanges
 from autograde.verdicts.collectives import MESSAGES, named, only
 from autograde.verdicts.traffic import Traffic, traffic
 
+first = first_finding
 CARRY_NOTHING = ("communicator", "probe")  # kinds of calls
 
 words = Words("""
@@ -116,7 +117,7 @@ def other_communication(call: Call, who: str) -> Wrong | None:
     events = [event for log in call.events for event in log]
     if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
         return words("collective-among-messages", ops=named(others), who=who)
-    return first([each for each in only("mpi4py", call.events) if each.key == "other-library"])
+    return first_finding([each for each in only("mpi4py", call.events) if each.key == "other-library"])
 
 
 @of_record
@@ -140,26 +141,13 @@ def some_message(needed: Callable[[Call], bool]) -> Callable[[Call], Wrong | Non
     return judge
 
 
-def may_be_kept(arguments: dict) -> bool:
-    """Whether MPI may keep a call's messages until they are received; where it is `safe`, each send waits."""
-    return not arguments["safe"]
-
-
-def first(found: Sequence, *, absent: bool = False) -> Wrong | None:
-    """The first finding of `autograde.verdicts`, as words without a price. absent: see `Wrong`."""
-    if not found:
-        return None
-    wrong = of_finding(found[0])
-    return Wrong(wrong.key, wrong.message, {}, wrong.report, absent=absent)
-
-
 def too_large(seen: Traffic, most: int, dtype: str, hint: str) -> Wrong | None:
     """What is wrong if a message has more than `most` bytes. dtype: of the arrays that the ranks bring. hint: a
     question to the sender."""
     large = max(seen.messages, key=lambda each: each.bytes or 0, default=None)
     if large is not None and most and dtype == "float32" and large.bytes == 2 * most:
         return words("twice-the-bytes", rank=large.source, destination=large.destination, bytes=large.bytes)
-    return first(exchanges.too_large(seen, most, hint))
+    return first_finding(exchanges.too_large(seen, most, hint))
 
 
 def senders_to(seen: Traffic, rank: int) -> list[int]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from autograde.rubric.judge import Call, first_of, of_record
-from autograde.rubric.judges.messages import buffer_messages, first, messages_alone, some_message, too_large
+from autograde.rubric.breaks import first_finding
+from autograde.rubric.judge import Call, Judge, first_of, of_record
+from autograde.rubric.judges.messages import buffer_messages, messages_alone, some_message, too_large
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts.exchanges import more_rounds, other_pairs, through_one
 from autograde.verdicts.traffic import Traffic, traffic
@@ -68,7 +69,7 @@ class Ring:
         if len(pairs) == size * (size - 1):
             return words("each-to-each")
         one = through_one(seen, 2 * most, "of a ring") if size > 2 else []
-        return first(one or other_pairs(seen, onward, "a rank and the next one in the ring"))
+        return first_finding(one or other_pairs(seen, onward, "a rank and the next one in the ring"))
 
     def bytes(self, call: Call, seen: Traffic) -> Wrong | None:
         """No message is larger than a chunk. Two ranks are no ring yet."""
@@ -89,15 +90,10 @@ class Ring:
                 return words("a-round-too-many", rank=rank, n=n, size=seen.size, most=steps)
         return None
 
-    def both_ways(
-        self, returned: Callable[[Call], Wrong | None], plain: Callable[[dict], bool]
-    ) -> Callable[[Call], Wrong | None]:
+    def both_ways(self, returned: Judge) -> Judge:
         """The judge of this: ranks send and receive at the same time, so that it takes no more rounds than a ring
-        needs, and nothing needs a send that returns before its receive.
-
-        returned: of a call, what is wrong with what it gives. plain: of arguments, whether sends may return so.
-        """
-        return of_record(lambda call: self.rounds(call) if plain(call.arguments) else returned(call))
+        needs, and nothing needs a send that returns before its receive. returned: the judge of what a call gives."""
+        return of_record(lambda call: returned(call) if call.sends_wait else self.rounds(call))
 
     def rounds(self, call: Call) -> Wrong | None:
         """The messages take no more rounds than a ring needs."""
@@ -106,5 +102,7 @@ class Ring:
             return None
         in_turns = seen.rounds <= 2 * most
         return (
-            words("in-turns", n=seen.rounds, most=most, size=call.size) if in_turns else first(more_rounds(seen, most))
+            words("in-turns", n=seen.rounds, most=most, size=call.size)
+            if in_turns
+            else first_finding(more_rounds(seen, most))
         )

@@ -97,13 +97,13 @@ def in_turn(comm, action):
     if rank < size - 1:
         comm.send(None, dest=rank + 1)
     return result
-== nothing_returned: result-lost, ring
+== nothing_returned: another-kind, ring
     if rank > 0:
         comm.recv(source=rank - 1)
     action()
     if rank < size - 1:
         comm.send(None, dest=rank + 1)
-== result_of_the_one_before: result-lost, ring
+== result_of_the_one_before: another-value, ring
     before = comm.recv(source=rank - 1) if rank > 0 else None
     result = action()
     if rank < size - 1:

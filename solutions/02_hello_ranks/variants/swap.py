@@ -95,7 +95,7 @@ def swap(comm, array):
     arrays = {each: comm.recv(source=each) for each in range(size) if each != rank}
     MPI.Request.waitall(requests)
     return array.copy() if alone else arrays[partner]
-== no_partner: no-such-rank, exchange
+== no_partner: partner-is-no-rank, exchange
     comm.Sendrecv(array, dest=partner, recvbuf=other, source=partner)
     return other
 == last_returns_none: returns-no-array, exchange
