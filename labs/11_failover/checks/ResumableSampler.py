@@ -7,6 +7,7 @@ from autograde.rubric import (
     ROTATED,
     CallCheck,
     Criterion,
+    Gives,
     Mistakes,
     Orders,
     Same,
@@ -54,6 +55,7 @@ def plan(call):
     return SimpleNamespace(all=orders, alone=whole, rests=rests)
 
 
+@once
 def whole_orders(call):
     """What is wrong with the orders of single ranks: each has all samples, and is the same on all ranks."""
     for by_rank in plan(call).alone.by_key.values():
@@ -88,9 +90,11 @@ def in_blocks(order, rest, size):
 
 
 def in_another_order(call):
-    """Whether what is left is drawn, wherever it is."""
-    pairs = [(turns(shares), [*order[place[1] :]]) for order, place, shares in plan(call).rests]
-    return all(sorted(map(str, row[: len(left)])) == sorted(map(str, left)) for row, left in pairs)
+    """What is drawn, if it is what is left, wherever it is."""
+    rests = [] if whole_orders(call) else plan(call).rests
+    pairs = [(turns(shares), [*order[place[1] :]]) for order, place, shares in rests]
+    left = pairs and all(sorted(map(str, row[: len(due)])) == sorted(map(str, due)) for row, due in pairs)
+    return Gives([shares for *_, shares in rests]) if left else None
 
 
 def shown(ids):

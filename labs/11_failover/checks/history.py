@@ -73,3 +73,9 @@ def path(call, steps, rules=RIGHT, new=0):
         losses = replicas.epoch(data, [[own] for own in ids])
         found.append([*zip(ids, weights, [loss for [loss] in losses], strict=True)])
     return [[step[rank] for step in found[len(done) :]] for rank in range(call.size)]
+
+
+@once
+def undisturbed(call):
+    """The `path` of the steps that are due."""
+    return path(call, due_in(call).steps)

@@ -95,6 +95,11 @@ def wrong_random(call, off):
     return words.on_ranks("wrong-random", in_file) or words.on_ranks("newcomers-get-others", wrong)
 
 
+def moved_on(call):
+    pairs = zip(call.of("drawn"), call.arguments["saved"], strict=False)
+    return Gives(call.of("drawn")) if all(drawn in later(luck) for drawn, luck in pairs) else None
+
+
 RANDOM = Same(of_seen("drawn"), numbers, on_ranks("the random number that comes next"), otherwise=wrong_random)
 RANDOM_WRONGLY = Mistakes(
     """
@@ -114,9 +119,7 @@ RANDOM_WRONGLY = Mistakes(
             {"states": lambda call: [call.arguments["saved"][0]] * call.size},
         ],
     ),
-    random_moved_on=lambda call: all(
-        drawn in later(luck) for drawn, luck in zip(call.of("drawn"), call.arguments["saved"], strict=False)
-    ),
+    random_moved_on=moved_on,
 )
 
 

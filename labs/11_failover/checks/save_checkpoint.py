@@ -7,6 +7,7 @@ from autograde.probes.checkpoint_files import state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
+    Gives,
     Mistakes,
     Same,
     Words,
@@ -91,6 +92,19 @@ def other_random(call, off):
     return None if off.actual else words("random-missing")
 
 
+def out_of_order(call):
+    due, seen = expected(call), randoms(call)
+    return (
+        Gives(seen) if [sorted(map(str, each)) for each in seen] == [sorted(map(str, each)) for each in due] else None
+    )
+
+
+def too_late(call):
+    due = [*map(later, call.arguments["luck"])]
+    late = (len(each) == len(due) and all(map(set.__contains__, due, each)) for each in randoms(call))
+    return Gives(randoms(call)) if all(late) else None
+
+
 RANDOM = Same(randoms, expected, lambda call, place: 'In the file, "random"', otherwise=other_random)
 RANDOM_WRONGLY = Mistakes(
     """
@@ -110,14 +124,8 @@ RANDOM_WRONGLY = Mistakes(
         rank_0_for_all={"drawn": lambda call: lambda _: after(call.arguments["luck"][0])},
         seed_not_state={"drawn": lambda _: lambda luck: after([luck[0], 0])},
     ),
-    out_of_order=lambda call: (
-        [sorted(map(str, each)) for each in randoms(call)] == [sorted(map(str, each)) for each in expected(call)]
-    ),
-    one_draw_too_late=lambda call: all(
-        len(each) == call.size
-        and all(value in later(luck) for value, luck in zip(each, call.arguments["luck"], strict=True))
-        for each in randoms(call)
-    ),
+    out_of_order=out_of_order,
+    one_draw_too_late=too_late,
 )
 
 

@@ -20,7 +20,7 @@ from autograde.rubric import (
 
 from ..probes import train
 from ..shared.training import DroppingNet
-from .history import RIGHT, dealt, due_in, path, plain
+from .history import RIGHT, dealt, due_in, path, plain, undisturbed
 
 NEAR = Rounding(1e-9)
 KEPT, OWN = Rules(zeroed=False), Rules(combine="own")
@@ -87,7 +87,8 @@ def replayed(call, rules=RIGHT, **other):
         return []  # whatever the weights would be
     first, new = [weights for _, weights in made(call)[0][:1]], 1 + call.number
     nothing_loaded = bool(other) and first == [DroppingNet(case["model"] + new, 0.0).row()]
-    found = path(call, steps, rules, new if nothing_loaded else 0)
+    same = not other and rules == RIGHT
+    found = undisturbed(call) if same else path(call, steps, rules, new if nothing_loaded else 0)
     if other and not NEAR(first, [weights for _, weights, _ in found[0][:1]]):
         return None
     return found and [[[ids, weights] for ids, weights, _ in own] for own in found]
@@ -251,7 +252,7 @@ def leaves(call):
 def losses(call):
     """By rank, those of the right steps; of other steps, any that are floats."""
     if STEPS(call) is None and len(call.seen[0].steps) == due_in(call).count and due_in(call).place:
-        return [[loss for *_, loss in own] for own in path(call, due_in(call).steps)]
+        return [[loss for *_, loss in own] for own in undisturbed(call)]
     return [[each if isinstance(each, float) else 0.0 for each in own] for own in call.of("losses")]
 
 

@@ -27,7 +27,8 @@ MOST = 400  # of whatever is noted
 
 
 class Step(Evidence):
-    """A step of the optimizer. ids: samples that the model was shown since the last one. weights: at the first."""
+    """A step of the optimizer. ids: samples that the model was shown since the last one, and in the end after the very
+    last one. weights: before it."""
 
     ids: list[int]
     weights: list[float | None]
@@ -36,8 +37,7 @@ class Step(Evidence):
 class Seen(Evidence):
     """One call. survived: whether a rank was to be killed in this run, and did not get there. begins: epoch, consumed
     and steps of the checkpoint that was there. losses: what was returned, or its type; of an entry that is no float,
-    its type. steps: perhaps with one that has not come to its end. asked: how many were made at each `agreed()`. saves:
-    places, and how many were made."""
+    its type. asked: how many steps were made at each `agreed()`. saves: places, and how many were made."""
 
     survived: bool
     begins: tuple[int, int, int]
@@ -129,8 +129,8 @@ class Training:
 
     def seen(self, survived: bool, value: Any) -> Seen:
         """All of it. survived: see `Seen`. value: what was returned."""
-        if self.shown:
-            self.step()
+        for each in self.shown if self.steps else ():
+            self.steps[-1].ids.extend(each.ids)
         losses: Any = type_in_words(value)
         if isinstance(value, (list, tuple)):
             losses = [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:MOST]]
