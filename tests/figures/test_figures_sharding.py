@@ -33,7 +33,7 @@ def test_bars_say_what_a_rank_keeps_in_each_stage():
 
 
 def test_kept_activations_are_told_by_way_and_layers():
-    assert "all kept: 4 MB with 2 layers, 8 MB with 4 layers" in kept_picture(KEPT).alt
+    assert "all kept: 4 MB with 2 blocks, 8 MB with 4 blocks" in kept_picture(KEPT).alt
     with pytest.raises(ValueError, match="no bytes"):
         kept_picture({})
 

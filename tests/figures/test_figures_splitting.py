@@ -214,7 +214,9 @@ def test_bars_of_memory_are_stacked_of_their_parts() -> None:
     bars = [patch for patch in figure.axes[0].patches if patch.get_height()]
     assert len(bars) == 17 * len(PARTS)
     assert sum(bar.get_height() for bar in bars[:4]) == pytest.approx(8.48)
-    assert "one process 96 B" in memory_bars({"one process": [{"weights": 96}]}).alt
+    alone = memory_bars({"one process": [{"weights": 96}]})
+    assert "one process 96 B" in alone.alt
+    assert [each.get_text() for each in alone.legends[0].get_texts()] == ["weights"]  # and no part without a bar
     with pytest.raises(ValueError, match="not weight"):
         memory_bars({"one process": [{"weight": 1}]})
 

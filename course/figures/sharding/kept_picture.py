@@ -1,4 +1,4 @@
-"""Activations between the two passes, by the number of layers: kept all, or recomputed."""
+"""Activations between the two passes, by the number of blocks: kept all, or recomputed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_g
 def kept_picture(kept: Mapping[str, Mapping[int, int]], *, ground: Ground) -> Picture:
     """A line for each way, with a dot for each run.
 
-    kept: bytes of activations between the forward and the backward pass, by way and number of layers. Raises ValueError
+    kept: bytes of activations between the forward and the backward pass, by way and number of blocks. Raises ValueError
     without any.
     """
     if not any(kept.values()):
         raise ValueError("no bytes of activations to draw")
     told = "; ".join(
-        f"{way}: {', '.join(f'{in_units(size)} with {layers} layers' for layers, size in own.items())}"
+        f"{way}: {', '.join(f'{in_units(size)} with {blocks} blocks' for blocks, size in own.items())}"
         for way, own in kept.items()
     )
     alt = f"Activations between the forward and the backward pass. {told}."
@@ -26,8 +26,8 @@ def kept_picture(kept: Mapping[str, Mapping[int, int]], *, ground: Ground) -> Pi
     for number, (way, own) in enumerate(kept.items()):
         colour = ground.text(COLOURS[number])
         axes.plot([*own], [size / 1e6 for size in own.values()], "o-", color=colour, linewidth=1.8, label=way)
-    axes.set(xlabel="layers", ylabel="activations [MB]", ylim=(0, None))
-    axes.set_xticks(sorted({layers for own in kept.values() for layers in own}))
+    axes.set(xlabel="blocks", ylabel="activations [MB]", ylim=(0, None))
+    axes.set_xticks(sorted({blocks for own in kept.values() for blocks in own}))
     axes.set_title("What waits for the backward pass (dots: your own runs)")
     figure.legend(loc="outside lower center", ncols=len(kept))
     quiet_grid(axes)

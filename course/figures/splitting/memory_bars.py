@@ -50,8 +50,8 @@ def memory_bars(memory: Mapping[str, Sequence[Mapping[str, int]]], *, ground: Gr
     axes.set(ylabel=f"memory [{unit}]", xlim=(-0.8, left - BETWEEN - 0.2), ylim=(0, 1.12 * most / factor))
     axes.annotate("rank", (0, 0), (-6, -8), "axes fraction", "offset points", ha="right", va="top")
     axes.set_title("What each rank keeps")
-    handles = [axes.bar(0, 0, color=colour) for colour in PARTS.values()]
-    figure.legend(handles, PARTS, loc="outside lower center", ncols=len(PARTS))
+    there = {part: axes.bar(0, 0, color=colour) for part, colour in PARTS.items() if part in parts}
+    figure.legend(there.values(), there, loc="outside lower center", ncols=len(there))
     quiet_grid(axes, "y")
     return figure
 
