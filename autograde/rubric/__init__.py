@@ -18,7 +18,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.words": ("Ranks", "Words", "Wrong"),
     "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),
     "rubric.run": ("Run",),
-    "rubric.rounding": ("DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
+    "rubric.rounding": ("DIGITS", "DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.judges.same": ("Comparing", "Difference", "Same", "on_ranks"),
     "rubric.judges.numbers": (
         *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
@@ -48,7 +48,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
     ),
     "rubric.sampler_check": (
-        *("ROTATION", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
+        *("ROTATION", "begun_anew", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from autograde.contract.call_probe import SENDS_WAIT
-from autograde.rubric.judge import Call, Judge, comparing, first_of, of_record, once  # noqa: F401
-from autograde.rubric.mistakes import Gives, Mistakes, MistakesGiving  # noqa: F401
+from autograde.rubric.judge import Call, Judge, comparing, first_of
+from autograde.rubric.mistakes import Mistakes
 from autograde.rubric.words import Wrong
 
 

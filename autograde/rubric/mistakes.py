@@ -123,6 +123,3 @@ def explained(sign: Any, call: Call, wrong: Wrong, judge: Any) -> Mapping | bool
 def rules_out(sign: Any, call: Call, judge: Any) -> bool:
     """Whether a call without a failure shows that a mistake is not made: it would have given something else."""
     return isinstance(sign, Gives) and not any(judge.gives(call, value) for value in sign.values)
-
-
-MistakesGiving = Mistakes

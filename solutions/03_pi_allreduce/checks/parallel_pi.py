@@ -10,6 +10,7 @@ from dataclasses import replace
 from autograde.contract.evidence import Number
 from autograde.contract.gpu import ON_OTHER_GPUS
 from autograde.rubric import (
+    DIGITS,
     SINGLE,
     Call,
     CallCheck,
@@ -20,6 +21,7 @@ from autograde.rubric import (
     Gives,
     Mistakes,
     Ranks,
+    Rounding,
     Run,
     Words,
     Wrong,
@@ -31,7 +33,6 @@ from autograde.rubric import (
     result_of_reduction,
     share_mistakes,
 )
-from autograde.rubric.rounding import DIGITS, Rounding
 from course.models.midpoints import midpoint_sum
 
 from ..probes.parallel_pi import PROBES

@@ -23,6 +23,7 @@ from autograde.rubric import (
     argument_unchanged,
     came_of,
     due_of,
+    first_finding,
     first_of,
     follows,
     nothing_starts_or_ends,
@@ -30,7 +31,6 @@ from autograde.rubric import (
     only,
     unequal_sizes,
 )
-from autograde.rubric.judges.messages import first
 
 from ..probes import distributed_accuracy
 
@@ -163,14 +163,14 @@ MISTAKES = Mistakes(
 def counted_once(call: Call) -> Wrong | None:
     """The number, which is read only when it is there; what else was communicated says why it may be another one."""
     if early := [each for each in only("torch", call.events) if each.key == "not-waited-for"]:
-        return first(early)
+        return first_finding(early)
     wrong = VALUE(call)
     if wrong is not None and call.size > 1 and not any(call.events):
         return words("own-part-only", absent=True)
     if wrong is not None and wrong.key == "not-a-float":  # also an int comes of a mistake
         facts = {**wrong.facts, "actual": call.seen[0].value.value, "expected": accuracy(call.arguments)}
         return replace(wrong, facts=facts, compared=True)
-    return wrong and (first(unequal_sizes(call.events)) or wrong)
+    return wrong and (first_finding(unequal_sizes(call.events)) or wrong)
 
 
 counted_once.gives = VALUE.gives
@@ -182,14 +182,14 @@ def communication(call: Call) -> Wrong | None:
     what is wrong with their result; that nothing is waited for is judged with the result."""
     found = only("torch", call.events)
     if other := [each for each in found if each.key != "not-waited-for"]:
-        return first(other)
+        return first_finding(other)
     if found:
         return None
     if VALUE(call):
         return words("own-part-only", absent=True) if call.size > 1 and not any(call.events) else None
     about = call.arguments
     found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
-    return first(found, absent=not any(call.events))
+    return first_finding(found, absent=not any(call.events))
 
 
 def sizes(arguments: dict) -> list[int]:
