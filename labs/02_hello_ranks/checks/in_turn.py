@@ -1,23 +1,22 @@
 """The check of `in_turn`."""
 
-from __future__ import annotations
-
-import random
 from itertools import pairwise
 
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
+    Same,
     Words,
-    Wrong,
     first_of,
-    in_words,
+    messages_between,
+    of_call,
     of_record,
+    of_seen,
+    on_ranks,
+    too_large,
     traffic,
+    unbuffered,
 )
-from autograde.rubric.judges.messages import may_be_kept, messages_between, too_large
-from course.watch.notes import note_of
 
 from ..probes import in_turn
 
@@ -38,14 +37,10 @@ it a message, which rank {late} has not received by then. Which call waits for a
 
 out-of-turn: Rank {late} begins its action {early} ms before rank {rank} is done with its own. What does rank {late}
 wait for?
-
-result-lost: Rank {rank} of {size} should return what its own `action` returned, which is {expected}. It returns
-{actual}.
 """)
 
 
-def one_after_the_other(call: Call) -> Wrong | None:
-    """Each rank's action runs once, and begins when that of the rank before has ended, which it has been told."""
+def one_after_the_other(call):
     times, nothing = call.of("actions"), not any(call.events)
     for rank, spans in enumerate(times):
         if len(spans) != 1:
@@ -57,83 +52,58 @@ def one_after_the_other(call: Call) -> Wrong | None:
     if nothing:
         return words("nobody-waits", seen=f", and rank {rank + 1} begins before rank {rank} is done")
     sent = traffic(call.events).sends[rank, rank + 1]
-    key = "out-of-turn" if not sent else "passed-on-too-early" if has_received(call, rank + 1) else "word-not-received"
+    received = any(event["kind"] in ("recv", "sendrecv") for event in call.before_note(rank + 1, in_turn.BEGINS))
+    key = "out-of-turn" if not sent else "passed-on-too-early" if received else "word-not-received"
     return words(key, rank=rank, late=rank + 1, early=round(1000 * overlaps[rank]))
 
 
-def has_received(call: Call, rank: int) -> bool:
-    """Whether a rank has received a message before its action."""
-    began = next((event["start"] for event in call.notes[rank] if note_of(event) == in_turn.BEGINS), 0.0)
-    received = [event for event in call.events[rank] if event["kind"] in ("recv", "sendrecv")]
-    return any(event["end"] is not None and event["end"] <= began for event in received)
-
-
-def own_result(call: Call) -> Wrong | None:
-    """Each rank returns what its own action gave."""
-    for rank, (value, expected) in enumerate(zip(call.of("value"), call.arguments["results"], strict=True)):
-        if value.value != expected:
-            return words("result-lost", rank=rank, size=call.size, expected=expected, actual=in_words(value))
-    return None
-
-
 @of_record
-def short_words(call: Call) -> Wrong | None:
-    """No message is larger than one that says nothing but whose turn it is."""
+def short_words(call):
     return too_large(traffic(call.events), TOKEN, "", 'It has nothing to say but "your turn".')
 
 
-def next_ranks(call: Call) -> set[tuple[int, int]]:
-    """The messages that there are to be, as pairs (source, destination)."""
+def next_ranks(call):
     return {(rank, rank + 1) for rank in range(call.size - 1)}
 
 
-class InTurn(CallCheck):
-    """One action after another, by a word passed from rank to rank."""
+def cases(rng):
+    """All ranks, some in another order, two and one; rank 0 late; with short results and long ones. Then with sends
+    that wait."""
 
-    todo, probe = "in_turn", in_turn.PROBE
-    consolidation = (
-        "A receive is also a way to wait: rank r + 1 goes on when rank r says so, and no rank keeps the others "
-        "waiting. The program itself, not the clock, decides who is next."
-    )
-    criteria = (
-        Criterion(
-            "turns",
-            1,
-            "`action` is called once on each rank; on rank r + 1, only after it has returned on rank r. Rank r "
-            "+ 1 learns that from a message",
-            one_after_the_other,
-            on=may_be_kept,
-        ),
-        Criterion("result", 0.25, "each rank returns what `action` returned on it", own_result, on=may_be_kept),
-        Criterion(
-            "messages",
-            0.5,
-            "messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no collective calls. A "
-            "pickled number or None is far shorter",
-            first_of(messages_between(next_ranks, "a rank and the next one", least=1), short_words),
-            on=may_be_kept,
-            after=("turns",),
-        ),
-        Criterion(
-            "safe",
-            0.25,
-            "it also works where each send waits for its receive",
-            first_of(one_after_the_other, own_result),
-            on=lambda arguments: arguments["safe"],
-            after=("turns", "result", "messages"),
-        ),
-    )
+    def case(ranks, *long, **more):
+        calls = [{"long": each, "results": [rng.randint(10, 99) for _ in ranks], **more} for each in long]
+        return {"ranks": ranks, "calls": calls, "late": 0}
 
-    def cases(self, rng: random.Random) -> list[dict]:
-        """All ranks, some in another order, two and one; rank 0 late; with short results and long ones. Then with sends
-        that wait."""
-
-        def case(ranks: list[int], safe: bool, *long: bool) -> dict:
-            calls = [{"safe": safe, "long": each, "results": [rng.randint(10, 99) for _ in ranks]} for each in long]
-            return {"ranks": ranks, "calls": calls, "late": 0}
-
-        cases = [case([0, 1, 2, 3], False, False, True), case([2, 0, 3], False, True), case([1, 3], False, False)]
-        return [*cases, case([2], False, True), case([3, 1, 0, 2], True, True, False), case([0, 3, 1], True, False)]
+    kept = case([0, 1, 2, 3], False, True), case([2, 0, 3], True), case([1, 3], False), case([2], True)
+    waits = {"sends_wait": True}
+    return [*kept, case([3, 1, 0, 2], True, False, **waits), case([0, 3, 1], False, **waits)]
 
 
-CHECK = InTurn()
+TURNS = Criterion(
+    "turns",
+    1,
+    "`action` is called once on each rank; on rank r + 1, only after it has returned on rank r. Rank r + 1 learns that "
+    "from a message",
+    one_after_the_other,
+)
+SAME = Same(of_seen("value"), of_call("results"), on_ranks("the returned result of `action`"))
+RESULT = Criterion("result", 0.25, "each rank returns what `action` returned on it", SAME)
+MESSAGES = Criterion(
+    "messages",
+    0.5,
+    "messages go from rank r to rank r + 1 only, one each, of at most 100 bytes; no collective calls. A pickled number "
+    "or None is far shorter",
+    first_of(messages_between(next_ranks, "a rank and the next one", least=1), short_words),
+    after=("turns",),
+)
+CHECK = CallCheck.of(
+    "in_turn",
+    in_turn.PROBE,
+    cases,
+    TURNS,
+    RESULT,
+    MESSAGES,
+    unbuffered(0.25, TURNS, RESULT),
+    consolidation="A receive is also a way to wait: rank r + 1 goes on when rank r says so, and no rank keeps the "
+    "others waiting. The program itself, not the clock, decides who is next.",
+)

@@ -1,12 +1,8 @@
 """Calls of `chain`, with a `multiply` that counts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 
-from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.call_probe import CallProbe
 from autograde.contract.evidence import Array, Evidence
 from course.watch.notes import note
 
@@ -22,14 +18,14 @@ class Seen(Evidence):
     counted: int
 
 
-def call(chain: Callable, rank: CallRank, call: dict) -> Seen:
+def call(chain, rank, call):
     """One call: even ranks have B and C, odd ones E and F."""
     given, counts = matrices(call), []
     left, right = (given[name] for name in ("EF" if rank.rank % 2 else "BC"))
     for name, matrix in ("left", left), ("right", right):
         rank.argument(name, matrix)
 
-    def multiply(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    def multiply(one, two):
         if not counts:
             note(rank.comm, BEGINS)
         product = np.asarray(one) @ np.asarray(two)

@@ -1,13 +1,9 @@
 """Calls of `in_turn`, with an action that lasts a moment."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 
-from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.call_probe import CallProbe
 from autograde.contract.evidence import Evidence, Number
-from course.simulated.safe import safe
 from course.watch.notes import note
 
 LASTS = 0.08  # seconds that an action takes
@@ -23,18 +19,18 @@ class Seen(Evidence):
     value: Number
 
 
-def call(in_turn: Callable, rank: CallRank, call: dict) -> Seen:
+def call(in_turn, rank, call):
     """One call. Results are numbers, or `long` lists of one number; the last rank's action takes no time."""
     times, last, result = [], rank.rank == rank.size - 1, call["results"][rank.rank]
 
-    def action() -> int | list[int]:
+    def action():
         note(rank.comm, BEGINS)
         began = time.time()
         time.sleep(0 if last else LASTS)
         times.append((began, time.time()))
         return [result] * LONG if call["long"] else result
 
-    value = in_turn(safe(rank.comm) if call["safe"] else rank.comm, action)
+    value = in_turn(rank.comm, action)
     if call["long"] and isinstance(value, list) and len(value) == LONG and len({*map(repr, value)}) == 1:
         value = value[0]
     return Seen(times[:MOST], Number.of(value))

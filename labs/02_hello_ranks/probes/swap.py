@@ -1,13 +1,8 @@
 """Calls of `swap`."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.call_probe import CallProbe
 from autograde.contract.evidence import Array, Evidence
 from autograde.probes.under_way import sends_under_way
-from course.simulated.safe import safe
 
 from ..shared.drawn import array_of_rank
 
@@ -18,10 +13,9 @@ class Seen(Evidence):
     result: Array
 
 
-def call(swap: Callable, rank: CallRank, call: dict) -> Seen:
-    """One call; where it is `safe`, each send waits for its receive."""
+def call(swap, rank, call):
     own = rank.argument("array", array_of_rank(call, rank.rank))
-    with sends_under_way(safe(rank.comm) if call["safe"] else rank.comm) as comm:
+    with sends_under_way(rank.comm) as comm:
         value = swap(comm, own)
     return Seen(rank.returned(value, array=own))
 

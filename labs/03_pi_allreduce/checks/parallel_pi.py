@@ -9,16 +9,30 @@ from dataclasses import replace
 
 from autograde.contract.evidence import Number
 from autograde.contract.gpu import ON_OTHER_GPUS
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, DeviceCriterion, Gives, Mistakes, first_of
-from autograde.rubric.judges.conduct import nothing_starts_or_ends
-from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
-from autograde.rubric.judges.numbers import SINGLE, EachRankReturns
-from autograde.rubric.judges.reductions import one_allreduce, result_of_reduction
-from autograde.rubric.rounding import DIGITS, Rounding
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.reductions import Due
+from autograde.rubric import (
+    DIGITS,
+    SINGLE,
+    Call,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    Due,
+    EachRankReturns,
+    Gives,
+    Mistakes,
+    Ranks,
+    Rounding,
+    Run,
+    Words,
+    Wrong,
+    fair,
+    first_of,
+    midpoints_once,
+    nothing_starts_or_ends,
+    one_allreduce,
+    result_of_reduction,
+    share_mistakes,
+)
 from course.models.midpoints import midpoint_sum
 
 from ..probes.parallel_pi import PROBES

@@ -6,12 +6,21 @@ import math
 import random
 
 from autograde.contract.evidence import Number
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, Gives, Mistakes
-from autograde.rubric.judges.midpoints import fair, midpoints_once, share_mistakes
-from autograde.rubric.judges.numbers import EachRankReturns, float32
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    EachRankReturns,
+    Gives,
+    Mistakes,
+    Words,
+    Wrong,
+    fair,
+    float32,
+    midpoints_once,
+    share_mistakes,
+)
 from autograde.rubric.judges.numbers import words as of_numbers
-from autograde.rubric.words import Words, Wrong
 
 from ..probes import partial_sum as probe
 

@@ -1,13 +1,10 @@
 """The check of `broadcast_rounds`: plans are held against the rules, never against one plan."""
 
-from __future__ import annotations
-
-import random
 from collections import Counter
 
-from autograde.rubric import Call, CallCheck, Criterion, Mistakes, Ranks, Words, Wrong, first_of
+from autograde.rubric import CallCheck, Criterion, Mistakes, Words, first_of, of_call
 
-from ..probes import broadcast_rounds as probe
+from ..probes import broadcast_rounds
 
 words = Words("""
 not-a-plan: For {size:rank} your function returns {kind}. A list of rounds is expected, and each round is a list of
@@ -31,29 +28,32 @@ round, and then {least} are enough.
 """)
 
 
-def is_a_plan(call: Call) -> Wrong | None:
-    """What came back is a list of rounds."""
+size_of, root_of = of_call("size"), of_call("root")
+
+
+def plan_of(call):
+    return call.seen[0].plan
+
+
+def is_a_plan(call):
     kind = call.seen[0].kind
-    return words("not-a-plan", size=call.arguments["size"], kind=kind) if kind else None
+    return words("not-a-plan", size=size_of(call), kind=kind) if kind else None
 
 
-def one_message_at_a_time(call: Call) -> Wrong | None:
-    """No rank is in two pairs of a round."""
-    for number, pairs in enumerate(call.seen[0].plan, 1):
+def one_message_at_a_time(call):
+    for number, pairs in enumerate(plan_of(call), 1):
         for rank, n in Counter(rank for pair in pairs for rank in pair).items():
             if n > 1:
                 own = ", ".join(str(pair) for pair in pairs if rank in pair)
-                about = {"rank": rank, "n": n, "pairs": own}
-                return words("busy-twice-in-a-round", size=call.arguments["size"], round=number, **about)
+                return words("busy-twice-in-a-round", size=size_of(call), round=number, rank=rank, n=n, pairs=own)
     return None
 
 
-def delivered(call: Call) -> Wrong | None:
-    """Who sends has the array, and every rank gets it once."""
-    return first_broken(call.seen[0].plan, call.arguments["size"], call.arguments["root"])
+def delivered(call):
+    return first_broken(plan_of(call), size_of(call), root_of(call))
 
 
-def first_broken(plan: list, size: int, root: int) -> Wrong | None:
+def first_broken(plan, size, root):
     """The first message of a plan that cannot be, or who is left without the array."""
     about, has = {"size": size, "root": root}, {root}
     for number, pairs in enumerate(plan, 1):
@@ -66,102 +66,92 @@ def first_broken(plan: list, size: int, root: int) -> Wrong | None:
             if destination in has:
                 return words("gets-it-twice", rank=destination, round=number, **about)
             has.add(destination)
-    missing = sorted({*range(size)} - has)
-    return words("never-gets-it", who=Ranks(missing), n=len(plan), **about) if missing else None
+    return words.on_ranks("never-gets-it", sorted({*range(size)} - has), n=len(plan), **about)
 
 
-def fewest_rounds(call: Call) -> Wrong | None:
-    """ceil(log2(size)) rounds."""
-    n, size = len(call.seen[0].plan), call.arguments["size"]
-    least = (size - 1).bit_length()
-    return words("more-rounds-than-needed", size=size, n=n, least=least) if n > least else None
+def fewest_rounds(call):
+    n, least = len(plan_of(call)), (size_of(call) - 1).bit_length()
+    return words("more-rounds-than-needed", size=size_of(call), n=n, least=least) if n > least else None
 
 
-def served_by_root(call: Call) -> dict | bool:
+def served_by_root(call):
     """The root sends to all others in one round."""
-    size, root, plan = call.arguments["size"], call.arguments["root"], call.seen[0].plan
+    size, root, plan = size_of(call), root_of(call), plan_of(call)
     alone = len(plan) == 1 and sorted(plan[0]) == [(root, rank) for rank in range(size) if rank != root]
     return {"rank": root, "n": size - 1} if alone else False
 
 
-def turned_round(call: Call) -> bool:
-    """Every pair is (to, from)."""
-    turned = [[(two, one) for one, two in pairs] for pairs in call.seen[0].plan]
-    return not first_broken(turned, call.arguments["size"], call.arguments["root"])
+def turned_round(call):
+    turned = [[(two, one) for one, two in pairs] for pairs in plan_of(call)]
+    return not first_broken(turned, size_of(call), root_of(call))
 
 
-def of_another_root(call: Call) -> dict | bool:
-    """The plan is right for another root."""
-    size, root = call.arguments["size"], call.arguments["root"]
-    others = [other for other in range(size) if other != root and not first_broken(call.seen[0].plan, size, other)]
+def of_another_root(call):
+    size, root = size_of(call), root_of(call)
+    others = [other for other in range(size) if other != root and not first_broken(plan_of(call), size, other)]
     return {"other": others[0]} if others else False
 
 
-def one_by_one(call: Call) -> dict | bool:
+def one_by_one(call):
     """The root sends all messages, one a round."""
-    plan, size, root = call.seen[0].plan, call.arguments["size"], call.arguments["root"]
+    plan, size, root = plan_of(call), size_of(call), root_of(call)
     alone = {source for pairs in plan for source, _ in pairs} == {root} and len(plan) == size - 1
     return {"rank": root, "messages": sum(map(len, plan))} if alone else False
 
 
-class BroadcastRounds(CallCheck):
-    """Pairs, who has the array, and the number of rounds."""
+def cases(rng):
+    """All sizes up to 9 and some larger ones, with roots in every place; what fails for root 0 is to be told first."""
+    sizes = [*range(1, 10), *sorted(rng.sample(range(10, 16), 3)), 16, 17]
+    pairs = {(size, root) for size in sizes for root in (0, size - 1, rng.randrange(size))}
+    ordered = sorted(pairs, key=lambda each: (each[1] > 0, each))
+    return [{"calls": [{"size": size, "root": root} for size, root in ordered]}]
 
-    todo, probe = "broadcast_rounds", probe.PROBE
-    inputs = ("size", "root")
-    consolidation = (
-        "In each round, everybody who has the array can serve one more: the number of those who have it doubles. That "
-        "is why a tree needs only log2 N rounds, where one sender alone needs N - 1."
-    )
-    criteria = (
-        Criterion(
-            "pairs",
-            0.75,
-            "a rank is in at most one pair of a round",
-            first_of(is_a_plan, one_message_at_a_time),
-            Mistakes(
-                """root-sends-to-all-at-once: In one round, rank {rank} sends to {n} others. Its line carries one
-                message at a time, so in fact it takes {n:round}.""",
-                root_sends_to_all_at_once=served_by_root,
-            ),
+
+CHECK = CallCheck.of(
+    "broadcast_rounds",
+    broadcast_rounds.PROBE,
+    cases,
+    Criterion(
+        "pairs",
+        0.75,
+        "a rank is in at most one pair of a round",
+        first_of(is_a_plan, one_message_at_a_time),
+        Mistakes(
+            """root-sends-to-all-at-once: In one round, rank {rank} sends to {n} others. Its line carries one message at
+            a time, so in fact it takes {n:round}.""",
+            root_sends_to_all_at_once=served_by_root,
         ),
-        Criterion(
-            "delivery",
-            1.25,
-            "`from` is the root, or got the array in an earlier round; every rank but the root gets it exactly once",
-            first_of(is_a_plan, delivered),
-            Mistakes(
-                """
-                pairs-turned-round: In your pairs (a, b), b has the array and a is to get it. It should be the other way
-                round: (from, to).
+    ),
+    Criterion(
+        "delivery",
+        1.25,
+        "`from` is the root, or got the array in an earlier round; every rank but the root gets it exactly once",
+        first_of(is_a_plan, delivered),
+        Mistakes(
+            """
+            pairs-turned-round: In your pairs (a, b), b has the array and a is to get it. It should be the other way
+            round: (from, to).
 
-                plan-of-another-root: With root {root} of {size}, your plan begins at rank {other}, which does not have
-                the array. It is a good plan for another root.
-                """,
-                pairs_turned_round=turned_round,
-                plan_of_another_root=of_another_root,
-            ),
+            plan-of-another-root: With root {root} of {size}, your plan begins at rank {other}, which does not have the
+            array. It is a good plan for another root.
+            """,
+            pairs_turned_round=turned_round,
+            plan_of_another_root=of_another_root,
         ),
-        Criterion(
-            "rounds",
-            1,
-            "there are ceil(log2(size)) rounds: none if size is 1",
-            first_of(is_a_plan, fewest_rounds),
-            Mistakes(
-                """one-by-one: Your plan is right, and slow: rank {rank} sends all {messages} messages, so {n:round} are
-                needed for {size:rank}. Meanwhile, those who have the array already stand idle.""",
-                one_by_one=one_by_one,
-            ),
-            after=("pairs", "delivery"),
+    ),
+    Criterion(
+        "rounds",
+        1,
+        "there are ceil(log2(size)) rounds: none if size is 1",
+        first_of(is_a_plan, fewest_rounds),
+        Mistakes(
+            """one-by-one: Your plan is right, and slow: rank {rank} sends all {messages} messages, so {n:round} are
+            needed for {size:rank}. Meanwhile, those who have the array already stand idle.""",
+            one_by_one=one_by_one,
         ),
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """All sizes up to 9 and some larger ones, with roots in every place."""
-        sizes = [*range(1, 10), *sorted(rng.sample(range(10, 16), 3)), 16, 17]
-        pairs = {(size, root) for size in sizes for root in (0, size - 1, rng.randrange(size))}
-        ordered = sorted(pairs, key=lambda pair: (pair[1] > 0, pair))  # what fails for root 0 is to be told first
-        return [{"calls": [{"size": size, "root": root} for size, root in ordered]}]
-
-
-CHECK = BroadcastRounds()
+        after=("pairs", "delivery"),
+    ),
+    inputs=("size", "root"),
+    consolidation="In each round, everybody who has the array can serve one more: the number of those who have it "
+    "doubles. That is why a tree needs only log2 N rounds, where one sender alone needs N - 1.",
+)

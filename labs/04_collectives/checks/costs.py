@@ -1,12 +1,8 @@
 """The check of `costs`: numbers are held against rounds and bytes of each plan, which are known for a few sizes."""
 
-from __future__ import annotations
-
-import random
 from math import log2
-from typing import Any
 
-from autograde.rubric import Call, CallCheck, Criterion, HasNumbers, Mistakes, Rounding
+from autograde.rubric import CallCheck, Criterion, HasNumbers, Mistakes, Rounding, given, lacking
 
 from ..probes.costs import NAMES, PROBE
 
@@ -42,7 +38,7 @@ NOT_FREE = """not-free-alone: "{name}": on a single rank nothing has to be sent,
 {actual:.6g}."""
 
 
-def numbers(name: str, size: int, nbytes: int, alpha: float, beta: float, **_: Any) -> dict[str, tuple[float, ...]]:
+def numbers(name, size, nbytes, alpha, beta, **_):
     """What a plan takes, under "", and what known mistakes give."""
     ways, whole = 2 if name in (BOTH, RING) else 1, alpha + beta * nbytes
     rounds = ways * (LEVELS[size] if name in (TREE, BOTH) else size - 1)
@@ -66,63 +62,51 @@ def numbers(name: str, size: int, nbytes: int, alpha: float, beta: float, **_: A
     return known
 
 
-def costs(call: Call) -> dict[str, float]:
-    """What each plan takes."""
+def costs(call):
     return {name: numbers(name, **call.arguments)[""][0] for name in NAMES}
 
 
-def several(arguments: dict) -> bool:
-    """Whether there are several ranks."""
-    return arguments["size"] > 1
-
-
-def criterion(name: str, plan: str) -> Criterion:
+def criterion(name, plan):
     """The criterion on one plan, with the mistakes that fit it."""
 
-    def mistaken(call: Call) -> dict[str, tuple]:
+    def mistaken(call):
         known = numbers(plan, **call.arguments)
         return {key: tuple({plan: each} for each in known[key]) for key in known if key}
 
     judge = HasNumbers(costs, TOLD, NEAR, of=(plan,))
-    return Criterion(name, 0.45, f'the seconds of "{plan}"', judge, Mistakes(MISTAKES, mistaken), on=several)
+    return Criterion(name, 0.45, f'the seconds of "{plan}"', judge, Mistakes(MISTAKES, mistaken), on=lacking(size=1))
 
 
-def all_there(call: Call) -> bool:
-    """Whether there is a number for each plan."""
+def all_there(call):
     seen = call.seen[0].numbers
     return len(seen) == len(NAMES) and None not in (each.value for each in seen.values())
 
 
-class Costs(CallCheck):
-    """The four numbers, with latency and bandwidth each alone and together."""
+def cases(rng):
+    """One rank and many, powers of two and not."""
 
-    todo, probe = "costs", PROBE
-    inputs = ("size", "nbytes", "alpha", "beta")
-    consolidation = (
-        "Rounds times alpha, and bytes on the busiest line times beta: that is all. Small messages want few rounds, "
-        "large ones few bytes."
-    )
-    criteria = (
-        *map(criterion, ("one-by-one", "tree", "tree-twice", "ring"), NAMES),
-        Criterion(
-            "alone",
-            0.2,
-            "all are 0.0 if size is 1",
-            HasNumbers(costs, TOLD, NEAR),
-            Mistakes(NOT_FREE, not_free_alone=all_there),
-            on=lambda arguments: not several(arguments),
-        ),
-    )
+    def call(size):
+        alpha, beta = rng.uniform(1e-4, 5e-3), rng.uniform(1e-8, 1e-6)
+        return {"size": size, "nbytes": 24 * rng.randrange(50, 40_000) + 7, "alpha": alpha, "beta": beta}
 
-    def cases(self, rng: random.Random) -> list[dict]:
-        """One rank and many, powers of two and not."""
-
-        def call(size: int) -> dict:
-            alpha, beta = rng.uniform(1e-4, 5e-3), rng.uniform(1e-8, 1e-6)
-            return {"size": size, "nbytes": 24 * rng.randrange(50, 40_000) + 7, "alpha": alpha, "beta": beta}
-
-        calls = [*map(call, (4, 6, 3, 2, 1)), call(8) | {"alpha": 0.0}, call(5) | {"nbytes": 0}]
-        return [{"calls": [*calls, *map(call, (rng.choice((9, 12)), 16, 17, 1))]}]
+    calls = [*map(call, (4, 6, 3, 2, 1)), call(8) | {"alpha": 0.0}, call(5) | {"nbytes": 0}]
+    return [{"calls": [*calls, *map(call, (rng.choice((9, 12)), 16, 17, 1))]}]
 
 
-CHECK = Costs()
+CHECK = CallCheck.of(
+    "costs",
+    PROBE,
+    cases,
+    *map(criterion, ("one-by-one", "tree", "tree-twice", "ring"), NAMES),
+    Criterion(
+        "alone",
+        0.2,
+        "all are 0.0 if size is 1",
+        HasNumbers(costs, TOLD, NEAR),
+        Mistakes(NOT_FREE, not_free_alone=all_there),
+        on=given(size=1),
+    ),
+    inputs=TOLD,
+    consolidation="Rounds times alpha, and bytes on the busiest line times beta: that is all. Small messages want few "
+    "rounds, large ones few bytes.",
+)

@@ -1,25 +1,21 @@
 """The check of `ring_allreduce`."""
 
-from __future__ import annotations
-
-import random
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from autograde.rubric import (
-    ArrayCheck,
-    Call,
+    CallCheck,
     Criterion,
     Gives,
     Mistakes,
     Ring,
     Traffic,
     Words,
-    Wrong,
+    array_cases,
     arrays,
     bytes_of_array,
+    changed,
     longest_chunk,
     other_summands,
     ring_criteria,
@@ -27,7 +23,6 @@ from autograde.rubric import (
     total,
     traffic,
 )
-from autograde.rubric.judges.messages import may_be_kept
 from course.watch.messages import Message
 
 from ..probes.collectives import PROBES
@@ -38,13 +33,13 @@ out among the ranks. There may be fewer rows than ranks; what can be cut more fi
 """)
 
 
-def averages(call: Call) -> Gives | None:
+def averages(call):
     """The sum over the number of ranks; one rank's is its sum."""
     whole = total(call)
     return Gives(np.asarray(whole / call.size), np.asarray(whole // call.size)) if call.size > 1 else None
 
 
-def out_of_place(call: Call) -> Gives:
+def out_of_place(call):
     """The entries of the sum as they lie in memory, or put in so."""
     whole = total(call)
     as_they_lie = np.ravel(arrays(call)[0] * 0 + whole, order="K").reshape(whole.shape)
@@ -63,14 +58,12 @@ MISTAKES = Mistakes(
 
     summands-of-the-sum: In the sum that rank {rank} returns, {times}. Every rank should be in it once.
     """,
-    own_array_returned=lambda call: Gives(arrays(call)),
-    average_over_ranks=averages,
-    entries_out_of_place=out_of_place,
+    changed(own_array_returned=arrays, average_over_ranks=averages, entries_out_of_place=out_of_place),
     summands_of_the_sum=lambda call: other_summands(call, total(call), [arrays(call)] * call.size),
 )
 
 
-def sent(call: Call) -> Traffic:
+def sent(call):
     """The messages of a call, and those that the halves which it called would have sent: what stands in for them sends
     none."""
     own, size, more = traffic(call.events), call.size, []
@@ -89,7 +82,7 @@ def sent(call: Call) -> Traffic:
 class ReducingRing(Ring):
     """A ring that goes round twice, where rows may be cut in place of entries."""
 
-    def bytes(self, call: Call, seen: Traffic) -> Wrong | None:
+    def bytes(self, call, seen):
         """No message is larger than a chunk of entries."""
         own, most = arrays(call)[0], self.chunk(call)
         rows = {part.nbytes for part in np.array_split(own, call.size)} if own.ndim > 1 and len(own) > 1 else {0}
@@ -98,42 +91,32 @@ class ReducingRing(Ring):
         return super().bytes(call, seen)
 
 
-class RingAllreduce(ArrayCheck):
-    """The sum on every rank, to the bit, and how it got there."""
-
-    todo, probe = "ring_allreduce", PROBES["ring_allreduce"]
-    inputs = ("shape", "dtype")
-    consolidation = (
-        "All-reduce is reduce-scatter, then all-gather: a rank sends 2 (N - 1) / N times its array, less than twice, "
-        "on any number of ranks. This ring, in NCCL and Horovod, is the workhorse of distributed training."
-    )
-    criteria = (
-        *ring_criteria(
-            "sum",
-            (0.6, 0.5, 0.3, 0.3),
-            (
-                "by messages between two ranks, every rank gets the sum",
-                "buffer messages go to rank + 1 only, none of more than ceil(n / size) of the n entries",
-            ),
-            ReducingRing(lambda size: 2 * (size - 1), bytes_of_array, longest_chunk, sent),
-            total,
-            MISTAKES,
-            rounds="2 (size - 1)",
-        ),
-        Criterion("bits", 0.3, "bit for bit, all ranks return the same", same_bits, on=may_be_kept, after=("sum",)),
-    )
-    tried = (  # of any number of dimensions, contiguous and not
+CHECK = CallCheck.of(
+    "ring_allreduce",
+    PROBES["ring_allreduce"],
+    array_cases(  # of any number of dimensions, contiguous and not; with fractions, the order of adding shows
         [(13, "float64"), ((3, 5), "float64", "transposed"), ((7, 15), "float32"), ((), "int64")],
         [((2, 15), "float32"), (2, "int64"), ((2, 3, 5), "float64")],
         [((5, 3), "int64"), (0, "float64"), ((), "float64")],
         [((4, 2), "float64", "transposed")],
         [((2, 11), "int64"), ((200, 90), "float32", "transposed")],
         [(30_001, "float64"), (7, "float32")],
-    )
-
-    def arguments(self, rng: random.Random, size: int, *described: Any) -> dict:
-        """See `ArrayCheck`; the last bits of a sum depend on the order of adding."""
-        return super().arguments(rng, size, *described) | {"fractions": True}
-
-
-CHECK = RingAllreduce()
+        fractions=True,
+    ),
+    *ring_criteria(
+        "sum",
+        (0.6, 0.5, 0.3, 0.3),
+        (
+            "by messages between two ranks, every rank gets the sum",
+            "buffer messages go to rank + 1 only, none of more than ceil(n / size) of the n entries",
+        ),
+        ReducingRing(lambda size: 2 * (size - 1), bytes_of_array, longest_chunk, sent),
+        total,
+        MISTAKES,
+        rounds="2 (size - 1)",
+    ),
+    Criterion("bits", 0.3, "bit for bit, all ranks return the same", same_bits, after=("sum",)),
+    inputs=("shape", "dtype"),
+    consolidation="All-reduce is reduce-scatter, then all-gather: a rank sends 2 (N - 1) / N times its array, less "
+    "than twice, on any number of ranks. This ring, in NCCL and Horovod, is the workhorse of distributed training.",
+)

@@ -1,37 +1,33 @@
 """The check of `tree_reduce`."""
 
-from __future__ import annotations
-
-import random
 from functools import reduce
 
 import numpy as np
 
 from autograde.rubric import (
-    ArrayCheck,
-    Call,
+    CallCheck,
     Criterion,
     EachRankReturnsArray,
-    Gives,
     Mistakes,
     Ranks,
     ToOneRank,
     Words,
-    Wrong,
     alike,
+    array_cases,
     arrays,
     arrays_stay,
-    first_of,
-    some_of,
-    traffic,
-)
-from autograde.rubric.judges.messages import (
     buffer_messages,
+    bytes_of_array,
+    changed,
+    first_of,
     late_arrival,
-    may_be_kept,
     messages_alone,
+    of_call,
     senders_to,
     some_message,
+    some_of,
+    traffic,
+    unbuffered,
 )
 
 from ..probes.collectives import PROBES
@@ -46,19 +42,20 @@ result.
 """)
 
 
-def op_of(call: Call) -> np.ufunc:
-    """The operation."""
+root_of = of_call("root")
+
+
+def op_of(call):
     return getattr(np, call.arguments["op"])
 
 
-def combined(call: Call) -> np.ndarray:
-    """What the root should return."""
+def combined(call):
     return reduce(op_of(call), arrays(call))
 
 
-def on_the_root(call: Call) -> Wrong | None:
+def on_the_root(call):
     """The root returns something, and nobody else has it in its place."""
-    root, results = call.arguments["root"], call.of("result")
+    root, results = root_of(call), call.of("result")
     if results[root].is_array:
         return None
     elsewhere = [rank for rank, each in enumerate(results) if each.is_array and alike(each.entries, combined(call))]
@@ -67,21 +64,16 @@ def on_the_root(call: Call) -> Wrong | None:
     return words("nothing-on-the-root", root=root, size=call.size, kind=results[root].kind)
 
 
-def none_elsewhere(call: Call) -> Wrong | None:
+def none_elsewhere(call):
     """The other ranks return None, where the root has something."""
-    root, results = call.arguments["root"], call.of("result")
+    root, results = root_of(call), call.of("result")
     others = [rank for rank, each in enumerate(results) if rank != root and each.kind != "None"]
     return words("result-on-others-too", rank=others[0]) if others and results[root].is_array else None
 
 
-def needs_messages(call: Call) -> bool:
-    """Whether there is anything to send."""
-    return call.size > 1 and 0 not in call.arguments["shape"]
-
-
-def own_passed_on(call: Call) -> dict | bool | None:
+def own_passed_on(call):
     """The result is of the root and of those alone who send to it, while others send to these."""
-    seen, root, brought = traffic(call.events), call.arguments["root"], arrays(call)
+    seen, root, brought = traffic(call.events), root_of(call), arrays(call)
     direct = senders_to(seen, root)
     later = [(rank, [each for each in senders_to(seen, rank) if each != root]) for rank in direct]
     rank, sources = next((each for each in later if each[1]), (None, []))
@@ -91,10 +83,19 @@ def own_passed_on(call: Call) -> dict | bool | None:
     return {"rank": rank, "sources": Ranks(sources), "target": root} if alone else False
 
 
-def left_out(call: Call) -> dict | bool:
+def left_out(call):
     """The result combines the arrays of some ranks only."""
-    ranks = some_of(call.seen[call.arguments["root"]].result.entries, arrays(call), op_of(call))
+    ranks = some_of(call.seen[root_of(call)].result.entries, arrays(call), op_of(call))
     return {"who": Ranks(ranks)} if ranks else False
+
+
+def arguments(rng, size, op, shape, dtype, root):
+    """Products are exact in their dtype, and those of int64 beyond what a float64 holds."""
+    about = {"op": op, "shape": shape, "dtype": dtype, "root": root % size}
+    if op == "multiply":
+        most = 2 ** (60 // size) if dtype == "int64" else 9
+        about |= {"least": most // 2 if dtype == "int64" else 1, "most": most}
+    return about
 
 
 MISTAKES = Mistakes(
@@ -110,71 +111,23 @@ MISTAKES = Mistakes(
     ranks-left-out: The root's result combines the arrays of {who} only. Those of the other ranks are not in it. Entries
     are sent as {dtype}: as what are they received?
     """,
-    sum_whatever_op=lambda call: Gives(sum(arrays(call))) if call.arguments["op"] != "add" else None,
+    changed(sum_whatever_op=lambda call: sum(arrays(call)) if call.arguments["op"] != "add" else None),
     receives_after_it_sent=late_arrival,
     own_array_passed_on=own_passed_on,
     ranks_left_out=left_out,
 )
-RESULT = first_of(
-    messages_alone,
-    on_the_root,
-    EachRankReturnsArray(combined, ranks=lambda call: [call.arguments["root"]]),
-    some_message(needs_messages),
+SENT = some_message(lambda call: call.size > 1 and 0 not in call.arguments["shape"])
+RESULT = Criterion(
+    "result",
+    1.25,
+    "by messages between two ranks, the root gets `op` of all arrays",
+    first_of(messages_alone, on_the_root, EachRankReturnsArray(combined, ranks=lambda call: [root_of(call)]), SENT),
+    MISTAKES,
 )
-
-
-class TreeReduce(ArrayCheck):
-    """What the root has, and along which tree it got there."""
-
-    todo, probe = "tree_reduce", PROBES["tree_reduce"]
-    inputs = ("op", "shape", "dtype", "root")
-    consolidation = (
-        "A reduction is a broadcast run backwards, in log2 N rounds: each rank waits for all that is to come to it, "
-        "combines, and sends once. What moves are whole arrays."
-    )
-    criteria = (
-        Criterion(
-            "result",
-            1.25,
-            "by messages between two ranks, the root gets `op` of all arrays",
-            RESULT,
-            MISTAKES,
-            on=may_be_kept,
-        ),
-        Criterion(
-            "tree",
-            0.75,
-            "each rank but the root sends one buffer message (Send, Recv, Sendrecv, Isend, Irecv), a whole array, "
-            "in at most ceil(log2(size)) rounds",
-            first_of(
-                messages_alone,
-                buffer_messages,
-                some_message(needs_messages),
-                ToOneRank(
-                    root=lambda call: call.arguments["root"],
-                    bytes=lambda call: arrays(call)[0].nbytes,
-                ),
-            ),
-            on=may_be_kept,
-        ),
-        Criterion(
-            "unbuffered",
-            0.5,
-            "it also works where each send waits for its receive",
-            RESULT,
-            on=lambda arguments: arguments["safe"],
-            after=("result",),
-        ),
-        Criterion(
-            "conduct",
-            0.5,
-            "`array` stays as it is; the result is a new array, which stays, too; other ranks return None",
-            first_of(none_elsewhere, arrays_stay),
-            on=may_be_kept,
-        ),
-    )
-
-    tried = (  # roots in every place, counted from 0 or, below it, from the end
+CHECK = CallCheck.of(
+    "tree_reduce",
+    PROBES["tree_reduce"],
+    array_cases(  # roots in every place, counted from 0 or, below it, from the end
         [
             *(("add", [8], "float64", -1), ("maximum", [3, 4], "int64", 1)),
             *(("add", [3, 4], "int64", 0), ("multiply", [8], "float32", 2)),
@@ -184,15 +137,24 @@ class TreeReduce(ArrayCheck):
         [("add", [8], "float64", 0)],
         [("add", [3, 4], "int64", -1), ("minimum", [30_001], "float32", 1)],
         [("add", [30_001], "float64", -1), ("maximum", [8], "int64", 0)],
-    )
-
-    def arguments(self, rng: random.Random, size: int, op: str, shape: list[int], dtype: str, root: int) -> dict:
-        """See `ArrayCheck`; products are exact in their dtype, and those of int64 beyond what a float64 holds."""
-        about = {"op": op, "shape": shape, "dtype": dtype, "root": root % size}
-        if op == "multiply":
-            most = 2 ** (60 // size) if dtype == "int64" else 9
-            about |= {"least": most // 2 if dtype == "int64" else 1, "most": most}
-        return about
-
-
-CHECK = TreeReduce()
+        arguments=arguments,
+    ),
+    RESULT,
+    Criterion(
+        "tree",
+        0.75,
+        "each rank but the root sends one buffer message (Send, Recv, Sendrecv, Isend, Irecv), a whole array, in at "
+        "most ceil(log2(size)) rounds",
+        first_of(messages_alone, buffer_messages, SENT, ToOneRank(root_of, bytes_of_array)),
+    ),
+    unbuffered(0.5, of=RESULT),
+    Criterion(
+        "conduct",
+        0.5,
+        "`array` stays as it is; the result is a new array, which stays, too; other ranks return None",
+        first_of(none_elsewhere, arrays_stay),
+    ),
+    inputs=("op", "shape", "dtype", "root"),
+    consolidation="A reduction is a broadcast run backwards, in log2 N rounds: each rank waits for all that is to come "
+    "to it, combines, and sends once. What moves are whole arrays.",
+)

@@ -13,7 +13,6 @@ from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence
 from autograde.fixtures.drawn_arrays import array_of
 from autograde.probes.under_way import sends_under_way
-from course.simulated.safe import safe
 from course.watch.recorder import unwatched
 
 PLANS = {1: [], 2: [[(0, 1)]], 3: [[(0, 2)], [(2, 1)]], 4: [[(0, 3)], [(3, 1), (0, 2)]]}  # by ranks, for root 0
@@ -65,15 +64,14 @@ def plans(rank: CallRank, case: dict) -> dict[str, Callable]:
 
 
 def call(function: Callable, rank: CallRank, call: dict) -> Seen:
-    """One call with this rank's array, and what else the function takes; where it is `safe`, each send waits for its
-    receive."""
+    """One call with this rank's array, and what else the function takes."""
     rank.notes["halves"] = []
     name = "chunk" if "lengths" in call else "array"
     mine = rank.argument(name, array_of(call, rank.rank))
     more = (
         [call["root"], getattr(np, call["op"])] if "op" in call else [[*call["lengths"]]] if "lengths" in call else []
     )
-    with sends_under_way(safe(rank.comm) if call["safe"] else rank.comm) as comm:
+    with sends_under_way(rank.comm) as comm:
         value = function(comm, mine, *more)
     return Seen(rank.returned(value, **{name: mine}), rank.notes["halves"])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 from autograde.probes.sampler_passes import Passes
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Criterion
-from autograde.rubric.judges.shares import dealt_out
-from autograde.rubric.sampler_check import (
+from autograde.rubric import (
     ROTATION,
+    CallCheck,
+    Criterion,
     begun_anew,
+    dealt_out,
     drawn_anew,
     fits_plan,
     generators,

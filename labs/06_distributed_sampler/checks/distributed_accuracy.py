@@ -8,16 +8,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion, DeviceCriterion, MistakesGiving, first_of, of_record
-from autograde.rubric.judges.conduct import argument_unchanged, nothing_starts_or_ends
-from autograde.rubric.judges.messages import first
-from autograde.rubric.judges.numbers import EachRankReturns
-from autograde.rubric.run import Run
-from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts.collectives import only, unequal_sizes
-from autograde.verdicts.means import Part, came_of, due_of
-from autograde.verdicts.reductions import follows
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    EachRankReturns,
+    Mistakes,
+    Part,
+    Ranks,
+    Run,
+    Words,
+    Wrong,
+    argument_unchanged,
+    came_of,
+    due_of,
+    first_finding,
+    first_of,
+    follows,
+    nothing_starts_or_ends,
+    of_record,
+    only,
+    unequal_sizes,
+)
 
 from ..probes import distributed_accuracy
 
@@ -124,7 +137,7 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
 
 
 VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
-MISTAKES = MistakesGiving(
+MISTAKES = Mistakes(
     OWN
     + """
     fraction-lost: The result is {actual:.6g}, where {expected:.6g} is expected: a whole number. Where does the fraction
@@ -150,14 +163,14 @@ MISTAKES = MistakesGiving(
 def counted_once(call: Call) -> Wrong | None:
     """The number, which is read only when it is there; what else was communicated says why it may be another one."""
     if early := [each for each in only("torch", call.events) if each.key == "not-waited-for"]:
-        return first(early)
+        return first_finding(early)
     wrong = VALUE(call)
     if wrong is not None and call.size > 1 and not any(call.events):
         return words("own-part-only", absent=True)
     if wrong is not None and wrong.key == "not-a-float":  # also an int comes of a mistake
         facts = {**wrong.facts, "actual": call.seen[0].value.value, "expected": accuracy(call.arguments)}
         return replace(wrong, facts=facts, compared=True)
-    return wrong and (first(unequal_sizes(call.events)) or wrong)
+    return wrong and (first_finding(unequal_sizes(call.events)) or wrong)
 
 
 counted_once.gives = VALUE.gives
@@ -169,14 +182,14 @@ def communication(call: Call) -> Wrong | None:
     what is wrong with their result; that nothing is waited for is judged with the result."""
     found = only("torch", call.events)
     if other := [each for each in found if each.key != "not-waited-for"]:
-        return first(other)
+        return first_finding(other)
     if found:
         return None
     if VALUE(call):
         return words("own-part-only", absent=True) if call.size > 1 and not any(call.events) else None
     about = call.arguments
     found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
-    return first(found, absent=not any(call.events))
+    return first_finding(found, absent=not any(call.events))
 
 
 def sizes(arguments: dict) -> list[int]:

@@ -8,10 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion
-from autograde.rubric.sampler_check import not_a_list, not_ints
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import Call, CallCheck, Criterion, Words, Wrong, not_a_list, not_ints
 
 from ..probes import samples_seen
 

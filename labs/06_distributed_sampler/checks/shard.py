@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import random
 
-from autograde.rubric.check import CallCheck
-from autograde.rubric.criterion import Call, Criterion
-from autograde.rubric.judges.shares import dealt_in_turn
-from autograde.rubric.run import Run
-from autograde.rubric.sampler_check import not_a_list, not_ints
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Run,
+    Words,
+    Wrong,
+    dealt_in_turn,
+    not_a_list,
+    not_ints,
+)
 
 from ..probes import shard
 
