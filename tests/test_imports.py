@@ -26,6 +26,7 @@ CHAINS = {
         "build bundle cli",
         "build lectures cli",
         "contract new cli",
+        "contract trying cli",
         "sandbox mutants rewritings cli",
         "slurm notebook",
         "hints notebook",
