@@ -244,8 +244,8 @@ def parts_in_words(count: int) -> str:
 def in_words(shares: Tensor) -> str:
     """How much the micro-batches count, [parts], where 1 is right: one number once, if it is the same for all."""
     if bool((shares - shares[0]).abs().max() <= WEIGHT * max(1, float(shares[0].abs()))):
-        return f"everything counts {float(shares[0]):.3g} times what it should, on all ranks"
-    listed = [f"{value:.3g}" for value in shares.tolist()]
+        return f"everything counts {float(shares[0]):.3g} times what it should"
+    listed = [f"{0.0 if abs(value) < WEIGHT else value:.3g}" for value in shares.tolist()]
     return (
         f"they count {', '.join(listed[:MOST])}{', ...' * (len(listed) > MOST)} times what they should, in this order"
     )

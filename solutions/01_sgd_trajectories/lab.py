@@ -89,8 +89,8 @@ import torch
 def mse_gradient(m, n, x: torch.Tensor, y: torch.Tensor):
     """The gradient (dm, dn) of the mean squared error of the line y = m x + n.
 
+    Returns two floats, or two tensors of one element each (shape [] or [1]).
     m, n: numbers. x, y: float tensors [B], one entry per sample.
-    Returns two floats, or two tensors with one element each (shape [] or [1]).
     The check calls this function inside `torch.inference_mode()`, where `backward`
     raises an error.
 
@@ -148,14 +148,14 @@ def sgd_path(
 ) -> torch.Tensor:
     """The points (m, n) that stochastic gradient descent goes through.
 
+    Returns a tensor [steps + 1, 2]. Compute in any precision.
     x, y: float tensors [N].
     batch_size: samples per step. It may be larger than N.
     start: the point (m, n) before the first step.
     seed: determines the orders of all epochs. Use any random generator; you may seed
     the global ones.
-    Returns a tensor [steps + 1, 2]. Compute in any precision.
-    You may call `mse_gradient`. The check supplies a right one; it takes m and n as
-    floats or one-element tensors, and returns whichever of them your code needs.
+    You may call `mse_gradient`. The check supplies a right one: it takes m and n as
+    floats or one-element tensors, and what it returns works as a float and as a tensor.
 
     Example: 5 samples, batch_size 2 and 4 epochs make 12 steps: the result is [13, 2].
     """
@@ -340,8 +340,8 @@ with needs("accumulate_gradient"):
 # parallelism](GLOSSARY.md#data-parallelism), which labs 07 and 10 use to train real networks. One thing is missing:
 # each machine has the gradient of its own part only, and all need the sum. In lab 02, *Hello, ranks*, you meet
 # processes that work together by messages. Lab 03, *Pi on several ranks*, is about that sum and nothing else. Lab 06,
-# *Samplers for several ranks*, shares the samples out. (Numbers that your course leaves out are not needed: go on with
-# the next one that you have.)
+# *Samplers for several ranks*, shares the samples out. (A lab that your course leaves out is not needed: go on with the
+# next one that you have.)
 #
 # ## Two questions
 #
@@ -351,7 +351,8 @@ with needs("accumulate_gradient"):
 #
 # **1. The longest step.** Is the comparison fair to the full batch? It has no noise, so it could take longer steps. In
 # a new cell, raise its `lr` from 0.05 in steps of 0.01, with the start and the 20 epochs of `three_runs`. What is the
-# smallest `lr` with which the run ends at a larger loss than it began with?
+# smallest `lr` with which the run ends at a larger loss than it began with? (The loss of a point (m, n) is
+# `((m * x + n - y) ** 2).mean()`.)
 
 # %% answer="smallest_lr"
 check.answer("smallest_lr", None)

@@ -619,7 +619,7 @@ with needs(*RING):
 # ## What comes next
 #
 # Lab 05, *SGD on several ranks*, puts gradients into such an all-reduce. There you will also meet the opposite of a
-# ring: a server through which everything goes. (Numbers that your course leaves out are not needed: go on with the next
+# ring: a server through which everything goes. (A lab that your course leaves out is not needed: go on with the next
 # one that you have.)
 #
 # ## Two questions

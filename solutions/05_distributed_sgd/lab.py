@@ -701,8 +701,8 @@ with needs("serve", "work", "two_level_sum"):
 # ## What comes next
 #
 # Here each rank had all samples, and took its share of each batch. With a large data set it draws only what it needs:
-# lab 06, *Samplers for several ranks*, shares the samples out. (Numbers that your course leaves out are not needed: go
-# on with the next one that you have.)
+# lab 06, *Samplers for several ranks*, shares the samples out. (A lab that your course leaves out is not needed: go on
+# with the next one that you have.)
 #
 # ## Two questions
 #

@@ -683,8 +683,8 @@ with needs("gradient_bytes"):
 #
 # ## What comes next
 #
-# Here DistributedDataParallel was a box that averages gradients. Lab 09 opens it. (Numbers that your course leaves out
-# are not needed: go on with the next one that you have.)
+# Here DistributedDataParallel was a box that averages gradients. Lab 09 opens it. (A lab that your course leaves out is
+# not needed: go on with the next one that you have.)
 #
 # ## Two questions
 #

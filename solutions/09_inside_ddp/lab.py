@@ -727,8 +727,8 @@ for line in world.run(unused, init="torch")[0].splitlines():
 #
 # ## What comes next
 #
-# Lab 10 trains a transformer with DistributedDataParallel: now you know what is in the box. (Numbers that your course
-# leaves out are not needed: go on with the next one that you have.)
+# Lab 10 trains a transformer with DistributedDataParallel: now you know what is in the box. (A lab that your course
+# leaves out is not needed: go on with the next one that you have.)
 #
 # ## Two questions
 #

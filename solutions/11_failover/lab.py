@@ -843,8 +843,8 @@ with needs("best_every"):
 #
 # ## What comes next
 #
-# So far each rank has had a whole model. Lab 12 is about models that do not fit. (Numbers that your course leaves out
-# are not needed: go on with the next one that you have.)
+# So far each rank has had a whole model. Lab 12 is about models that do not fit. (A lab that your course leaves out is
+# not needed: go on with the next one that you have.)
 #
 # ## Two questions
 #
