@@ -2,7 +2,7 @@
 
     git clone https://github.com/mquinson/MBI && cd MBI && mkdir gencodes
     cd gencodes && for each in ../scripts/generators/*Generator.py; do PYTHONPATH=../scripts python3 $each; done
-    python bench/watch_on_mbi.py MBI/gencodes --sample 160 --right 200 --seed 11
+    python bench/watch_on_mbi.py MBI/gencodes --sample 134 --right 200 --seed 11
 
 Each C program in the folder is translated to mpi4py and run on a world. Its head says whether it is right, or which
 mistake it has, and comments mark the guilty lines. Prints by class of mistake how many programs were tried, how many of
