@@ -87,7 +87,8 @@ def own_device() -> torch.device:
 def memory_per_rank(parameters: int, ranks: int, stage: int) -> dict[str, float]:
     """Bytes that a rank keeps from step to step, by what they are for.
 
-    parameters: of the model. ranks: that train it. stage: of ZeRO, from 0 to 3.
+    parameters: how many the model has. ranks: how many train it. stage: of ZeRO, from
+    0 to 3.
     Returns a dict with the keys "weights" and "gradients" (bfloat16), "optimizer"
     (Adam's two numbers, float32) and "master weights" (float32).
     A share is 1 / ranks of the whole, not rounded.
@@ -140,7 +141,7 @@ def shard(parameter: torch.Tensor, rank: int, size: int) -> torch.Tensor:
 
     parameter: [n, ...], of one dimension or more, with n > 0.
     Returns a tensor [c, ...] with c = ceil(n / size), of the parameter's dtype and on
-    its device.
+    its device; it may be an `nn.Parameter`, or not.
 
     Example: 5 rows on 4 ranks are c = 2 rows each: 0 and 1, 2 and 3, 4 and zeros, and
     zeros alone.
@@ -166,6 +167,7 @@ check("shard")
 
 
 # %%
+# `memory` counts the bytes behind tensors.
 parameter = nn.Linear(3, 2).weight
 print("before:", memory([parameter]), "bytes")
 parameter.untyped_storage().resize_(0)
@@ -205,15 +207,16 @@ class gathered:
     """A `with` block in which a layer has its weights.
 
     layer: a module whose parameters have their shapes, but hold no memory.
-    shards: this rank's shard of each, in the order of `layer.parameters()`: [c, ...]
-    for a parameter [n, ...], of which the ranks' shards, one after the other, are the
-    rows; what is behind row n is not part of it. All have one dtype and one device.
+    shards: this rank's shard of each parameter, in the order of `layer.parameters()`.
+    A parameter has the shape [n, ...], each shard of it [c, ...]. All ranks' shards of
+    it, one after the other, are its rows; what is behind row n is no part of it. All
+    have one dtype, float32 or float64, and one device.
 
     The shards and the parameters stay the same objects; an error in the block goes on.
     """
 
     def __init__(self, layer: nn.Module, shards: list[torch.Tensor]) -> None:
-        """Start the all-gather. The parameters are left alone."""
+        """Start the all-gather. The parameters are left alone, without memory."""
         ### BEGIN SOLUTION
         self.layer, self.shards, self.size = layer, shards, dist.get_world_size()
         own = torch.cat([each.detach().flatten() for each in shards])
@@ -302,7 +305,8 @@ def reduce_scattered(layer: nn.Module, shards: list, sync: bool = True) -> None:
     layer: its parameters [n, ...] have their gradients in `.grad`; None on some rank
     counts as zeros. The parameters may hold no memory by now; you need their shapes.
     shards: this rank's shard [c, ...] of each parameter, in order, as in `gathered`.
-    The check brings none of the functions above: do without `shard`.
+    `shard` and `gathered` are not there when the check runs: do without them.
+    Returns nothing: what is kept is in `.grad` of the shards.
     """
     ### BEGIN SOLUTION
     if not sync:
@@ -358,7 +362,7 @@ from course.models.layer_by_layer import LayerByLayer
 class FullySharded(LayerByLayer):
     """Layers of which each rank keeps shards, and the weights of the one that computes.
 
-    You can use `shard`, `gathered` and `reduce_scattered`: the check brings its own.
+    You can use `shard`, `gathered` and `reduce_scattered`: the check has right ones.
     """
 
     def __init__(self, layers) -> None:
@@ -573,7 +577,8 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded"):
 # layer's *input* alone, and when the backward pass comes, compute the layer once more. That is called recomputation, or
 # activation checkpointing ([Chen and others, 2016](https://arxiv.org/abs/1604.06174)).
 #
-# You need a function with a backward pass of its own. Here is one that gives x, and turns the gradient round:
+# You need a `torch.autograd.Function`, a function with a backward pass of its own. Here is one that gives x, and turns
+# the gradient round:
 
 
 # %%
@@ -597,8 +602,9 @@ x.grad
 
 # %% [markdown]
 # Inside of `forward` and `backward` autograd does not watch. In `backward` you want it to: `torch.enable_grad()` is a
-# block in which it does. There, compute the layer anew, from a leaf that has the values of x, and go back through that
-# with `y.backward(gradient)`: it adds up the gradients of the layer's parameters, as ever, and gives the leaf its own.
+# block in which it does. There, compute the layer anew, from a *leaf*: a tensor with the values of x and no graph
+# behind it, which needs a gradient itself. Go back through that with `y.backward(gradient)`: it adds up the gradients
+# of the layer's parameters, as ever, and gives the leaf its own.
 #
 # Two traps. Autograd calls `backward` of a function only if one of the tensors that went into it needs a gradient, and
 # the samples that go into a first layer do not; so its parameters go in as well. And a layer with dropout throws dice:
@@ -614,8 +620,8 @@ from torch import nn
 def checkpointed(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """layer(x), of which only x is kept for the backward pass.
 
-    layer: a module of one tensor, which may draw random numbers. x: of floats; it may
-    need a gradient, or not.
+    layer: a module that takes one tensor and returns one; it may draw random numbers.
+    x: of floats; it may need a gradient, or not.
     """
     ### BEGIN SOLUTION
 
@@ -677,7 +683,7 @@ with needs("checkpointed"):
     display(kept_picture(kept))
 
 # %% [markdown]
-# A forward pass more in each step, which has one and a backward pass of twice its work: a third more computing. For
+# A step is a forward pass and a backward pass of twice its work. One forward pass more makes that a third more. For
 # that, a block keeps its input, and nothing of what it works out on its way. Both savings go together, as the block
 # that is computed again finds its weights gathered for the backward pass:
 
@@ -761,8 +767,8 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
 #
 # **1. How many GPUs?** A model of 70 billion parameters is to be trained in mixed precision with Adam, fully sharded,
-# on GPUs of 80 GB. You leave 20 GB of each for activations and for the layers that are just there. How many GPUs do you
-# need at least? Use your `memory_per_rank` in a new cell. And does stage 2 do with more of them?
+# on GPUs of 80 GB. You leave 20 GB of each for activations and for the layers that are gathered just then. How many
+# GPUs do you need at least? Use your `memory_per_rank` in a new cell. And does stage 2 do with more of them?
 
 # %% answer="gpus_needed"
 check.answer("gpus_needed", None)

@@ -16,10 +16,12 @@ from ..shared.layers import batch_of, layer_of, shards_of
 
 
 class Seen(Evidence):
-    """weights: the parameters in the block. held, after: bytes behind them in the block and after it. error: what came
-    out of the block. gradient: of the samples. same: whether parameters and their storages are the same objects."""
+    """weights: the parameters in the block. early, held, after: bytes behind them when the object is made, in the block
+    and after it. error: what came out of the block. gradient: of the samples. same: whether parameters and their
+    storages are the same objects."""
 
     weights: list[Array]
+    early: int
     held: int
     after: int
     error: str
@@ -38,7 +40,7 @@ def places(layer: nn.Module) -> list[tuple[int, int]]:
 
 def begin(rank: CallRank, call: dict) -> tuple:
     """A layer whose weights are freed, samples, and what the parameters are."""
-    layer = layer_of(call).to(rank.torch_device)
+    layer = layer_of(call, rank.size).to(rank.torch_device)
     before = places(layer)
     for parameter in layer.parameters():
         parameter.untyped_storage().resize_(0)
@@ -47,7 +49,8 @@ def begin(rank: CallRank, call: dict) -> tuple:
 
 def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
     """One block; a call's `phase` says around what."""
-    if call["phase"] == "forward":
+    forward = call["phase"] == "forward"
+    if forward:
         rank.notes["begun"] = begin(rank, call)
     layer, x, before = rank.notes["begun"]
     shards = [
@@ -56,14 +59,16 @@ def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
     ]
     block, weights, held, error = gathered(layer, shards), [], 0, ""
     note(rank.comm, "made")
+    early = memory(layer.parameters())
     try:
         with block:
+            note(rank.comm, "entered")
+            held = memory(layer.parameters())
             # Of copies: a storage that numpy has looked at cannot be resized any more.
             weights = [Array.of(each.detach().clone()) for each in layer.parameters()]
-            held = memory(layer.parameters())
             if call["phase"] == "error":
                 raise Stop("Stop")
-            if call["phase"] == "forward":
+            if forward:
                 rank.notes["y"] = layer(x)
             elif places(layer) == before:  # else the backward pass would read memory that is gone
                 rank.notes["y"].sum().backward()
@@ -72,7 +77,8 @@ def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
             raise
         error = "Stop" if isinstance(stopped, Stop) else rank.in_words(stopped)[:300]
     gradient = Array.of(x.grad if isinstance(x.grad, torch.Tensor) else None)
-    return Seen(weights, held, memory(layer.parameters()), error, gradient, places(layer) == before)
+    after = memory(layer.parameters())
+    return Seen(weights, early, held, after, error, gradient, places(layer) == before)
 
 
 PROBE = CallProbe(Seen, call, needs="torch")

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import NumbersByName
+from autograde.contract.evidence import Evidence, NumbersByName
 
 NAMES = ["weights", "gradients", "optimizer", "master weights"]
 
 
-def call(memory_per_rank: Callable, rank: CallRank, call: dict) -> NumbersByName:
-    """One call."""
-    return NumbersByName.of(memory_per_rank(call["parameters"], call["ranks"], call["stage"]), NAMES)
+class Seen(Evidence):
+    """What was returned, by stage."""
+
+    stages: list[NumbersByName]
 
 
-PROBE = CallProbe(NumbersByName, call)
+def call(memory_per_rank: Callable, rank: CallRank, call: dict) -> Seen:
+    """A call for each stage."""
+    about = call["parameters"], call["ranks"]
+    return Seen([NumbersByName.of(memory_per_rank(*about, stage), NAMES) for stage in range(4)])
+
+
+PROBE = CallProbe(Seen, call)

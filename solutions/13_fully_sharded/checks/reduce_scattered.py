@@ -1,131 +1,162 @@
 """The check of `reduce_scattered`: each rank's rows of the mean gradient, by one reduce-scatter."""
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable
-
-import numpy as np
 import torch
 
 from autograde.rubric import (
-    Call,
     CallCheck,
     Collectives,
     Criterion,
-    EachRankHasArrays,
-    Gives,
     Mistakes,
     Ranks,
-    Rounding,
+    Same,
     Words,
-    Wrong,
     argument_unchanged,
+    changed,
     first_of,
+    given,
+    lacking,
     named,
     of_record,
+    of_seen,
+    once,
 )
 
-from ..probes import reduce_scattered as probe
+from ..probes import reduce_scattered
 from ..shared.layers import before_of, gradients_of, shapes_of
 from ..shared.values import rows_of
+from .freed_memory import died
+from .shard import right_but_behind
 
-NEAR = Rounding(1e-9)
-
-words = Words("""
-whole-gradients-kept: After the call, {who:has|have} gradients of whole parameters. They take as much memory as the
+NOT_WAITED_FOR = """
+not-waited-for: {who:reads|read} the result of the reduce-scatter, and nothing waits for it before. Until then it holds
+whatever was in that memory. What does the handle offer that the call returns?
+"""
+words = Words(f"""
+whole-gradients-kept: After the call, {{who:has|have}} gradients of whole parameters. They take as much memory as the
 weights do.
 
-sent-without-sync: With sync=False the ranks call {ops}.
+sent-without-sync: With sync=False the ranks call {{ops}}.
 
-changed-without-sync: With sync=False the gradients of {who} are not what they were. They wait for the last pass to be
+changed-without-sync: With sync=False the gradients of {{who}} are not what they were. They wait for the last pass to be
 added up.
-""")
+{NOT_WAITED_FOR}""")
 
 
-def rows(call: Call, rank: int) -> list[torch.Tensor]:
-    """A rank's gradients as it brings them, by parameter: [size, c, ...], with zeros behind the last row."""
-    found = []
-    for shape, gradient in zip(shapes_of(call.arguments), gradients_of(call.arguments, rank), strict=True):
-        padded = torch.zeros(call.size * rows_of(shape[0], call.size), *shape[1:], dtype=torch.float64)
-        if gradient is not None:
-            padded[: shape[0]] = gradient
-        found.append(padded.view(call.size, -1, *shape[1:]))
-    return found
+@once
+def brought(call):
+    """By rank and parameter, its gradients as it brings them: [size, c, ...], with zeros behind the last row."""
+
+    def rows(shape, gradient):
+        padded = torch.zeros(call.size * rows_of(shape[0], call.size), *shape[1:], dtype=dtype)
+        padded[: shape[0]] = 0 if gradient is None else gradient
+        return padded.view(call.size, -1, *shape[1:])
+
+    dtype = getattr(torch, call.arguments["dtype"])
+    return [[*map(rows, shapes_of(call.arguments), gradients_of(call.arguments, rank))] for rank in range(call.size)]
 
 
-def grads(call: Call, share: Callable[[int, int], torch.Tensor], add: bool = True) -> list[list[np.ndarray]]:
-    """By parameter and rank, what is in `.grad` in the end. share: of a parameter's number and a rank, what comes new.
-    add: whether it is added to what was there."""
-    by_rank = [before_of(call.arguments, rank, call.size) for rank in range(call.size)]
+def mean_rows(call, rank, number):
+    return sum(own[number][rank] for own in brought(call)) / call.size
+
+
+def own_rows(call, rank, number):
+    return brought(call)[rank][number][rank]
+
+
+def cut_by_parameter(call, rank, number):
+    """Of a row that has all of the first parameter, then all of the second one."""
+    row = sum(torch.cat([each.flatten() for each in own]) for own in brought(call)) / call.size
+    shapes = [each.shape[1:] for each in brought(call)[0]]
+    return row.view(call.size, -1)[rank].split([shape.numel() for shape in shapes])[number].view(shapes[number])
+
+
+def grads(call, share=mean_rows, scale=1.0, add=True):
+    """By rank and parameter, what is in `.grad` in the end. share: what comes new, times scale. add: whether it is
+    added to what was there."""
     return [
         [
-            (share(number, rank) + (by_rank[rank][number] if add and call.arguments["before"] else 0)).numpy()
-            for rank in range(call.size)
+            scale * share(call, rank, number) + (0 if before is None or not add else before)
+            for number, before in enumerate(before_of(call.arguments, rank, call.size))
         ]
-        for number in range(len(shapes_of(call.arguments)))
+        for rank in range(call.size)
     ]
 
 
-def right(call: Call, scale: float = 1.0, add: bool = True) -> list[list[np.ndarray]]:
-    """As it should be, or with another scale."""
-    brought = [rows(call, rank) for rank in range(call.size)]
-    return grads(call, lambda number, rank: scale * sum(own[number][rank] for own in brought) / call.size, add)
+def behind(call):
+    """Whether all rows are right but those behind the last one of a parameter."""
+    return all(
+        right_but_behind(seen, each.numpy(), shape[0], rank)
+        for rank, (own, due) in enumerate(zip(call.of("grads"), grads(call), strict=True))
+        for seen, each, shape in zip(own, due, shapes_of(call.arguments), strict=True)
+    )
 
 
-def own_gradients(call: Call) -> list[list[np.ndarray]]:
-    """Of each rank's own gradients."""
-    brought = [rows(call, rank) for rank in range(call.size)]
-    return grads(call, lambda number, rank: brought[rank][number][rank])
+def where(call, place):
+    rank, number, *entry = place
+    return f"On rank {rank}, {f'entry {entry[0]} of ' if entry else ''}`.grad` of shard {number}"
 
 
-def cut_by_parameter(call: Call) -> list[list[np.ndarray]]:
-    """From a row that has all of the first parameter, then all of the second one."""
-    row = sum(torch.cat([each.flatten() for each in rows(call, rank)]) for rank in range(call.size)) / call.size
-    pieces, shapes = row.view(call.size, -1), [each.shape[1:] for each in rows(call, 0)]
-    lengths = [shape.numel() for shape in shapes]
-    return grads(call, lambda number, rank: pieces[rank].split(lengths)[number].view(shapes[number]))
+def gone(call):
+    return words.on_ranks("whole-gradients-kept", [rank for rank, each in enumerate(call.of("gone")) if not each])
 
 
-def row_bytes(call: Call) -> int:
-    """Bytes of what a rank brings: all gradients, filled up."""
-    return sum(8 * each.numel() for each in rows(call, 0))
-
-
-def gone(call: Call) -> Wrong | None:
-    """No parameter of the layer has a gradient."""
-    kept = [rank for rank, each in enumerate(call.of("gone")) if not each]
-    return words("whole-gradients-kept", who=Ranks(kept)) if kept else None
+def not_waited_for(call):
+    """The ranks that do not wait, as facts for words."""
+    late = [rank for rank, log in enumerate(call.events) if any(each["waited"] is None for each in log)]
+    if call.size == 1:
+        return None
+    return {"who": Ranks(late)} if late else False
 
 
 @of_record
-def nothing_sent(call: Call) -> Wrong | None:
-    """No communication, and all gradients as they were."""
+def waited_for(call):
+    late = not_waited_for(call)
+    return words("not-waited-for", **late) if late else None
+
+
+@of_record
+def nothing_sent(call):
     if events := [event for log in call.events for event in log]:
         return words("sent-without-sync", ops=named(events))
     wrong = [rank for rank, each in enumerate(call.of("unchanged")) if not each]
-    return words("changed-without-sync", who=Ranks(wrong)) if wrong else None
+    return words.on_ranks("changed-without-sync", wrong)
 
 
-def padding(call: Call) -> dict | bool:
-    """Whether the rows of each parameter are right, and those behind its last one are not zeros."""
-    for number, shape in enumerate(shapes_of(call.arguments)):
-        count, numbers = rows_of(shape[0], call.size), right(call)[number]
-        for rank, seen in enumerate(call.seen):
-            n = numbers[rank][: max(0, shape[0] - rank * count)].size
-            if not NEAR(seen.grads[number].entries[:n], numbers[rank].ravel()[:n].tolist()):
-                return False
-    return {}
+def all_reduced(call):
+    """Whether ranks call nothing else than all-reduces."""
+    return {event["kind"] for log in call.events for event in log} == {"allreduce"}
 
 
+def cases(rng):
+    """Rows that do and do not divide evenly, gradients that are missing on a rank, some there already."""
+
+    def call(*sizes, before=False, missing=(), sync=True, dtype="float64", **more):
+        about = {"sizes": [*sizes], "before": before, "missing": [[*each] for each in missing], "sync": sync}
+        return {**about, "dtype": dtype, **more}
+
+    none_on_one = [(1, number) for number in range(4)]
+    some = call(3, rng.choice((5, 7)), missing=[(1, 0), (0, 3)]), call(4, 8, before=True)
+    yield 4, call(4, 8), *some, call(3, 5, before=True, sync=False), call(2, 4, sync=False)
+    yield 3, call(2, 4, before=True, dtype="float32"), call(4, 4, tied=True), call(2, 3, missing=none_on_one)
+    yield 1, call(3, 2)
+
+
+ROW = Collectives(
+    "torch",
+    "reduce_scatter",
+    "reduce-scatter",
+    nbytes=lambda call: sum(each.nbytes for each in brought(call)[0]),
+)
 MISTAKES = Mistakes(
-    """
+    f"""
+    {NOT_WAITED_FOR}
+
     padding-in-the-sum: Behind the last row of a parameter, the shards' `.grad` is not zero. The optimizer and whoever
     computes the norm of all gradients take that for gradients.
 
-    sum-of-gradients: The shards have the *sum* of the ranks' gradients, {size} times their mean.
+    sum-of-gradients: The shards have the *sum* of the ranks' gradients, {{size}} times their mean.
 
-    averaged-twice: The shards have the mean, divided by {size} once more.
+    averaged-twice: The shards have the mean, divided by {{size}} once more.
 
     own-gradient-only: Each shard has the rows of its own rank's gradient. Where do the other ranks' come in?
 
@@ -134,77 +165,42 @@ MISTAKES = Mistakes(
     pieces-of-other-parameters: The row that you bring has all of the first parameter, then all of the second one. It is
     cut into as many pieces as there are ranks: what of which parameters is in the first piece?
     """,
-    padding_in_the_sum=padding,
-    sum_of_gradients=lambda call: Gives(right(call, call.size)) if call.size > 1 else None,
-    averaged_twice=lambda call: Gives(right(call, 1 / call.size)) if call.size > 1 else None,
-    own_gradient_only=lambda call: Gives(own_gradients(call)),
-    gradients_replaced=lambda call: Gives(right(call, add=False)),
-    pieces_of_other_parameters=lambda call: Gives(cut_by_parameter(call)),
+    changed(
+        grads,
+        sum_of_gradients=lambda call: grads(call, scale=call.size) if call.size > 1 else None,
+        averaged_twice=lambda call: grads(call, scale=1 / call.size) if call.size > 1 else None,
+        own_gradient_only=lambda call: grads(call, own_rows),
+        gradients_replaced={"add": False},
+        pieces_of_other_parameters=lambda call: grads(call, cut_by_parameter),
+    ),
+    not_waited_for=not_waited_for,
+    padding_in_the_sum=behind,
 )
+ALL_REDUCED = Mistakes(
+    """
+    all-reduce-then-cut: The ranks call all_reduce: each of them gets the mean of all gradients, and needs that of its
+    own rows.
+    """,
+    all_reduce_then_cut=all_reduced,
+)
+MEAN = (
+    "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, and zeros behind "
+    "the last row (a `.grad` of None counts as zeros)"
+)
+GRADS = Same(of_seen("grads"), grads, where)
+ONE = "one reduce-scatter for the layer, and no other communication"
+SYNC = given("sync")
 
-
-def synced(arguments: dict) -> bool:
-    """Whether the ranks are to communicate."""
-    return arguments["sync"]
-
-
-class ReduceScattered(CallCheck):
-    """Rows that do and do not divide evenly, gradients that are missing on a rank, some there already."""
-
-    todo, probe = "reduce_scattered", probe.PROBE
-    inputs = ("sizes",)
-    consolidation = "A reduce-scatter is the half of an all-reduce that sharded training needs: nothing is sent twice."
-    criteria = (
-        Criterion(
-            "mean",
-            1.25,
-            "the mean of the ranks' gradients is added to `.grad` of the shards, each has its own rows of it, "
-            "and zeros behind the last row (a `.grad` of None counts as zeros)",
-            first_of(EachRankHasArrays(right, lambda call: call.of("grads")), argument_unchanged),
-            MISTAKES,
-            on=synced,
-        ),
-        Criterion(
-            "reduce-scatter",
-            0.75,
-            "one reduce-scatter for the layer, and no other communication",
-            Collectives("torch", "reduce_scatter", "reduce-scatter", nbytes=row_bytes),
-            Mistakes(
-                """
-                all-reduce-then-cut: The ranks call all_reduce: each of them gets the mean of all gradients, and needs
-                that of its own rows.
-                """,
-                all_reduce_then_cut=lambda call: any(
-                    each["kind"] == "allreduce" for log in call.events for each in log
-                ),
-            ),
-            on=synced,
-        ),
-        Criterion("freed", 0.5, "afterwards the parameters of the layer have no gradient (None)", gone, on=synced),
-        Criterion(
-            "no-sync",
-            0.5,
-            "with sync=False nothing is sent, and nothing changes",
-            nothing_sent,
-            on=lambda arguments: not synced(arguments),
-        ),
-    )
-
-    def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
-        """Something for each parameter."""
-        return len(seen.grads) == len(shapes_of(arguments))
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Sizes of the layer, what is in `.grad` before, and where nothing is."""
-
-        def call(*sizes: int, before: bool = False, missing: tuple = (), sync: bool = True) -> dict:
-            about = {"sizes": [*sizes], "seed": rng.getrandbits(30), "before": before, "sync": sync}
-            return about | {"missing": [[*each] for each in missing]}
-
-        some = [call(3, rng.choice((5, 7)), missing=[(1, 0), (0, 3)]), call(4, 8, before=True)]
-        not_synced = [call(3, 5, before=True, sync=False), call(2, 4, sync=False)]
-        by_size = {4: [call(4, 8), *some, *not_synced], 3: [call(2, 4, before=True)], 1: [call(3, 2)]}
-        return [{"size": size, "calls": calls} for size, calls in by_size.items()]
-
-
-CHECK = ReduceScattered()
+CHECK = CallCheck.of(
+    "reduce_scattered",
+    reduce_scattered.PROBE,
+    cases,
+    Criterion("mean", 1.25, MEAN, first_of(GRADS, argument_unchanged), MISTAKES, on=SYNC),
+    Criterion("reduce-scatter", 0.75, ONE, first_of(ROW, waited_for), ALL_REDUCED, on=SYNC),
+    Criterion("freed", 0.5, "afterwards the parameters of the layer have no gradient (None)", gone, on=SYNC),
+    Criterion("no-sync", 0.5, "with sync=False nothing is sent, and nothing changes", nothing_sent, on=lacking("sync")),
+    consolidation="A reduce-scatter is the half of an all-reduce that sharded training needs: nothing is sent twice.",
+    inputs=("sizes",),
+    broke_off=died,
+    fits=lambda case, arguments, seen: len(seen.grads) == len(shapes_of(arguments)),
+)

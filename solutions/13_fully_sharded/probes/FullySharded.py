@@ -1,6 +1,5 @@
 """Trainings with `FullySharded`. What it may call of earlier TODOs is no model for an answer: shards are looked up, and
-everything that ranks exchange goes by objects, row by row, in collectives that are not recorded. A note says where a
-collective was due, and of which layer's weights."""
+ranks exchange objects, in collectives that are not recorded. A note says where one was due, and for which layer."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ from course.models.memory import memory
 from course.watch.notes import note
 from course.watch.recorder import unwatched
 
-from ..shared.trainings import batch_of, layers_of, shards_of
+from ..shared.layers import layer_of, shards_of
+from ..shared.trainings import batch_of, calls_of
 
 
 class Seen(Evidence):
@@ -30,106 +30,96 @@ class Seen(Evidence):
     between: list[int]
 
 
-FREED = "a parameter that is freed"
-
-
-class OtherShards(ValueError):
-    """A layer gets more shards than it has parameters, or fewer."""
-
-
-class Noted(nn.Module):
-    """A layer that notes its passes."""
-
-    def __init__(self, inner: nn.Module, computes: Callable[[str], None]) -> None:
-        super().__init__()
-        self.inner, self.computes = inner, computes
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The layer's output, at whose gradient the backward pass is noted."""
-        self.computes("forward")
-        y = self.inner(x)
-        y.register_hook(lambda gradient: self.computes("backward"))
-        return y
-
-
 def shown(parameter: torch.Tensor) -> Array:
-    """A parameter, unless there is no memory behind it."""
+    """A parameter, unless it can be no shard."""
     freed = parameter.untyped_storage().nbytes() < parameter.nbytes
-    return Array(FREED) if freed else Array.of(parameter.detach().clone())
-
-
-def everybody(rank: CallRank, what: Any) -> list:
-    """What all ranks have, by objects."""
-    return unwatched(type(rank.comm).allgather)(rank.comm, what)
+    kind = "a parameter that is freed" if freed else "" if parameter.requires_grad else "one that needs no gradient"
+    return Array(kind) if kind else Array.of(parameter.detach().clone())
 
 
 def earlier(rank: CallRank, case: dict) -> dict[str, Any]:
     """`shard`, `gathered` and `reduce_scattered`."""
 
+    def everybody(what: Any) -> list:
+        return unwatched(type(rank.comm).allgather)(rank.comm, what)
+
+    def due(kind: str, layer: nn.Module) -> None:
+        number = rank.notes["layers"].get(next(layer.parameters()).untyped_storage()._cdata)
+        note(rank.comm, f"{kind} {number}")
+        if {*(numbers := everybody(number))} != {number}:
+            raise ValueError(f"by rank, the layers for which an {kind} is called are {numbers}")
+
     def shard(parameter: torch.Tensor, number: int, size: int) -> torch.Tensor:
         if (number, size) != (rank.rank, rank.size):
             raise ValueError(f"this is rank {rank.rank} of {rank.size}; shard is called for {number} of {size}")
+        if not memory([parameter]):
+            raise RuntimeError("shard got a parameter that holds no memory")
         return rank.notes["shards"][parameter.untyped_storage()._cdata].clone()
 
     class Gathered:
         def __init__(self, layer: nn.Module, shards: Any) -> None:
-            own, parameters = [each.tolist() for each in shards], [*layer.parameters()]
-            if len(own) != len(parameters):
-                raise OtherShards(f"gathered got {len(own)} shards; the layer has {len(parameters)} parameters")
-            numbers = (rank.notes["layers"].get(each.untyped_storage()._cdata) for each in parameters)
-            note(rank.comm, f"allgather {next(numbers, None)}")
-            self.layer, self.rows = layer, everybody(rank, own)
+            self.parameters, own = [*layer.parameters()], [each.detach() for each in shards]
+            if len(own) != (n := len(self.parameters)):
+                raise ValueError(f"gathered got {len(own)} shards, and the layer has {n} parameters")
+            due("allgather", layer)
+            self.rows = [[row for came in everybody(each) for row in came] for each in own]
 
         def __enter__(self) -> None:
-            for at, parameter in enumerate(self.layer.parameters()):
+            for parameter, rows in zip(self.parameters, self.rows, strict=True):
                 parameter.untyped_storage().resize_(parameter.nbytes)
-                rows = [row for own in self.rows for row in own[at]]
-                for place in range(len(parameter)):
-                    parameter.data[place] = torch.tensor(rows[place], dtype=parameter.dtype)
+                for row, came in zip(parameter.data, rows, strict=False):
+                    row.copy_(came)
 
         def __exit__(self, *error: object) -> None:
-            for parameter in self.layer.parameters():
+            for parameter in self.parameters:
                 parameter.untyped_storage().resize_(0)
 
     def reduce_scattered(layer: nn.Module, shards: Any, sync: bool = True) -> None:
-        for parameter, own in zip(layer.parameters(), shards, strict=True) if sync else ():
-            rows = zip(*everybody(rank, parameter.grad.tolist()), strict=True)
-            mean = torch.stack([torch.tensor(row, dtype=own.dtype).mean(0) for row in rows])
-            grad, first = torch.zeros_like(own), rank.rank * len(own)
-            grad[: max(0, len(mean) - first)] = mean[first : first + len(own)]
-            own.grad, parameter.grad = grad if own.grad is None else own.grad + grad, None
         if sync:
-            note(rank.comm, "reduce_scatter")
+            due("reduce_scatter", layer)
+        for parameter, own in zip(layer.parameters(), shards, strict=True) if sync else ():
+            grads = everybody(torch.zeros(parameter.shape).double() if parameter.grad is None else parameter.grad)
+            own.grad = torch.zeros_like(own) if own.grad is None else own.grad
+            for row, *came in zip(own.grad, *(each[rank.rank * len(own) :] for each in grads), strict=False):
+                row += sum(came) / rank.size
+            parameter.grad = None
 
     return {"shard": shard, "gathered": Gathered, "reduce_scattered": reduce_scattered}
 
 
 def call(FullySharded: Callable, rank: CallRank, call: dict) -> Seen:
     """Two steps, each with some micro-batches, of which the last one is synchronised."""
-    inner = layers_of(call, rank.size)
-    every = [each for layer in inner for each in layer.parameters()]
-    own = [each for shards in shards_of(call, rank.rank, rank.size) for each in shards]
-    storages = [each.untyped_storage()._cdata for each in every]
-    rank.notes["shards"] = dict(zip(storages, own, strict=True))
-    numbers = [number for number, layer in enumerate(inner) for _ in layer.parameters()]
-    rank.notes["layers"] = dict(zip(storages, numbers, strict=True))
+    layers, every = [layer_of(each, rank.size) for each in calls_of(call)], []
     seen: dict[str, list] = {"losses": [], "held": [], "between": []}
+    rank.notes["layers"], rank.notes["shards"] = {}, {}
 
-    def computes(number: int) -> Callable[[str], None]:
-        def noted(direction: str) -> None:
-            note(rank.comm, direction)
-            seen["held"].append((memory(every), memory(inner[number].parameters())))
+    def computes(number: int, direction: str) -> None:
+        note(rank.comm, f"{direction} {number}")
+        if not all(memory([each]) for each in layers[number].parameters()):
+            raise RuntimeError(f"layer {number} begins its {direction} pass, and its parameters hold no memory")
+        seen["held"].append((memory(every), memory(layers[number].parameters())))
 
-        return noted
+    def noted(layer: nn.Module, number: int, one: dict) -> nn.Module:
+        def forward(_: Any, __: Any, y: torch.Tensor) -> None:
+            y.register_hook(lambda gradient: computes(number, "backward"))
 
-    model = FullySharded(Noted(layer, computes(number)) for number, layer in enumerate(inner))
+        layer.register_forward_pre_hook(lambda *_: computes(number, "forward"))
+        layer.register_forward_hook(forward)
+        for parameter, own in zip(layer.parameters(), shards_of(one, rank.rank, rank.size), strict=True):
+            every.append(parameter)
+            storage = parameter.untyped_storage()._cdata
+            rank.notes["layers"][storage], rank.notes["shards"][storage] = number, own
+        return layer
+
+    model = FullySharded(iter([*map(noted, layers, range(len(layers)), calls_of(call))]))
     parameters = [*model.parameters()]
-    optimizer = torch.optim.SGD(parameters, 0.1, momentum=0.9)
+    optimizer = torch.optim.SGD(parameters or [torch.zeros(1)], 0.1, momentum=0.9)
     for step in range(2):
         for part in range(call["parts"]):
             if call["parts"] > 1:
                 model.sync = part == call["parts"] - 1
-            loss = model(batch_of(call, rank.rank, step, part)).square().mean()
+            # The samples need a gradient, so that there is a backward pass also where no parameter is registered.
+            loss = model(batch_of(call, rank.rank, step, part).requires_grad_()).square().mean()
             seen["between"].append(memory(every))
             loss.backward()
             seen["between"].append(memory(every))

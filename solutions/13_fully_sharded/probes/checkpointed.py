@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
-from unittest import mock
 
 import torch
-from torch.utils import checkpoint as recomputation
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence
 
-from ..shared.recomputed import Counted, samples_of, seed_of
+from ..shared.recomputed import Counted, before_of, samples_of, seed_of
+
+LIBRARY = "torch.utils.checkpoint"
 
 
 class Seen(Evidence):
     """got: the output, the gradient of x if it needs one, those of the parameters. kept: bytes that autograd keeps
     between the passes besides x, the output and the parameters. calls: of the layer, after the forward and after the
-    backward pass. random: whether the random numbers after the backward pass are those that would have come without it.
-    library: whether torch.utils.checkpoint was called."""
+    backward pass. random: whether the random numbers after either pass are those that would have come without this
+    function. needs: whether x needs a gradient afterwards. library: whether torch.utils.checkpoint called the layer."""
 
     got: list[Array]
     kept: int
     calls: list[int]
-    random: bool
+    random: list[bool]
+    needs: bool
     library: bool
 
 
@@ -35,34 +37,52 @@ class Kept:
         self.tensor = tensor
 
 
+def called_from(module: str) -> bool:
+    """Whether a function of this module is among those that are running."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
+    return frame is not None
+
+
 def call(checkpointed: Callable, rank: CallRank, call: dict) -> Seen:
     """A forward and a backward pass; and a forward pass more, for what autograd keeps."""
-    layer, x = Counted(call), samples_of(call)
+    layer, x, library = Counted(call), rank.argument("x", samples_of(call)), []
+    layer.register_forward_pre_hook(lambda *_: library.append(called_from(LIBRARY)))
     leaves = [*([x] if call["needs"] else []), *layer.parameters()]
+    for leaf, before in zip(leaves, before_of(call, leaves), strict=True):
+        leaf.grad = before
     torch.manual_seed(seed_of(call))
-    with mock.patch("torch.utils.checkpoint.checkpoint", wraps=recomputation.checkpoint) as library:
-        y = checkpointed(layer, x)
+    with torch.no_grad():
+        Counted(call)(x)
+    after_forward = torch.get_rng_state()
+    torch.manual_seed(seed_of(call))
+    y = checkpointed(layer, x)
     if not isinstance(y, torch.Tensor):
-        return Seen([Array.of(y), *[Array.of(None) for _ in leaves]], 0, [layer.calls] * 2, True, library.called)
-    result, calls = Array.of(y.detach().clone()), [layer.calls]
+        nothing = [Array.of(y), *[Array.of(None) for _ in leaves]]
+        return Seen(nothing, 0, [layer.calls] * 2, [True, True], x.requires_grad, any(library))
+    result, calls = Array.of(y.detach().clone()), layer.calls
+    random = [torch.equal(after_forward, torch.get_rng_state())]
     torch.rand(3)  # as a layer behind this one would draw
     state = torch.get_rng_state()
     if y.requires_grad:
         y.square().sum().backward()
-    going_on = torch.equal(state, torch.get_rng_state())
+    random.append(torch.equal(state, torch.get_rng_state()))
     got = [result, *(Array.of(each.grad) for each in leaves)]
-    return Seen(got, kept_by(checkpointed, call), [*calls, layer.calls], going_on, library.called)
+    both, needs = [calls, layer.calls], x.requires_grad
+    return Seen(got, kept_by(checkpointed, call), both, random, needs, any(library))
 
 
 def kept_by(checkpointed: Callable, call: dict) -> int:
-    """Bytes that autograd keeps after a forward pass besides x, the output and the parameters. It is a pass of its own,
-    as a tensor that was saved under a hook is no longer the one that went in."""
+    """Bytes of floats that autograd keeps after a forward pass besides x, the output and the parameters. It is a pass
+    of its own, as a tensor that was saved under a hook is no longer the one that went in."""
     layer, x = Counted(call), samples_of(call)
     alive: weakref.WeakSet[Kept] = weakref.WeakSet()
 
     def pack(tensor: torch.Tensor) -> Kept:
         kept = Kept(tensor)
-        alive.add(kept)
+        if tensor.is_floating_point():
+            alive.add(kept)
         return kept
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor):

@@ -27,7 +27,7 @@ def call(reduce_scattered: Callable, rank: CallRank, call: dict) -> Seen:
     def here(tensors: list) -> list:
         return [each if each is None else each.to(rank.torch_device) for each in tensors]
 
-    layer, shards = layer_of(call).to(rank.torch_device), here(shards_of(call, rank.rank, rank.size))
+    layer, shards = layer_of(call, rank.size).to(rank.torch_device), here(shards_of(call, rank.rank, rank.size))
     for parameter, gradient in zip(layer.parameters(), here(gradients_of(call, rank.rank)), strict=True):
         parameter.grad = gradient
         parameter.untyped_storage().resize_(0)

@@ -40,3 +40,8 @@ def samples_of(call: dict) -> torch.Tensor:
 def seed_of(call: dict) -> int:
     """Of the random numbers in the forward pass."""
     return call["seed"] + 9
+
+
+def before_of(call: dict, leaves: list[torch.Tensor]) -> list[torch.Tensor | None]:
+    """What is in `.grad` of the leaves already, where a call says so."""
+    return [drawn(call["seed"] + 20, each.shape) if call["before"] else None for each in leaves]

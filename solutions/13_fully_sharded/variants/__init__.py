@@ -15,5 +15,6 @@ SOURCES = {
     "tied": "https://github.com/huggingface/accelerate/pull/4171",
     "overlap": "https://github.com/pytorch/pytorch/pull/118017",
     "recomputed": "Chen and others 2016, Training deep nets with sublinear memory cost, https://arxiv.org/abs/1604.06174",
+    "reader": "A student who had seen nothing but the lab",
     "dropout": "https://github.com/allenai/OLMo-core/pull/828",
 }

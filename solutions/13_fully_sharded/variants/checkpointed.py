@@ -38,11 +38,15 @@ def checkpointed(layer, x):
                 torch.autograd.backward(layer(x), dy)
             return x.grad, None
     return Again.apply(x, torch.ones((), requires_grad=True))
+== state_among_the_saved < with_one_dummy
+            ctx.x, ctx.state = x, torch.get_rng_state() >>>             ctx.save_for_backward(x, torch.get_rng_state())
+            x = ctx.x.detach().requires_grad_() >>>             x, state = ctx.saved_tensors\\n            x = x.detach().requires_grad_()
+torch.set_rng_state(ctx.state) >>> torch.set_rng_state(state)
 == x_only: no-gradient-without-x, recomputed < with_one_dummy
 , dummy): >>> ):
             return x.grad, None >>>             return x.grad
 , torch.ones((), requires_grad=True)) >>> )
-== no_grad_again: raised, recomputed < with_one_dummy
+== no_grad_again: not-watched, recomputed < with_one_dummy
 torch.enable_grad(), >>>
 == detached: parameters-without-gradients, recomputed
 import torch
@@ -54,7 +58,7 @@ def checkpointed(layer, x):
             return x.grad, None >>>             return None, None
 == not_detached: gradient-of-x-twice, recomputed < with_one_dummy
 ctx.x.detach().requires_grad_() >>> ctx.x
-== turned_gradient: other-gradients, recomputed < with_one_dummy
+== turned_gradient: another-value, recomputed < with_one_dummy
             return x.grad, None >>>             return -x.grad, None
 == both_ways: gradients-added-twice, recomputed < with_autograd_grad
             return torch.autograd.grad(y, [x, *ps], dy) >>>             found = torch.autograd.grad(y, [x, *ps], dy, retain_graph=True)\\n            torch.autograd.backward(y, dy, inputs=ps)\\n            return found
@@ -86,11 +90,23 @@ def checkpointed(layer, x):
                 torch.set_rng_state(ctx.state)\\n >>>
 == set_back: random-numbers-set-back, dropout < with_one_dummy
 torch.enable_grad(), torch.random.fork_rng() >>> torch.enable_grad()
-== gradient_of_ones: other-gradients, recomputed < with_one_dummy
+== gradient_of_ones: another-value, recomputed < with_one_dummy
 torch.autograd.backward(layer(x), dy) >>> layer(x).sum().backward()
-== rounded: other-output, mixed < with_one_dummy
+== rounded: float32, mixed < with_one_dummy
             return layer(x)\\n >>>             return layer(x).float().double()\\n
-== nothing: no-tensor-returned, recomputed
+== nothing: another-kind, recomputed
 def checkpointed(layer, x):
     layer(x)
+== by_the_bound_name: library-called, reader
+from torch.utils.checkpoint import checkpoint
+def checkpointed(layer, x):
+    return checkpoint(layer, x, use_reentrant=False)
+== forward_in_a_fork: random-numbers-set-back, reader < with_one_dummy
+            return layer(x)\\n >>>             with torch.random.fork_rng():\\n                return layer(x)\\n
+== state_set_after_forward: random-numbers-set-back, reader < with_one_dummy
+            return layer(x)\\n >>>             y = layer(x)\\n            torch.set_rng_state(ctx.state)\\n            return y\\n
+== gradients_replaced: another-value, reader < with_autograd_grad
+            return torch.autograd.grad(y, [x, *ps], dy) >>>             found = torch.autograd.grad(y, [x, *ps], dy)\\n            for p, own in zip(ps, found[1:]):\\n                p.grad = own\\n            return found[0], *[None for _ in ps]
+== x_made_to_need_one: x-needs-a-gradient, reader < with_one_dummy
+    return Again.apply(x, >>>     return Again.apply(x.requires_grad_(),
 """

@@ -19,9 +19,9 @@ class gathered:
             p.untyped_storage().resize_(p.numel() * p.element_size())
             p.data.copy_(whole[: p.shape[0]])
             start = end
+        self.rows = None
         return self
     def __exit__(self, kind, value, trace):
-        self.rows = None
         for p in self.ps:
             p.untyped_storage().resize_(0)
         return False
@@ -65,6 +65,7 @@ class gathered:
             w.wait()
             p.untyped_storage().resize_(p.nbytes)
             p.data.copy_(r[: len(p)])
+        self.rows = r = None
     def __exit__(self, *error):
         for p in self.ps:
             p.untyped_storage().resize_(0)
@@ -87,4 +88,18 @@ class gathered:
             p.untyped_storage().resize_(p.numel() * p.element_size())\\n >>>
 == padding_kept: raised, chunks < with_a_list
 whole[: p.shape[0]] >>> whole
+== nobody_waits: not-waited-for, reader < with_a_list
+        self.work.wait()\\n >>>
+== waits_at_the_end: not-waited-for, reader < with_a_list
+        self.work.wait()\\n >>>
+        return False >>>         self.work.wait()\\n        return False
+== memory_when_it_is_made: filled-too-soon, reader < with_a_list
+        own = torch.cat( >>>         for p in self.ps:\\n            p.untyped_storage().resize_(p.nbytes)\\n        own = torch.cat(
+== in_double: other-bytes-in-the-row, reader < with_a_list
+for s in self.shards])\\n >>> for s in self.shards]).double()\\n
+== shared_weight_twice: raised, tied < with_a_list
+list(layer.parameters()), >>> [p for m in layer.modules() for p in m.parameters(recurse=False)],
+zip(self.ps, self.shards) >>> zip(self.ps, self.shards, strict=True)
+== as_many_bytes_as_numbers: freed-memory-used, reader < with_a_list
+p.numel() * p.element_size() >>> p.numel()
 """

@@ -41,12 +41,18 @@ stage >= first >>> stage == first
  / (ranks >>>  // (ranks
 == whole_parameters: share-rounded, zero < with_a_table
     return {name: parameters * size / (ranks if stage >= first else 1) for name, size, first in table} >>>     return {name: (-(-parameters // ranks) if stage >= first else parameters) * size for name, size, first in table}
-== a_number: not-all-numbers, zero < with_a_table
+== a_number: another-kind, zero < with_a_table
     return {name: parameters * size / (ranks if stage >= first else 1) for name, size, first in table} >>>     return sum(parameters * size / (ranks if stage >= first else 1) for name, size, first in table)
-== without_master: not-all-numbers, zero < with_a_table
+== without_master: another-kind, zero < with_a_table
 , ("master weights", 4, 1) >>>
-== in_words: entry-is-no-number, zero < with_a_table
+== in_words: another-kind, zero < with_a_table
 parameters * size / (ranks if stage >= first else 1) for >>> f"{parameters * size / (ranks if stage >= first else 1)} B" for
-== three_bytes: other-number, zero < with_a_table
+== three_bytes: another-value, zero < with_a_table
 ("weights", 2, 3) >>> ("weights", 3, 3)
+== master_in_the_optimizer: master-weights-in-the-optimizer, reader < with_a_table
+("optimizer", 8, 1), ("master weights", 4, 1) >>> ("optimizer", 12, 1), ("master weights", 0, 1)
+== rounded_bytes: share-rounded, reader < with_a_table
+parameters * size / (ranks if stage >= first else 1) >>> round(parameters * size / (ranks if stage >= first else 1))
+== stage_two_again: a-stage-late, reader < with_a_table
+stage >= first >>> min(stage, 2) >= first
 """

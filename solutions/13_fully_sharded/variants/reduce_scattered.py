@@ -77,4 +77,14 @@ def reduce_scattered(layer, shards, sync=True):
     if not sync:\\n        return\\n >>>
 == none_forgotten: raised, fsdp < with_a_list
 torch.zeros_like(p) if p.grad is None else p.grad >>> p.grad
+== nobody_waits: not-waited-for, reader < with_a_list
+    dist.reduce_scatter(out, pieces) >>>     dist.reduce_scatter(out, pieces, async_op=True)
+== into_the_weights: another-kind, reader < with_a_list
+        if s.grad is None:\\n            s.grad = part\\n        else:\\n            s.grad += part >>>         s.data.add_(part)
+== mean_of_the_norm: other-collectives, reader < with_a_list
+    out /= n\\n >>>     out /= n\\n    norm = out.norm()\\n    dist.all_reduce(norm)\\n
+== in_double: other-bytes-in-the-row, reader < with_a_list
+        g = torch.zeros_like(p) if p.grad is None else p.grad >>>         g = torch.zeros_like(p).double() if p.grad is None else p.grad.double()
+== leaves_without_gradients: hang, reader < with_a_list
+    n, rank = dist.get_world_size(), dist.get_rank() >>>     if all(p.grad is None for p in layer.parameters()):\\n        return\\n    n, rank = dist.get_world_size(), dist.get_rank()
 """
