@@ -139,8 +139,8 @@ class AccumulateGradient(CallCheck):
         Criterion(
             "nothing-else",
             0.5,
-            "nothing else changes: parameters, `requires_grad`, train mode, what `backward` leaves, and "
-            "micro_batches stay. There is no optimizer step",
+            "nothing else changes: parameters, `requires_grad`, train mode and micro_batches stay, and no hook is left "
+            "that would change what a later `backward` gives. There is no optimizer step",
             nothing_else,
             on=usual,
         ),

@@ -198,7 +198,7 @@ class SgdPath(CallCheck):
         criterion(
             "orders",
             1,
-            "each epoch has a new random order. Same seed, same path; another seed, another path",
+            "each epoch has a new random order. Same seed, same path; another seed, other batches",
             after=("steps",),
         ),
         criterion("form", 0.5, "x and y stay as they are; the path has the dtype of x and no autograd history"),
