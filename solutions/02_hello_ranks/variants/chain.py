@@ -114,7 +114,7 @@ np.vstack(parts)) >>> np.vstack(parts[::-1]))
         return None
     parts = group.gather(multiply(rows, np.vstack([part for part in parts if part is not None])))
     return None if parts is None else np.vstack(parts)
-== gather_of_comm_by_even_ranks: collective-of-some, matrices
+== gather_of_comm_by_even_ranks: call-missing, matrices
     rows = multiply(np.array_split(left, group.size)[group.rank], right)
     parts = comm.allgather(None if even else rows)
     if not even:
