@@ -135,7 +135,7 @@ def test_what_a_judge_before_it_finds_is_not_taken_for_a_value():
 
 @pytest.mark.parametrize("seen", [NumbersByName("", {}), {}])
 def test_a_dict_without_any_of_the_names_is_told_as_such(seen):
-    wrong = RATES(call(seen, due={"rate": 1.0}))
+    wrong = RATES(call(seen, due={"rate": 1.0}, lr=0.1))
     assert wrong.key == "another-kind" and "a dict with none of these keys, where a dict with the keys 'rate'" in (
         wrong.message
     )
