@@ -131,3 +131,11 @@ def test_what_a_judge_before_it_finds_is_not_taken_for_a_value():
     both = first_of(lambda call: said, RATES)
     assert said.compared and not both(call([1.0, 2.0], due=[1.0, 2.0], lr=1)).compared
     assert both.judges[1] is RATES
+
+
+@pytest.mark.parametrize("seen", [NumbersByName("", {}), {}])
+def test_a_dict_without_any_of_the_names_is_told_as_such(seen):
+    wrong = RATES(call(seen, due={"rate": 1.0}, lr=0.1))
+    assert wrong.key == "another-kind" and "a dict with none of these keys, where a dict with the keys 'rate'" in (
+        wrong.message
+    )

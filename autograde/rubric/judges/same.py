@@ -123,7 +123,9 @@ def kind_of(value: Any) -> str:
         kind = "nan or infinite" if value.is_float else f"of type {value.kind}"
         return kind if value.value is None else shown(value)
     if isinstance(value, NumbersByName):
-        return value.kind or f"a dict with the keys {enumerate_words([*map(repr, value.numbers)])}"
+        return value.kind or kind_of(value.numbers)
+    if isinstance(value, Mapping) and not value:
+        return "a dict with none of these keys"
     if isinstance(value, Mapping):
         return f"a dict with the keys {enumerate_words([*map(repr, value)])}"
     if isinstance(value, (Array, Values)):
