@@ -3,7 +3,6 @@
 import numpy as np
 
 from autograde.rubric import (
-    MESSAGES,
     CallCheck,
     Criterion,
     EachRankReturnsArray,
@@ -26,9 +25,6 @@ TO_EVERYBODY = ("allgather", "alltoall", "allreduce", "reduce_scatter", "scan") 
 FROM_ONE = ("broadcast", "scatter", "recv")
 
 words = Words("""
-collective-of-some: A deadlock in a collective call: {who} never made it. It is a call of a communicator to which these
-ranks belong, too. Does it stand behind an `if` that lets only some of its ranks pass?
-
 product-elsewhere: {who:returns|return} something. Only rank 0 returns the product, and all others return None.
 
 not-by-multiply: The calls of `multiply` make up {counted} multiplications on the {group} ranks together, where their
@@ -123,22 +119,6 @@ def senders(event):
     return partners(event) if event["kind"] in TO_EVERYBODY else set()
 
 
-def absent(logs):
-    """The ranks that are missing in a collective in which others wait at the end of a run. logs: events by rank."""
-    calls = [[event for event in log if event["kind"] != "communicator"] for log in logs]
-    for event in [log[-1] for log in calls if log and log[-1]["end"] is None and log[-1]["kind"] not in MESSAGES]:
-        there = [any(each["end"] is None and each["kind"] == event["kind"] for each in log) for log in calls]
-        if missing := sorted(rank for rank in partners(event) if not there[rank]):
-            return missing
-    return []
-
-
-def left_out(run):
-    """A collective that some ranks leave out."""
-    missing = absent(run.of_call(run.reached)) if run.state == "hang" and not run.full else []
-    return words.on_ranks("collective-of-some", missing, run.report)
-
-
 def cases(rng):
     """Four ranks, three in another order, and two; r and s are large and t is small, so moved matrices show."""
 
@@ -179,7 +159,6 @@ CHECK = CallCheck.of(
     Criterion("side-by-side", 0.75, SIDE_BY_SIDE, nobody_waited),
     Criterion("arguments", 0.25, "`left` and `right` stay as they are", first_of(argument_unchanged, result_stays)),
     inputs=("sizes",),
-    broke_off=left_out,
     errors=Errors(UNFIT, factors_do_not_fit="core dimension"),
     consolidation="Independent work goes on side by side, and who waits for whom follows from what each product needs. "
     "What moves is the small matrix: the large one is used where it was computed.",

@@ -85,6 +85,6 @@ torch.zeros_like(p) if p.grad is None else p.grad >>> p.grad
     out /= n\\n >>>     out /= n\\n    norm = out.norm()\\n    dist.all_reduce(norm)\\n
 == in_double: other-bytes-in-the-row, reader < with_a_list
         g = torch.zeros_like(p) if p.grad is None else p.grad >>>         g = torch.zeros_like(p).double() if p.grad is None else p.grad.double()
-== leaves_without_gradients: collective-skipped, reader < with_a_list
+== leaves_without_gradients: call-missing, reader < with_a_list
     n, rank = dist.get_world_size(), dist.get_rank() >>>     if all(p.grad is None for p in layer.parameters()):\\n        return\\n    n, rank = dist.get_world_size(), dist.get_rank()
 """
