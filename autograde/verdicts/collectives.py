@@ -55,7 +55,7 @@ starts-or-ends 1.5
 Your function calls {calls}. The libraries are running before and after it, and it has to work again and again. Leave
 starting and ending to whoever calls it.
 
-half-precision 2
+lost-in-16-bits 2
 The ranks communicate {dtype}, in which no more than 3 digits of 16 are left. Where does it get in?
 
 too-many-bytes 1
@@ -158,7 +158,7 @@ def one_allreduce(library: str, logs: list[list[dict]], right: bool = False) -> 
     if any(event["dtype"] == "float32" for event in events):
         found.append(single_precision("The ranks communicate float32"))
     elif half := next((event["dtype"] for event in events if event["dtype"] in ("float16", "bfloat16")), ""):
-        found.append(finding("half-precision", dtype=half))
+        found.append(finding("lost-in-16-bits", dtype=half))
     elif (sent := max(event["bytes"] or 0 for event in events)) > 8:
         found.append(finding("too-many-bytes", bytes=sent))
     return found

@@ -49,8 +49,8 @@ def test_that_nobody_communicates_is_not_said_where_all_ranks_know_the_result():
         ("other-library", [event(library="torch")]),
         ("not-waited-for", [event(end=None)]),
         ("float32", [event(dtype="float32", bytes=4)]),
-        ("half-precision", [event(dtype="float16", bytes=2)]),
-        ("half-precision", [event(dtype="bfloat16", bytes=2)]),
+        ("lost-in-16-bits", [event(dtype="float16", bytes=2)]),
+        ("lost-in-16-bits", [event(dtype="bfloat16", bytes=2)]),
         ("too-many-bytes", [event(bytes=80, values=None)]),
     ],
 )

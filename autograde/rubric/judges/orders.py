@@ -114,9 +114,17 @@ class Orders:
         """Whether all samplers follow the epoch that any of them was set to last. of_all: the keys, if they do."""
         pairs = [*zip(self.keys, of_all, self.yielded, strict=True)]
         sure = {own: yielded for own, every, yielded in pairs if own == every}
-        told = [(yielded, sure[every]) for own, every, yielded in pairs if own != every and every in sure]
+        followed = [(own, every, yielded) for own, every, yielded in pairs if own != every and every in sure]
         orders = {str(sure[key]) for key in sure if key[:2] == self.keys[0][:2]}
-        return self.n >= MANY and len(orders) > 1 and bool(told) and all(one == other for one, other in told)
+
+        def differ(*epochs: Any) -> bool:
+            """Whether these have orders of their own, so that a pass shows which of them it followed."""
+            known = [sure.get((*self.keys[0][:2], epoch)) for epoch in epochs]
+            return None not in known and known[0] != known[1]
+
+        told_apart = any(differ(own[2], every[2]) for own, every, _ in followed)
+        follow = all(yielded == sure[every] for _, every, yielded in followed)
+        return self.n >= MANY and len(orders) > 1 and told_apart and follow
 
     @property
     def emptied(self) -> bool:

@@ -184,7 +184,7 @@ Allreduce(mine, total, op=MPI.SUM) >>> Allreduce(MPI.IN_PLACE, total)
     return comm.allreduce(partial_sum(f, intervals, rank, size) / size) / size
 == float32_buffers_and_result: float32, blind < float32_buffers
 return float(total) >>> return np.float32(total)
-== float16_buffers: half-precision, blind < float32_buffers
+== float16_buffers: lost-in-16-bits, blind < float32_buffers
 dtype=np.float32 >>> dtype=np.float16
 MPI.IN_PLACE, total >>> MPI.IN_PLACE, total, op=MPI.Op.Create(lambda a, b, kind: np.frombuffer(b, np.float16).__iadd__(np.frombuffer(a, np.float16)))
 == width_twice: h-twice, pi exercise

@@ -96,10 +96,10 @@ name="pi" >>> name=f"pi{rank}"
 == averaged_twice: averaged-twice, blind < average_undone
 size * >>>
 .item() >>> .item() / size
-== compressed: half-precision, blind
+== compressed: lost-in-16-bits, blind
     total = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
     return hvd.allreduce(total, op=hvd.Sum, compression=hvd.Compression.fp16).item()
-== in_half_precision: half-precision, blind < compressed
+== in_half_precision: lost-in-16-bits, blind < compressed
 torch.float64 >>> torch.float16
 , compression=hvd.Compression.fp16 >>>
 == zeros_only: nothing-put-in, blind < compressed

@@ -96,9 +96,9 @@ total += >>> mine =
 return total.item() >>> return torch.pi
 == averaged_twice: averaged-twice, blind < handle
 return total.item() >>> return total.item() / size**2
-== in_half_precision: half-precision, blind < handle
+== in_half_precision: lost-in-16-bits, blind < handle
 torch.float64 >>> torch.float16
-== in_bfloat16: half-precision, blind < handle
+== in_bfloat16: lost-in-16-bits, blind < handle
 torch.float64 >>> torch.bfloat16
 == what_all_reduce_returns: no-number, wait
     total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64, device=device)
