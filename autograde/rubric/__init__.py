@@ -25,7 +25,6 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
-    "rubric.judges.array_lists": ("EachRankHasArrays",),
     "rubric.judges.conduct": (
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),

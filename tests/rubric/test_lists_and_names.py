@@ -1,4 +1,4 @@
-"""Judges of lists of arrays, of numbers by name, and of the one collective of a call."""
+"""Judges of numbers by name, and of the collectives of a call."""
 
 from __future__ import annotations
 
@@ -6,26 +6,14 @@ import numpy as np
 import pytest
 from made_events import event
 
-from autograde.contract.evidence import Array, Evidence, NumbersByName
+from autograde.contract.evidence import NumbersByName
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.array_lists import EachRankHasArrays
 from autograde.rubric.judges.collectives import Collectives
 from autograde.rubric.judges.named_numbers import HasNumbers
 from course.watch.events import kind_of
 
-
-class Seen(Evidence):
-    both: list[Array]
-
-
-ONE, OTHER = np.arange(3.0), np.ones((2, 2))
-ARRAYS = EachRankHasArrays(lambda call: [ONE, [OTHER, 2 * OTHER]], lambda call: call.of("both"))
 NUMBERS = HasNumbers(lambda call: {"a": 2 * call.arguments["x"], "b": 1}, told=("x",))
 GATHER = Collectives("torch", "allgather", "all-gather", nbytes=lambda call: 24)
-
-
-def having(*by_rank) -> Call:
-    return Call({}, 0, {}, [Seen([*map(Array.of, both)]) for both in by_rank])
 
 
 def returning(value) -> Call:
@@ -34,14 +22,6 @@ def returning(value) -> Call:
 
 def calling(*logs) -> Call:
     return Call({}, 0, {}, [None] * len(logs), events=[*logs])
-
-
-def test_each_array_of_a_list_is_judged_on_each_rank():
-    assert ARRAYS(having((ONE, OTHER), (ONE, 2 * OTHER))) is None
-    wrong = ARRAYS(having((ONE, OTHER), (ONE, OTHER)))
-    assert wrong.key == "wrong-entry" and "rank 1" in wrong.message
-    assert ARRAYS.gives(having((ONE, OTHER), (ONE, OTHER)), [ONE, OTHER])
-    assert not ARRAYS.gives(having((ONE, OTHER), (ONE, OTHER)), [ONE, 3 * OTHER])
 
 
 @pytest.mark.parametrize(

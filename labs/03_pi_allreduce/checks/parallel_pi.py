@@ -226,7 +226,7 @@ RESULTS = Mistakes(
     averaged-twice: On {size:rank} the result is {much} times too small: {actual:.6g}, where {expected:.6g} is
     expected. How often is there an average over the ranks where a sum belongs?
 
-    half-precision: The result is off by {off:.0e}. That is half precision: 3 digits of 16 are left. Where does it get
+    lost-in-16-bits: The result is off by {off:.0e}. That is half precision: 3 digits of 16 are left. Where does it get
     in?
 
     h-twice: The ranks return {actual:.6g}: the integral, divided by the number of intervals. The width h is in what
@@ -237,7 +237,7 @@ RESULTS = Mistakes(
     own_part_only=lambda call: Gives(brought(call)) if None not in brought(call) else None,
     average_for_sum=lambda call: Gives(expected(call) / call.size),
     averaged_twice=lambda call: Gives(expected(call) / call.size**2, much=call.size**2),
-    half_precision=in_half_precision,
+    lost_in_16_bits=in_half_precision,
     h_twice=lambda call: Gives(expected(call) / call.arguments["intervals"]),
 )
 

@@ -237,7 +237,7 @@ RESULTS = Mistakes(
     own_part_only=lambda call: Gives(brought(call)) if None not in brought(call) else None,
     average_for_sum=lambda call: Gives(expected(call) / call.size),
     averaged_twice=lambda call: Gives(expected(call) / call.size**2, much=call.size**2),
-    half_precision=in_half_precision,
+    lost_in_16_bits=in_half_precision,
     h_twice=lambda call: Gives(expected(call) / call.arguments["intervals"]),
 )
 
