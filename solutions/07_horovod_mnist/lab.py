@@ -120,7 +120,7 @@ def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
     model = digit_model(0)
     parameters, seconds = [*model.parameters()], []
     for _ in range(10):
-        comm.Barrier()  # ranks leave it some milliseconds apart
+        comm.Barrier()  # all begin at about the same time
         times = [time.perf_counter()]
         loss = torch.nn.functional.cross_entropy(model(images[rank]), labels[rank])
         times.append(time.perf_counter())
@@ -167,9 +167,10 @@ from course.figures.ranks.places import places_picture
 places_picture(nodes=2, ranks=2)
 
 # %% [markdown]
-# No two ranks should use the same GPU. Your function chooses one for each rank. You need no GPU here: the check
-# simulates nodes, with GPUs and without. Later checks run your code on a simulated GPU, too: they find a tensor that is
-# on another device than the model.
+# No two ranks should use the same GPU. Your function chooses one for each rank: `torch.cuda.device_count()` counts this
+# node's GPUs, and `torch.cuda.set_device` makes one the current one, to which plain `cuda` leads. You need no GPU here:
+# the check simulates nodes, with GPUs and without. Later checks run your code on a simulated GPU, too: they find a
+# tensor that is on another device than the model.
 
 # %% todo="setup"
 import horovod.torch as hvd
@@ -179,9 +180,7 @@ import torch
 def setup() -> torch.device:
     """Initialise Horovod, and return the device that this rank computes on.
 
-    If torch finds at least as many GPUs on this node as the node has ranks
-    (`hvd.local_size()`), it is `cuda:<local rank>`, and becomes the rank's current
-    device. Otherwise it is `cpu`. A second call does no harm.
+    `hvd.local_size()` is how many ranks this node has.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -214,13 +213,11 @@ from torch.utils.data.distributed import DistributedSampler
 def make_loader(dataset: Dataset, batch_size: int, seed: int) -> DataLoader:
     """A loader that yields this rank's shard of `dataset`, in batches.
 
-    Horovod's ranks share the samples. `loader.sampler.set_epoch(epoch)` shuffles them
-    anew; the same seed and epoch give the same order. If the number of ranks does not
-    divide that of the samples, some are drawn twice, as in lab 06: all ranks draw
-    equally many, and no sample is left out. Any sampler that does this will do.
+    Horovod's ranks share the samples. If the number of ranks does not divide that of the
+    samples, some are drawn twice, as in lab 06. Any sampler that does what is listed
+    below will do.
 
-    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank. Keep the last
-    batch of an epoch, which may be smaller.
+    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank.
     """
     ### BEGIN SOLUTION
     sampler = DistributedSampler(
@@ -309,6 +306,8 @@ check("make_optimizer")
 # - Horovod matches the ranks' calls by a name. `hvd.broadcast_object` makes it from the type of the object, unless you
 #   pass `name=...`. If one rank passes a dict and the others `None`, they wait for each other for ever: a
 #   [deadlock](GLOSSARY.md#deadlock).
+#
+# Horovod's own `hvd.broadcast_optimizer_state` will do, too.
 
 # %% todo="synchronize_start"
 import horovod.torch as hvd
@@ -321,12 +320,13 @@ def synchronize_start(
 ) -> None:
     """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
-    A model's state is what its `state_dict()` holds: parameters and buffers. So is the
-    optimizer's: momentum, and options such as the learning rate.
+    A model's state is what its `state_dict()` holds: parameters and buffers. The
+    optimizer's state is what its own `state_dict()` holds: momentum, and options such as
+    the learning rate.
 
     optimizer: as `make_optimizer` makes it. Some ranks may have momentum from earlier
-    steps, and others none; afterwards all have rank 0's. Rank 0's own numbers must not
-    change. If rank 0 has none, none or zeros will do.
+    steps, and others none. If rank 0 has none, the others may end with none, or with
+    zeros.
     """
     ### BEGIN SOLUTION
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -413,11 +413,9 @@ from torch.utils.data import DataLoader, Dataset, Subset
 def evaluate(model: torch.nn.Module, dataset: Dataset, device: torch.device) -> float:
     """The fraction of `dataset` that `model` predicts correctly, in [0, 1].
 
-    It is exact, and the same float on all ranks. The N ranks share the n samples: none
-    evaluates more than ceil(n / N) of them. If there are few, some ranks have none.
+    The N ranks share the n samples. If there are few, some ranks have none.
 
-    model: on `device`. While it predicts, it is in eval mode, and no graph is recorded
-    for a backward pass. Afterwards it is in the mode in which it came.
+    model: on `device`.
     """
     ### BEGIN SOLUTION
     mode = model.training
@@ -575,7 +573,8 @@ with needs(*seven):
 
 # %% [markdown]
 # The dashed line is at 95 %. The two runs are the same up to rounding: the ranks add up floats in another order. If the
-# steps are too long, even that is enough to lead the runs apart. Try it with the learning rates `0.2` and `0.05`.
+# steps are too long, even that is enough to lead the runs apart. Try it: put `0.2` in place of `0.06`, and `0.05` in
+# place of `0.015`.
 #
 # What does the model make of images that it never saw? These are the predictions of what rank 0 saved:
 
@@ -640,7 +639,7 @@ with needs(*seven):
 # | `#SBATCH --ntasks=4` | the number of ranks, which Slurm calls tasks |
 # | `#SBATCH --cpus-per-task=1` | cores for each rank, which computes with as many threads |
 # | `#SBATCH --time=00:10:00` | the time limit, after which the job is ended; a short job starts sooner |
-# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the record |
+# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the run's record |
 #
 # What you give to `sbatch` overrides these lines, so a job takes 2 ranks today and 8 tomorrow. If each rank takes 64
 # images a step, that is another training each time, with other losses. If all ranks *share* 64 images, it is the same
@@ -659,12 +658,10 @@ def batch_run(
 ) -> list[dict]:
     """Train a new model by one call of `train` on each rank; return its history.
 
-    Rank 0 passes `digit_model(0)`. The other ranks may pass any `digit_model(seed)`, as
-    `train` starts from rank 0's. The seed that `train` takes is 0.
+    Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank 0's.
 
-    On N ranks, from 1 to 64, each rank takes equally many images in a step, and all
-    together take 64, or the most below 64 that N divides (on 3 ranks: 63). In each case
-    the effective learning rate is 0.06. It is N times what you pass to `train`.
+    There may be 1 to 64 ranks; on 3 ranks, all together take 63 images in a step. The
+    effective learning rate is N times what you pass to `train`.
 
     Horovod is initialised. You may call `digit_model` and `train`; the check's `train`
     only notes what it is given, by position or by name.
@@ -719,7 +716,7 @@ with needs(*seven, "batch_run"):
 # `backward` computes the gradients one after the other, and each rank does so in its own time. Horovod can write down
 # what it does with them, as rank 0 sees it. In the pictures, rank 2 begins its step 100 ms after the others. Each row
 # is one gradient, and a rank's number stands where that rank reports that its gradient is ready. Of three steps, we
-# show the one that was disturbed least.
+# show the one that other programs on this machine have disturbed least.
 
 # %% folded=true
 # Traces what Horovod does in a step, and draws it.
@@ -863,7 +860,8 @@ check.answer("bytes_per_step", None)
 # **2. When two are faster.** In the last picture, two ranks are slower than one, or faster: it depends on the number of
 # images that each has in a step. From how many images per rank on do two ranks train on more images in a second than
 # one, on this machine? In a new cell, compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32,
-# 64, ... Take the best of a few tries. Give the number, and say why it is not the same on every machine.
+# 64, ... Take the best of a few tries. Give the number, or "none up to 512", and say why it is not the same on every
+# machine.
 
 # %% [markdown] answer="two_are_faster"
 # It depends on the machine: from about 64 images on, on four cores that other programs used as well. A step on a rank

@@ -44,16 +44,16 @@ PARTS = {
     ),
     "06 samples_seen": ("calls.*.seen.lists.*.ids",),
     "06 distributed_accuracy": ("calls.*.seen.value.value",),
-    "07 setup": ["*.device.type", "*.initialised"],  # and see `current_gpus`
+    "07 setup": ["calls.*.seen.chosen.device", "calls.*.seen.initialised"],  # and see `current_gpus`
     "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
-    "07 synchronize_start": ["model", "lr"],
+    "07 synchronize_start": ["calls.*.seen.model", "calls.*.seen.lr"],
     "07 train_epoch": [f"calls.*.shown.{name}" for name in ("loss.value", "state", "forwards")],
-    "07 evaluate": ["calls.*.shown.value.value"],
+    "07 evaluate": ["calls.*.seen.value.value"],
     "07 train": ["begin", "state", "epochs", *(f"history.*.{name}.value" for name in ("epoch", "loss", "accuracy"))],
     "07 batch_run": [
-        "losses",
-        *(f"calls.*.{name}" for name in ("sets", "checkpoint")),
-        *(f"calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
+        "calls.*.seen.losses",
+        *(f"calls.*.seen.calls.*.{name}" for name in ("sets", "checkpoint")),
+        *(f"calls.*.seen.calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
     ],
     "08 process_group_from_slurm": [f"{run}.*.*.values" for run in ("steps", "other.result.steps")],
     "08 train": ["losses.*.value", "state", "forwards"],
@@ -138,15 +138,12 @@ def alike(seen: Any, due: Any) -> bool:
 
 
 def current_gpus(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start.
-
-    It may name its GPU by number, or as the current one.
-    """
-    nodes = [pair for own, due in zip(results, model, strict=True) for pair in zip(own, due, strict=True)]
-    gpus = [pair for pair in nodes if pair[1]["device"]["type"] == "cuda"]
-    if any(own["device"]["index"] not in {due["device"]["index"], None} for own, due in nodes):
-        return False
-    return all((own["current"] or 0) == due["current"] for own, due in gpus)
+    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start."""
+    each = [
+        pair for own, due in zip(results, model, strict=True) for pair in zip(own["calls"], due["calls"], strict=True)
+    ]
+    chosen = [[one["seen"]["chosen"] for one in pair] for pair in each]
+    return all((own["current"] or 0) == due["current"] for own, due in chosen if due["device"] != "cpu")
 
 
 def dealt(n: int, batch_size: int, ranks: Sequence[Sequence[Sequence[int]]]) -> bool:
@@ -163,11 +160,11 @@ def loaders(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
     Where there are few samples, orders are not judged.
     """
-    for place in range(len(case["seeds"])):
-        epochs = zip(*(own[place]["epochs"] for own in results), strict=True)
-        if not all(dealt(case["samples"], case["batch_size"], ranks) for ranks in epochs):
-            return False
-    return case["samples"] < 9 or all(own[0]["epochs"] == own[1]["epochs"] for own in results)
+    [call], drawn = case["calls"], [own["calls"][0]["seen"]["passes"] for own in results]
+    samples, epochs = call["samplers"][0][0], len(call["passes"]) // len(call["samplers"])
+    if not all(dealt(samples, call["batch_size"], ranks) for ranks in zip(*drawn, strict=True)):
+        return False
+    return samples < 9 or all(own[:epochs] == own[epochs : 2 * epochs] for own in drawn)
 
 
 def first_options(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
@@ -177,8 +174,8 @@ def first_options(case: dict, results: Sequence[Any], model: Sequence[Any]) -> b
 
 def momentum(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `synchronize_start`: each parameter's momentum is rank 0's; none and 0 are the same."""
-    due = 0.5 if case["moving"][0] else 0.0
-    held = [entry or [0.0] for own in results for entry in own["momentum"]]
+    due = 0.5 if case["calls"][0]["moving"][0] else 0.0
+    held = [entry or [0.0] for own in results for call in own["calls"] for entry in call["seen"]["momentum"]]
     return all(near(value, due) for own in held for value in own)
 
 
@@ -263,7 +260,7 @@ More = Callable[[dict, Sequence[Any], Sequence[Any]], bool]
 
 def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `batch_run`: the model that rank 0 passes on. The others get theirs from it."""
-    return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
+    return alike(parts(results[0], "calls.*.seen.calls.*.state"), parts(model[0], "calls.*.seen.calls.*.state"))
 
 
 def one_run(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
