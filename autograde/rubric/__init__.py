@@ -56,7 +56,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
-    "verdicts.replicas": ("Replicas", "Rules", "guesses_of", "hits_of"),
+    "rubric.replay": ("Replicas", "Rules"),
+    "verdicts.replicas": ("guesses_of", "hits_of"),
     "probes.weighed_part": ("WEIGHED",),
     "contract.check": ("Demand",),
 }

@@ -274,13 +274,12 @@ import torch
 
 
 def make_optimizer(model: torch.nn.Module, lr: float) -> torch.optim.Optimizer:
-    """SGD with momentum 0.9 over the parameters of `model`, wrapped by Horovod.
+    """An optimizer over the parameters of `model`, wrapped by Horovod.
 
-    Horovod averages the ranks' gradients. It gets the model's `named_parameters()`,
-    and matches gradients by these names. Frozen parameters may be left out.
+    Horovod matches the ranks' gradients by the names of parameters. Those that are not
+    trained (`requires_grad` is False) may be left out.
 
-    lr: the learning rate for one rank. With N ranks, the optimizer's is N times as
-    large. All other options of SGD and of Horovod keep their defaults.
+    lr: the learning rate for one rank. The options of Horovod keep their defaults.
     """
     ### BEGIN SOLUTION
     optimizer = torch.optim.SGD(model.parameters(), lr=lr * hvd.size(), momentum=0.9)
@@ -367,13 +366,8 @@ def train_epoch(
 ) -> float:
     """Train `model` on one pass through `loader`; return the loss of the epoch.
 
-    Each batch of this rank makes one step of `optimizer`, with the gradient of the
-    batch's mean cross-entropy. The model is in train mode, and the loader's sampler
-    knows the epoch.
-
-    The loss is the same float on all ranks: the mean of the losses of all samples
-    that all ranks draw, as in the formula above. A sample drawn twice counts twice.
-    All ranks have equally many batches; their last batches may differ in size.
+    A sample drawn twice counts twice in the loss. All ranks have equally many batches;
+    their last batches may differ in size.
 
     loader, optimizer: as `make_loader` and `make_optimizer` make them. model: returns
     logits, and is on `device`. The loader's batches are on the CPU.

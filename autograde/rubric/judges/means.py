@@ -121,7 +121,7 @@ class MeanOnAll(Comparing):
             if was_weighed(call.case, call.notes) or all(float(part.total).is_integer() for part in parts):
                 return None
             divisor = means.whole_divisor(sum(part.total for part in parts), numbers, means.TOLERANCE)
-            return {"divisor": divisor, **facts(call)} if divisor else False
+            return {"divisor": divisor, **facts(call)} if divisor and divisor != self.count(call) else False
 
         return Mistakes(MEANS + text, values, wrong_divisor=wrong_divisor, **signs)
 
