@@ -44,6 +44,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
     "rubric.judges.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
+    "rubric.replay": ("Replicas", "Rules"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
@@ -56,7 +57,6 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
-    "rubric.replay": ("Replicas", "Rules"),
     "verdicts.replicas": ("guesses_of", "hits_of"),
     "probes.weighed_part": ("WEIGHED",),
     "contract.check": ("Demand",),
