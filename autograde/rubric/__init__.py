@@ -55,10 +55,10 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
-    "verdicts.reductions": ("Due", "follows"),
+    "verdicts.reductions": ("Due", "follows", "stays"),
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
     "verdicts.replicas": ("guesses_of", "hits_of"),
-    "probes.weighed_part": ("WEIGHED",),
+    "probes.weighed_part": ("WEIGHED", "was_weighed"),
     "contract.check": ("Demand",),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}

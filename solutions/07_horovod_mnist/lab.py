@@ -458,13 +458,9 @@ def train(
         accuracy   of the model after this epoch, on `test_set`
         seconds    how long this epoch took, with or without evaluating and saving
 
-    Apart from `seconds`, they are the same on all ranks.
-
-    model: on the CPU when it comes, and not the same on all ranks; rank 0's counts.
-    batch_size, lr: of one rank, as for `make_loader` and `make_optimizer`. seed: of
-    the loader. checkpoint: path of a file. After each epoch rank 0, and no other rank,
-    writes a dict to it by `torch.save`; its entry `model` is the model's state dict.
-    You may write to another file that then replaces it.
+    model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
+    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader. checkpoint:
+    path of a file. You may write to another file that then replaces it.
 
     You may call the six functions above: the check has right ones, in case yours are
     not. The mode in which the model is left does not matter.

@@ -37,6 +37,12 @@ def test_a_rank_that_met_the_others_after_its_call_has_returned():
     assert why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", meeting))).key == "call-missing"
 
 
+def test_ranks_that_all_wait_in_one_call_of_horovods_use_other_names():
+    waits = event("broadcast", op="broadcast_object", library="horovod", end=None, line=4, state="under way")
+    wrong = why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", waits)))
+    assert wrong.key == "calls-do-not-match" and "Horovod's broadcast_object" in wrong.message
+
+
 def test_an_error_of_one_rank_is_no_call_that_is_missing():
     error = {"type": "ValueError", "message": "of the student's", "line": 3}
     waits = event(op="allreduce", end=None, line=4, state="under way")

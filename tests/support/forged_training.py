@@ -12,7 +12,7 @@ from typing import Any
 
 from forged_evidence import near
 
-from autograde.fixtures.numbered_net import SIZES
+from autograde.fixtures.numbered_net import TRAINED
 from course.figures.splitting.schedules import micro_batches_of, missing, too_early
 
 COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
@@ -45,11 +45,14 @@ PARTS = {
     "06 samples_seen": ("calls.*.seen.lists.*.ids",),
     "06 distributed_accuracy": ("calls.*.seen.value.value",),
     "07 setup": ["calls.*.seen.chosen.device", "calls.*.seen.initialised"],  # and see `current_gpus`
-    "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
+    "07 make_optimizer": [f"calls.*.seen.states.*.{name}" for name in (*TRAINED, "frozen")],
     "07 synchronize_start": ["calls.*.seen.model", "calls.*.seen.lr"],
-    "07 train_epoch": [f"calls.*.shown.{name}" for name in ("loss.value", "state", "forwards")],
+    "07 train_epoch": [f"calls.*.seen.{name}" for name in ("value.value", "state", "batches", "train")],
     "07 evaluate": ["calls.*.seen.value.value"],
-    "07 train": ["begin", "state", "epochs", *(f"history.*.{name}.value" for name in ("epoch", "loss", "accuracy"))],
+    "07 train": [
+        *(f"calls.*.seen.{name}" for name in ("begin", "state", "told")),
+        *(f"calls.*.seen.history.*.{name}.value" for name in ("epoch", "loss", "accuracy")),
+    ],
     "07 batch_run": [
         "calls.*.seen.losses",
         *(f"calls.*.seen.calls.*.{name}" for name in ("sets", "checkpoint")),
@@ -169,7 +172,8 @@ def loaders(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
 def first_options(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `make_optimizer`: the learning rate and the momentum of rank 0. No rank can step with others."""
-    return all(alike(results[0]["options"][name], model[0]["options"][name]) for name in ("lr", "momentum"))
+    pairs = zip(*(parts(own[0], "calls.*.seen.options") for own in (results, model)), strict=True)
+    return all(alike(own[name], due[name]) for own, due in pairs for name in ("lr", "momentum"))
 
 
 def momentum(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
@@ -181,12 +185,15 @@ def momentum(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
 def run_and_files(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `train`: what is drawn, in any order; and what rank 0 saved after each epoch, and is in the file."""
-    drawn = zip(*(own["drawn"] for own in results), strict=True)
-    states = [{save["after"]: parts(save, "content.model") for save in ranks[0]["saves"]} for ranks in (results, model)]
+    [call], seen = case["calls"], [own["calls"][0]["seen"] for own in results]
+    steps = len(seen[0]["batches"]) // call["epochs"]
+    epochs = [[own["batches"][at : at + steps] for own in seen] for at in range(0, steps * call["epochs"], steps)]
+    files = [ranks[0]["calls"][0]["seen"] for ranks in (results, model)]
+    states = [{save["after"]: save["saved"]["state"] for save in own["saves"]} for own in files]
     return (
-        all(dealt(case["samples"], case["batch_size"], ranks) for ranks in drawn)
+        all(dealt(call["samples"], call["batch_size"], ranks) for ranks in epochs)
         and all(alike(states[0].get(after), due) for after, due in states[1].items())
-        and alike(parts(results[0], "file.content.model"), parts(model[0], "file.content.model"))
+        and alike(files[0]["last"], files[1]["last"])
     )
 
 
