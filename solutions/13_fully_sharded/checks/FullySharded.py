@@ -95,30 +95,36 @@ def other_parameters(call, off):
 
 def held(call):
     for rank, seen in enumerate(call.seen):
-        if more := [(each, own) for each, own in seen.held if each > own]:
-            return words.on_ranks("weights-of-several-layers", [rank], held=more[0][0], needed=more[0][1])
-        if kept := [each for each in seen.between if each]:
-            return words.on_ranks("weights-kept-between-passes", [rank], held=kept[0])
+        for held, needed in seen.held:
+            if held > needed:
+                key = "weights-of-several-layers" if needed else "weights-kept-between-passes"
+                return words.on_ranks(key, [rank], held=held, needed=needed)
     return None
 
 
 @once
 def passes(call):
-    """By rank, each pass of a layer: its direction, the layer, and how many collectives by kind were made before it; in
-    the end, ("", -1) with all of them. What stands in for an earlier TODO notes the one that it would have made."""
-    found = []
-    for log in call.notes:
-        names = [(note_of(event) or event["kind"]).split() for event in log] + [["", -1]]
-        at = [place for place, (kind, *_) in enumerate(names) if kind in ("forward", "backward", "")]
-        found.append([(*names[place], Counter(kind for kind, *_ in names[:place])) for place in at])
+    """By rank, each pass of a layer: its direction, the layer, and how many collectives and passes by kind came before
+    it; in the end, ("", -1) with all of them. What stands in for an earlier TODO notes the collective it would make."""
+    found = [[] for _ in call.notes]
+    for every, log in zip(found, call.notes, strict=True):
+        before = Counter()
+        for name in [*(note_of(event) or event["kind"] for event in log), " -1"]:
+            kind, _, layer = name.partition(" ")
+            if kind in ("forward", "backward", ""):
+                every.append((kind, layer, before.copy()))
+            before[kind] += 1
     return found
+
+
+def scatters(call):
+    return 2 * len(call.arguments["hidden"])
 
 
 @of_record
 def counts(call):
     """As many collectives as there are passes; and no gradients of one layer wait for those of the next."""
-    scatters = 2 * len(call.arguments["hidden"])
-    due, alone = 2 * scatters * call.arguments["parts"], call.arguments["parts"] == 1
+    alone, due = call.arguments["parts"] == 1, 2 * scatters(call) * call.arguments["parts"]
     for rank, every in enumerate(passes(call)):
         made = every[-1][2]
         if other := {*made} - {"forward", "backward", "allgather", "reduce_scatter"}:
@@ -126,11 +132,10 @@ def counts(call):
         if (n := made["allgather"]) != due:
             key = "gathered-once-only" if n < due else "gathered-twice"
             return words.on_ranks(key, [rank], n=n, due=due, absent=n < due)
-        if (n := made["reduce_scatter"]) < scatters or (alone and n > scatters):
-            return words.on_ranks("gradients-not-scattered", [rank], n=n, due=scatters, absent=n < scatters)
-        for direction, layer, before in every if alone else ():
-            late = before["backward"] - before["reduce_scatter"] if direction == "backward" else 0
-            if late:
+        if (n := made["reduce_scatter"]) < scatters(call) or (alone and n > scatters(call)):
+            return words.on_ranks("gradients-not-scattered", [rank], n=n, due=scatters(call), absent=True)
+        for _, layer, before in (each for each in every if alone and each[0] == "backward"):
+            if late := before["backward"] - before["reduce_scatter"]:
                 return words.on_ranks(f"scattered-too-{'late' if late > 0 else 'soon'}", [rank], layer=layer)
     return None
 
@@ -141,7 +146,7 @@ def ahead(call):
     layers = len(call.arguments["hidden"])
     for rank, every in enumerate(passes(call)):
         for number, (direction, layer, before) in enumerate(every[:-1]):
-            n, due = before["allgather"], number - number % layers + min(number % layers + 2, layers)
+            n, due = before["allgather"], number + min(2, layers - number % layers)
             about = {"direction": direction, "layer": layer, "next": int(layer) + (1 if direction == "forward" else -1)}
             if n != due:
                 return words.on_ranks("next-not-ahead" if n < due else "too-far-ahead", [rank], absent=n < due, **about)
@@ -150,9 +155,8 @@ def ahead(call):
 
 @of_record
 def unsent(call):
-    most = 2 * len(call.arguments["hidden"])
-    more = [rank for rank, every in enumerate(passes(call)) if every[-1][2]["reduce_scatter"] > most]
-    return words.on_ranks("sent-while-not-synchronised", more)
+    made = [every[-1][2]["reduce_scatter"] for every in passes(call)]
+    return words.on_ranks("sent-while-not-synchronised", [rank for rank, n in enumerate(made) if n > scatters(call)])
 
 
 def cases(rng):
