@@ -1,5 +1,6 @@
 """What a call of `train` has to do: the rest of an undisturbed training, which is replayed in one process."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import torch
@@ -61,16 +62,17 @@ def path(call, steps, rules=RIGHT, new=0):
     if due_in(call).place is None or (rules != RIGHT and done):
         return None
     nets = [DroppingNet(case["model"] + new, case["dropout"]) for _ in case["ranks"]]
-    replicas, data, found = Replicas(nets, case["lr"]), NumberedSet(case["samples"], case["data"]), []
-    if case["begin"] and not new:
-        replicas.moving = [momentum_before(net, case["data"]) for net in nets]
-    for net, luck in zip(nets, case["luck"], strict=True):
+    sgd = partial(torch.optim.SGD, lr=case["lr"], momentum=0.9)
+    replicas, found = Replicas(nets, sgd, NumberedSet(case["samples"], case["data"]).loss), []
+    for net, luck, trained, optimizer in zip(nets, case["luck"], replicas.trained, replicas.optimizers, strict=True):
         net.dropout.generator = torch.Generator().manual_seed(luck + new)  # its own, as cases are graded at once
-        for each in net.parameters():
+        for each, moving in zip(trained, momentum_before(net, case["data"]), strict=True):
             each.grad = torch.full_like(each, LYING)
+            if case["begin"] and not new:
+                optimizer.state[each]["momentum_buffer"] = moving
     for number, (_, ids) in enumerate([*done, *steps]):
         weights, replicas.rules = [net.row() for net in nets], rules[number > 0]
-        losses = replicas.epoch(data, [[own] for own in ids])
+        losses = replicas.step([[own] for own in ids])
         found.append([*zip(ids, weights, [loss for [loss] in losses], strict=True)])
     return [[step[rank] for step in found[len(done) :]] for rank in range(call.size)]
 

@@ -1,6 +1,7 @@
 """The check of `FullySharded`: a training beside data parallel training, memory at each pass, and what is sent when."""
 
 from collections import Counter
+from functools import partial
 
 import torch
 
@@ -9,7 +10,9 @@ from autograde.rubric import (
     Criterion,
     Errors,
     Mistakes,
+    Replicas,
     Rounding,
+    Rules,
     Same,
     Words,
     changed,
@@ -64,20 +67,24 @@ backward pass of a step.
 """)
 
 
-def trained(call, scale=1.0):
-    """By rank, losses and shards of data parallel training in one process. scale: of the mean gradient."""
-    about, ranks = call.arguments, range(call.size)
-    model = torch.nn.Sequential(*(layer_of(each, call.size) for each in calls_of(about)))
-    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
-    losses = [[] for _ in ranks]
+SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
+
+
+def loss(model, batch):
+    squares = model(batch).square()
+    return squares.sum(), squares.numel()
+
+
+def trained(call, times=1.0):
+    """By rank, losses and shards of data parallel training in one process. times: of the mean gradient."""
+    about, ranks, size = call.arguments, range(call.size), call.size
+    models = [torch.nn.Sequential(*(layer_of(each, size) for each in calls_of(about))) for _ in ranks]
+    replicas, losses = Replicas(models, SGD, loss, Rules(times=times)), [[] for _ in ranks]
     for step in range(2):
-        for rank, part in ((rank, part) for part in range(about["parts"]) for rank in ranks):
-            loss = model(batch_of(about, rank, step, part)).square().mean()
-            (scale * loss / call.size).backward()
-            losses[rank].append(loss.item())
-        optimizer.step()
-        optimizer.zero_grad()
-    shards = [pieces(each.detach().numpy(), call.size) for each in model.parameters()]
+        batches = [[batch_of(about, rank, step, part) for part in range(about["parts"])] for rank in ranks]
+        for own, found in zip(losses, replicas.step(batches), strict=True):
+            own.extend(found)
+    shards = [pieces(each.detach().numpy(), size) for each in models[0].parameters()]
     return [{"the losses": losses[rank], "`parameters()`": [own[rank] for own in shards]} for rank in ranks]
 
 
@@ -187,8 +194,8 @@ MISTAKES = Mistakes(
     """,
     changed(
         trained,
-        ranks_apart=[{"scale": lambda call: call.size}, {"scale": lambda call: 1 / call.size}],
-        shards_never_change={"scale": 0.0},
+        ranks_apart=[{"times": lambda call: call.size}, {"times": lambda call: 1 / call.size}],
+        shards_never_change={"times": 0.0},
     ),
 )
 ERRORS = Errors(
