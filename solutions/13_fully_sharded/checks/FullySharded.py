@@ -30,6 +30,7 @@ from ..shared.trainings import batch_of, calls_of
 from .freed_memory import died
 from .shard import pieces
 
+SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 words = Words("""
 other-parameters: {where} {actual}; expected: {due}. `parameters()` are to be the shards of all layers'
 parameters, and no others, and need gradients. What does the optimizer find there?
@@ -67,12 +68,9 @@ backward pass of a step.
 """)
 
 
-SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
-
-
 def loss(model, batch):
     squares = model(batch).square()
-    return squares.sum(), squares.numel()
+    return squares.sum(), squares.numel(), 0
 
 
 def trained(call, times=1.0):
