@@ -106,7 +106,8 @@ class EachRankReturns(Comparing):
         if lost := next((number.kind for number in numbers if "float32" in number.kind), ""):
             return float32(f"The result is of type {lost}")
         if other := [rank for rank, number in enumerate(numbers) if not number.is_float]:
-            return words("not-a-float", rank=other[0], size=size, kind=numbers[other[0]].kind)
+            about = {"actual": numbers[other[0]].value, "expected": right[other[0]], "values": listed(numbers)}
+            return words("not-a-float", compared=True, rank=other[0], size=size, kind=numbers[other[0]].kind, **about)
         return words("last-digits-differ") if alike and len({number.value for number in numbers}) > 1 else None
 
     def lost_in_16_bits(self, call: Call) -> dict | bool:

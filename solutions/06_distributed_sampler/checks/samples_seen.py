@@ -95,16 +95,12 @@ def first_wrong(is_such):
     those that are due."""
 
     def sign(call):
-        pairs = [[*zip(*each, strict=False)] for each in zip(lists(call), due(call), strict=True)]
-        wrong = [
-            (rank, epoch) for rank, own in enumerate(pairs) for epoch, (ids, whole) in enumerate(own) if ids != whole
-        ]
-        if not wrong:
-            return False
-        rank, epoch = wrong[0]
-        ids, whole = pairs[rank][epoch]
-        about = {"rank": rank, "epoch": epoch, "whole": len(whole), "have": len(ids)}
-        return about if is_such(call, rank, ids, whole) else False
+        for rank, own in enumerate(zip(lists(call), due(call), strict=True)):
+            for epoch, (ids, whole) in enumerate(zip(*own, strict=False)):
+                if ids != whole:
+                    about = {"rank": rank, "epoch": epoch, "whole": len(whole), "have": len(ids)}
+                    return about if is_such(call, rank, ids, whole) else False
+        return False
 
     return sign
 
@@ -119,11 +115,6 @@ def first_batch(call, rank, ids, whole):
 
 def full_batches(call, rank, ids, whole):
     return ids == whole[: -(len(whole) % call.case["batch_size"])]
-
-
-def if_several(sign):
-    """The same sign, where a call asks for several epochs; with a single one nobody can tell."""
-    return lambda call: sign(call) if call.arguments["epochs"] > 1 else None
 
 
 def due_epochs(call, first=0):
@@ -157,11 +148,15 @@ def cases(rng):
     return [*cases, case(2, rng.choice([11, 15]), 4, 5, 3)]
 
 
+def all_one(call):
+    """Whether the lists of all epochs are one list; with a single epoch nobody can tell."""
+    return all(call.of("one")) if call.arguments["epochs"] > 1 else None
+
+
 ONE_FOR_ALL = """
 one-list-for-all: The result holds one and the same list {epochs:time}: what is put into it in a later epoch is in the
 lists of all epochs. Where does your code make a list?
 """
-ALL_ONE = if_several(lambda call: all(call.of("one")))
 IDS_WRONG = Mistakes(
     ONE_FOR_ALL
     + """
@@ -189,7 +184,7 @@ IDS_WRONG = Mistakes(
 
     ids-more-than-once: In epoch {epoch}, the list of rank {rank} holds some of its ids more than once.
     """,
-    one_list_for_all=ALL_ONE,
+    one_list_for_all=all_one,
     empty_epoch=first_wrong(lambda call, rank, ids, whole: not ids),
     indices_not_ids=first_wrong(lambda call, rank, ids, whole: ids == [call.case["ids"].index(each) for each in whole]),
     ids_through_float=first_wrong(rounded),
@@ -221,10 +216,10 @@ EPOCHS_WRONG = Mistakes(
         due_epochs,
         no_set_epoch=lambda call: [[BEFORE] * call.arguments["epochs"]] * call.size,
         set_epoch_too_late=too_late,
-        constant_epoch=if_several(lambda call: [[own[0]] * len(own) for own in epochs(call)]),
+        constant_epoch=lambda call: [own[:1] * len(own) for own in epochs(call)],
         epochs_from_1={"first": 1},
     ),
-    one_list_for_all=ALL_ONE,
+    one_list_for_all=all_one,
     epoch_differs_by_rank=lambda call: len({*map(str, epochs(call))}) > 1,
 )
 IDS = Same(lists, due, on_ranks("the result", "list", "entry"))
