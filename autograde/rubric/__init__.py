@@ -21,7 +21,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.rounding": ("DIGITS", "DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.judges.same": ("Comparing", "Difference", "Same", "on_ranks"),
     "rubric.judges.numbers": (
-        *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
+        *("HALF_PRECISION", "LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values"),
+        *("in_words", "through_float"),
     ),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
