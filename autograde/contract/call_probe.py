@@ -24,6 +24,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -86,7 +87,8 @@ class CallProbe:
     seen: what a call shows on a rank. call: runs on each rank, with the student's function, the `CallRank` and the
     arguments of the call; returns `seen`. names: runs on each rank, with the `CallRank` and the case; what the
     student's cell finds by name, such as answers to earlier TODOs. needs: "torch" or "horovod", to be ready on just
-    these ranks. deadline: of a run, in seconds, where a case has none.
+    these ranks. deadline: of a run, in seconds, where a case has none. starts: whether the student's code is to start
+    or end libraries itself; else its calls that would do so are noted, and do nothing.
     """
 
     seen: type[Evidence]
@@ -94,6 +96,7 @@ class CallProbe:
     names: Callable[[CallRank, dict], Mapping[str, Any]] = no_names
     needs: str | None = None
     deadline: float = 15.0
+    starts: bool = False
 
     def __call__(self, world: Any, subject: Any, case: dict) -> dict:
         """Run a case on ranks of `world`, with the student's cell; returns the outcome as plain data."""
@@ -118,7 +121,8 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
     dup = unwatched(type(comm).Dup)
     rank = CallRank(comm, folder, on_gpu=case.get(ON_GPU, False), subject=subject)
     communicators = [dup(comm) for _ in calls]
-    with torch_as_it_was(), on_gpu(case, comm, subject.filename), nothing_starts_or_ends(tried):
+    alone = nullcontext() if probe.starts else nothing_starts_or_ends(tried)
+    with torch_as_it_was(), on_gpu(case, comm, subject.filename), alone:
         function = subject.salted(comm.rank).load(**probe.names(rank, case))
         for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm, rank.number = safe(communicator) if arguments.get(SENDS_WAIT) else communicator, number

@@ -42,6 +42,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
+    "rubric.judges.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
