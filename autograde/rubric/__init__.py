@@ -54,6 +54,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("ROTATION", "begun_anew", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
+    "rubric.loader_check": ("CUT", "drawn_samples", "in_batches", "samples", "shared_evenly"),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows", "stays"),
