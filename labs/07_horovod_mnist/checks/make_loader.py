@@ -1,87 +1,30 @@
 """The check of `make_loader`: what the ranks draw, by the samples' numbers."""
 
-from itertools import chain
-
 from autograde.rubric import (
+    CUT,
     ROTATED,
     CallCheck,
     Criterion,
     Mistakes,
     Orders,
-    Same,
     Words,
-    changed,
-    evenly,
+    drawn_samples,
+    in_batches,
     mistakes_by_rank,
-    on_ranks,
     once,
+    shared_evenly,
 )
 
 from ..probes import make_loader
 
 words = Words("""
 no-sampler: The loader's sampler has no `set_epoch`, so nothing can tell it to shuffle anew.
-
-wrong-batches: On rank {rank}, the batches have the sizes {actual}, where `batch_size` is {batch_size}: expected are
-{expected}. What cuts the samples into batches, and what was it given?
 """)
-
-
-def samples(call):
-    return call.arguments["samplers"][0][0]
-
-
-@once
-def drawn(call):
-    """By rank and pass, the samples."""
-    return [[[*chain.from_iterable(each)] for each in own] for own in call.of("passes")]
 
 
 @once
 def orders(call):
-    return Orders(call.arguments["samplers"], call.arguments["passes"], drawn(call))
-
-
-def sizes(call):
-    return [[[*map(len, each)] for each in own] for own in call.of("passes")]
-
-
-def cut(count, batch, keep=True):
-    """Sizes of the batches into which samples are cut. keep: also a smaller one at the end."""
-    rest = [count % batch] if keep and count % batch else []
-    return [batch] * (count // batch) + rest
-
-
-def counts(call):
-    """By pass and rank, how many samples are drawn."""
-    return [[*map(len, each)] for each in zip(*drawn(call), strict=True)]
-
-
-def last_dropped(call, counted):
-    """Whether all ranks draw so many samples as a share has in full batches, and no more. counted: by rank."""
-    share, batch = -(-samples(call) // call.size), call.arguments["batch_size"]
-    return share % batch > 0 and {*counted} == {share - share % batch}
-
-
-def batches(call, batch=None, keep=True):
-    """By rank and pass, the sizes of batches of what is drawn: of a share without its last batch, with that."""
-    batch, share = batch or call.arguments["batch_size"], -(-samples(call) // call.size)
-    due = [[share] * call.size if last_dropped(call, each) else each for each in counts(call)]
-    return [[cut(count, batch, keep) for count in own] for own in zip(*due, strict=True)]
-
-
-def wrong_batches(call, off):
-    rank, number = off.place[:2]
-    actual, expected = (str(each[rank][number]) for each in (sizes(call), batches(call)))
-    return words("wrong-batches", rank=rank, actual=actual, expected=expected, **call.arguments)
-
-
-def shared(call):
-    """That a last batch is missing is judged by itself."""
-    for counted, shares in zip(counts(call), zip(*drawn(call), strict=True), strict=True):
-        if not last_dropped(call, counted) and (wrong := evenly(samples(call), shares)):
-            return wrong
-    return None
+    return Orders(call.arguments["samplers"], call.arguments["passes"], drawn_samples(call))
 
 
 def told(call):
@@ -94,22 +37,6 @@ def repeats(call):
 
 def anew(call):
     return told(call) or orders(call).shuffled() or orders(call).anew()
-
-
-CUT = Mistakes(
-    """
-    batch-size-divided: The batches of a rank have the sizes {actual}, where `batch_size` is {batch_size}. That number
-    is for one rank, not for all together.
-
-    last-batch-dropped: With {size:rank}, the batches of a rank have the sizes {actual}: its last batch, which is
-    smaller, is left out.
-    """,
-    changed(
-        batches,
-        batch_size_divided={"batch": lambda call: max(1, call.arguments["batch_size"] // call.size)},
-        last_batch_dropped={"keep": False},
-    ),
-)
 
 
 def case(rng, size, n, batch_size, local_size):
@@ -141,14 +68,14 @@ CHECK = CallCheck.of(
         1,
         "in each epoch the ranks share the samples: all ranks draw equally many, no more than needed, and no sample is "
         "left out",
-        shared,
-        mistakes_by_rank(lambda call: [own[0] for own in drawn(call)], "the whole set"),
+        shared_evenly,
+        mistakes_by_rank(lambda call: [own[0] for own in drawn_samples(call)], "the whole set"),
     ),
     Criterion(
         "batches",
         0.5,
         "each rank has batches of `batch_size`, and keeps the last one of an epoch, which may be smaller",
-        Same(sizes, batches, on_ranks("the sizes of batches", "pass", "batch"), otherwise=wrong_batches),
+        in_batches,
         CUT,
     ),
     Criterion(
