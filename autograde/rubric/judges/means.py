@@ -79,7 +79,7 @@ class MeanOnAll(Comparing):
 
     def count(self, call: Call) -> int:
         """The number that it is of."""
-        return self.n(call) if self.n else sum(part.count for part in self.parts(call))
+        return self.n(call) if self.n else max(1, sum(part.count for part in self.parts(call)))
 
     def seen(self, call: Call) -> Any:
         """See `Comparing`."""

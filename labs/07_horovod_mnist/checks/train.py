@@ -29,6 +29,7 @@ from autograde.rubric import (
 from ..probes import train
 from .averages import cut_by_epoch, without_averages
 from .runs import accuracy_of, drawn, net, replayed, stood_in
+from .states import whole
 
 NEAR, REPORTED = Rounding(1e-6), Rounding(1e-5)
 words = Words("""
@@ -407,6 +408,7 @@ CHECK = CallCheck.of(
     repeats=False,
     gpu_case=lambda rng: case(rng, 2, 2, epochs=1),
     broke_off=broke_off,
+    fits=lambda case, arguments, seen: whole(seen.begin, seen.state) and len(seen.train) == len(seen.batches),
     consolidation="The loop is that of an ordinary training: what is special about many ranks is in the functions that "
     "it calls. All ranks do everything, except for writing the file.",
 )
