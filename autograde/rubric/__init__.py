@@ -43,6 +43,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
+    "rubric.replay": ("Replicas", "Rules"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
@@ -55,7 +56,6 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
     "verdicts.means": ("Part", "came_of", "due_of"),
-    "verdicts.replicas": ("Replicas", "Rules"),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}
 
