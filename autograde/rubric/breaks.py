@@ -85,16 +85,8 @@ def why_it_broke_off(run: Run) -> Wrong:
     """What a run that did not come to its end means: who works in the wrong group, what differs between the ranks, else
     the error or the report as it is."""
     known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
-    known = known or OF_CALLS(run) or differing(run) or skipping(run) or OF_LENGTHS(run)
+    known = known or OF_CALLS(run) or differing(run) or OF_LENGTHS(run)
     return known or of_finding(trouble(run.outcome, 0.0)[0])
-
-
-def skipping(run: Run) -> Wrong | None:
-    """Who leaves out a collective, by how many each rank makes: of Horovod's, which are matched by names that are not
-    recorded, nothing else is known."""
-    if run.full or run.state != "hang":
-        return None
-    return first_finding(collectives.deadlock(run.of_call(run.reached), run.report))
 
 
 def differing(run: Run) -> Wrong | None:

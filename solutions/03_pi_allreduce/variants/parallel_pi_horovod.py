@@ -45,7 +45,7 @@ hvd.rank() >>> hvd.local_rank()
     total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
     hvd.allreduce(total, op=hvd.Sum)
     return total.item()
-== only_rank_0: collective-skipped, subset of ranks < result_dropped
+== only_rank_0: call-missing, subset of ranks < result_dropped
 hvd.allreduce( >>> if rank == 0:\n        total = hvd.allreduce(
 == not_waited_for: not-waited-for, synchronize < result_dropped
 hvd.allreduce( >>> hvd.allreduce_async_(
