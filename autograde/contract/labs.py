@@ -162,7 +162,9 @@ def load_rubrics(folder: Path) -> dict[str, ModuleType]:
     folder = Path(folder).resolve()
     package = lab_package(folder.parent)
     try:
-        return package.modules("checks")
+        modules = package.modules("checks")
+        cloudpickle.register_pickle_by_value(sys.modules[f"{package.name}.checks"])  # checks that hold their probes
+        return modules
     except Exception as error:
         raise LabError(
             f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}"

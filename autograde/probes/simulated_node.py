@@ -18,6 +18,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from autograde.contract.evidence import Evidence
+
 ADDRESS = ("MASTER_ADDR", "MASTER_PORT")
 LAUNCHERS = (("LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"))
 
@@ -69,8 +71,21 @@ def simulate_gpus(stack: ExitStack, noted: dict, gpus: int) -> None:
     def current() -> int:
         return noted["current"] or 0
 
+    class Current:
+        """`torch.cuda.device`: in its block, this GPU is the current one."""
+
+        def __init__(self, device: Any) -> None:
+            self.device = device
+
+        def __enter__(self) -> None:
+            self.before = noted["current"]
+            choose(self.device)
+
+        def __exit__(self, *_: object) -> None:
+            noted["current"] = self.before
+
     cuda = {"is_available": lambda: gpus > 0, "device_count": lambda: gpus}
-    cuda |= {"set_device": choose, "current_device": current}
+    cuda |= {"set_device": choose, "current_device": current, "device": Current}
     replace(stack, torch.cuda, **cuda)
     kind = torch.device("cuda") if gpus else None
     any_kind = {"is_available": lambda: gpus > 0, "device_count": lambda: gpus, "set_device_index": choose}
@@ -135,6 +150,23 @@ def replace(stack: ExitStack, module: Any, **functions: Any) -> None:
     for name, function in functions.items():
         if hasattr(module, name):
             stack.enter_context(mock.patch.object(module, name, function))
+
+
+class Chosen(Evidence):
+    """What a function on a `simulated_node` chose. kind: type of what it returned. device: such as "cpu" or "cuda:1",
+    where a plain "cuda" is the current GPU; None unless it is a torch.device. current: number of the GPU that was made
+    the current one, None where none was."""
+
+    kind: str
+    device: str | None
+    current: int | None
+
+    @classmethod
+    def of(cls, value: Any, noted: dict) -> Chosen:
+        """What a function returned; anything. noted: of `simulated_node`."""
+        named = str(value) if isinstance(value, torch.device) else None
+        device = f"cuda:{noted['current'] or 0}" if named == "cuda" else named
+        return cls(type(value).__name__, device, noted["current"])
 
 
 def described_device(value: Any) -> dict:

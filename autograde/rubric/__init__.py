@@ -30,6 +30,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),
     "rubric.judges.collectives": ("Collectives",),
+    "rubric.judges.means": ("MeanOnAll", "evaluated"),
     "rubric.judges.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
     "rubric.judges.messages": (
         *("buffer_messages", "late_arrival", "messages_alone", "messages_between", "received", "senders_to"),
@@ -38,11 +39,12 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.ring": ("Ring",),
     "rubric.judges.tree": ("ToOneRank",),
     "rubric.judges.shares": (
-        *("dealt_in_turn", "dealt_out", "each_sample_once", "mistakes_by_rank", "new_orders", "orders_by_seed"),
-        *("pieces_in_order", "turns"),
+        *("dealt_in_turn", "dealt_out", "each_sample_once", "evenly", "mistakes_by_rank", "new_orders"),
+        *("orders_by_seed", "pieces_in_order", "turns"),
     ),
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
+    "rubric.judges.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
     "rubric.replay": ("Replicas", "Rules"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
@@ -52,10 +54,14 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("ROTATION", "begun_anew", "drawn_anew", "elsewhere", "fits_plan", "generators", "ints_and_length"),
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
+    "rubric.loader_check": ("CUT", "drawn_samples", "in_batches", "samples", "shared_evenly"),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
-    "verdicts.reductions": ("Due", "follows"),
-    "verdicts.means": ("Part", "came_of", "due_of"),
+    "verdicts.reductions": ("Due", "follows", "stays"),
+    "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
+    "verdicts.replicas": ("guesses_of", "hits_of"),
+    "probes.weighed_part": ("WEIGHED", "was_weighed"),
+    "contract.check": ("Demand",),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}
 

@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from autograde.contract.call_probe import CallProbe
+from autograde.contract.call_probe import CallProbe, Rerun
 from autograde.contract.cell_code import ALONE
-from autograde.contract.check import Check, Result, Row, remarks_on
+from autograde.contract.check import Check, Demand, Result, Row, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
@@ -74,6 +74,8 @@ class CallCheck(Check):
         broke_off: Callable[[Run], Wrong | None] | None = None,
         gpu_case: Callable[[random.Random], dict] | None = None,
         fits: Callable[[dict, dict, Any], bool] | None = None,
+        batch: Demand | None = None,
+        again: Callable[[dict, int], dict | None] | None = None,
     ) -> Self:
         """The check of a TODO.
 
@@ -83,11 +85,12 @@ class CallCheck(Check):
         the end, with another ``seed``, so that what is kept between calls shows; False where the calls of a case show
         that as they are. errors: what errors of this TODO mean. broke_off: of a run that did not come to its end, what
         that means for this TODO. gpu_case: see `Check`. fits: of a case, a call's arguments and the evidence on it,
-        whether that has the lengths that follow from the call.
+        whether that has the lengths that follow from the call. batch, again: of a TODO that asks for the record of a
+        batch run, see `Check`.
         """
         body: dict[str, Any] = {"todo": todo, "probe": probe, "criteria": criteria, "consolidation": consolidation}
-        body |= {"inputs": inputs, "repeats": repeats, "errors": errors or Errors()}
-        functions = {"cases": cases, "broke_off": broke_off, "gpu_case": gpu_case, "fits": fits}
+        body |= {"inputs": inputs, "repeats": repeats, "errors": errors or Errors(), "batch": batch}
+        functions = {"cases": cases, "broke_off": broke_off, "gpu_case": gpu_case, "fits": fits, "again": again}
         body |= {name: staticmethod(each) for name, each in functions.items() if each is not None}
         return type(todo, (cls,), body)()
 
@@ -126,6 +129,9 @@ class CallCheck(Check):
 
     def schema(self, case: dict) -> dict:
         """See `Check.schema`; made from the probe's class of evidence."""
+        if "again" in case:
+            rerun, definitions = json_schema(Rerun)
+            return {**outcome(size_of(case), rerun), "$defs": definitions}
         seen, definitions = json_schema(self.probe.seen)
         call = record(seen=seen, changed=array(string()), tried=array(string()))
         result = record(calls=tuple_of([call] * len(case["calls"])), overwritten=array(integer(0)))

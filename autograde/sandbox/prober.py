@@ -40,7 +40,9 @@ class Question(TypedDict):
 
 def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
     """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `pool.beside_students`."""
-    probes = load_probes(checks) if all("/" in path for path in checks) else probes_of_checks(checks)
+    in_checks = {path: text for path, text in checks.items() if "/" not in path}
+    probes = load_probes({path: text for path, text in checks.items() if "/" in path})
+    probes |= probes_of_checks(in_checks) if in_checks else {}
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)
         last = None

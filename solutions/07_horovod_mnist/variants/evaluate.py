@@ -61,19 +61,26 @@ hits += >>> hits =
     hits = sum(int(model(dataset[i][0][None].to(device)).argmax()) == dataset[i][1] for i in mine)
     model.train(mode)
     return hits / max(1, len(mine))
+== local_ranks: share-by-local-rank, metrics < own_share
+mine = range(hvd.rank(), len(dataset), hvd.size()) >>> mine = range(hvd.local_rank(), len(dataset), hvd.local_size())
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
+== average_of_whole_numbers: fraction-lost, average < own_share
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits)).item() * hvd.size() / len(dataset)
 == rank_0s_share: one-ranks-part, metrics on rank 0 < own_share
 hits / max(1, len(mine)) >>> hvd.broadcast(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64), 0).item()
 == mean_of_shares: mean-of-means, mean of means < own_share
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64)).item()
 == tensor_returned: not-a-float, metrics < own_share
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Sum) / len(dataset)
+== gradients_left_off: gradients-left-off, modes < solution
+with torch.no_grad() >>> torch.set_grad_enabled(False)\n    if True
 == left_in_eval_mode: mode-not-restored, modes < own_share
 \n    mode = model.training >>>
 \n    model.train(mode) >>>
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
 == always_train_mode_afterwards: mode-not-restored, modes < left_in_eval_mode
 return >>> model.train()\n    return
-== everything: whole-set-on-every-rank, metrics < own_share
+== everything: everything-on-every-rank, metrics < own_share
 \n    mine = range(hvd.rank(), len(dataset), hvd.size()) >>>
 in mine) >>> in range(len(dataset)))
 max(1, len(mine)) >>> len(dataset)
@@ -107,11 +114,11 @@ hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item(
         if i == mine[-1]:
             model.train(mode)
     return hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
-== only_rank_0: collective-skipped, metrics on rank 0 < own_share
+== only_rank_0: call-missing, metrics on rank 0 < own_share
 hits = sum( >>> hits = torch.tensor(sum(
 in mine) >>> in mine))
 return hits / max(1, len(mine)) >>> if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum)\n    return hits.item() / len(dataset)
-== only_ranks_with_samples: collective-skipped, subset of ranks < only_rank_0
+== only_ranks_with_samples: call-missing, subset of ranks < only_rank_0
 hits = torch >>> if len(mine) == 0:\n        model.train(mode)\n        return 0.0\n    hits = torch
 \n    if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum) >>>
 hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()

@@ -45,21 +45,26 @@ model.state_dict( >>> list(model.named_parameters()
         for values in model.state_dict().values():
             values.copy_(hvd.allreduce(values.double()))
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+== rate_averaged: rank-0-changed, average
+    rate = hvd.allreduce(torch.tensor(optimizer.param_groups[0]["lr"], dtype=torch.float64)).item()
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    optimizer.param_groups[0]["lr"] = rate
 == out_of_place: no-broadcast, no broadcast
     for name, values in model.state_dict().items():
         hvd.broadcast(values, 0, name=name)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 == state_not_loaded: momentum-not-broadcast, resume < by_horovods_functions
 broadcast_optimizer_state(optimizer >>> broadcast_object(optimizer.state_dict()
-== only_rank_0: collective-on-some-ranks, rank 0 only
+== only_rank_0: call-missing, rank 0 only
     if hvd.rank() == 0:
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
-== other_names_on_other_ranks: calls-do-not-match, names
+== other_names_on_other_ranks: name-differs, names
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     state = hvd.broadcast_object(optimizer.state_dict() if hvd.rank() == 0 else None, root_rank=0)
     optimizer.load_state_dict(state)
-== only_where_there_is_momentum: collective-on-some-ranks, resume
+== only_where_there_is_momentum: call-missing, resume
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     if optimizer.state_dict()["state"]:
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)

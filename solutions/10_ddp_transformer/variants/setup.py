@@ -82,7 +82,7 @@ torch.device("cuda", local_rank) if gpus else torch.device("cpu") >>> f"cuda:{lo
 == returns_nothing: not-a-device, gloo fallback < gloo_with_gpus
 "gloo" >>> "nccl" if gpus else "gloo"
 \n    return torch.device("cuda", local_rank) if gpus else torch.device("cpu") >>>
-== always_gloo: always-gloo, gloo fallback
+== always_gloo: cpu-for-gpu, gloo fallback
     dist.init_process_group("gloo")
     return torch.device("cpu")
 == nccl_on_the_cpu: cpu-for-gpu, gloo fallback < always_gloo
@@ -95,14 +95,14 @@ return >>> return torch.device("cuda") if gpus else
     device = torch.device("cuda", local_rank) if gpus else torch.device("cpu")
     dist.init_process_group("nccl" if gpus else "gloo", device_id=device if gpus else None)
     return device
-== counts_all_ranks: always-gloo, gloo fallback
+== counts_all_ranks: cpu-for-gpu, gloo fallback
     if torch.cuda.device_count() >= size + 5:
         torch.cuda.set_device(local_rank)
         dist.init_process_group("nccl")
         return torch.device("cuda", local_rank)
     dist.init_process_group("gloo")
     return torch.device("cpu")
-== one_gpu_too_many: always-gloo, gloo fallback < counts_all_ranks
+== one_gpu_too_many: cpu-for-gpu, gloo fallback < counts_all_ranks
 size + 5 >>> local_size + 1
 == any_gpu_will_do: gpu-for-cpu, duplicate gpu < counts_all_ranks
 torch.cuda.device_count() >= size + 5 >>> torch.cuda.is_available()
