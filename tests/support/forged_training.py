@@ -23,7 +23,7 @@ PARTS = {
     "01 accumulate_gradient": ("calls.*.seen.grads.*.entries",),
     "02 local_place": ("calls.*.seen.pair",),
     "02 in_turn": ("calls.*.seen.value.value",),
-    "02 add_shares": ("calls.*.seen.c", "calls.*.seen.share.value", "calls.*.seen.total.value"),
+    "02 add_shares": ("calls.*.seen.c", "calls.*.seen.results.numbers.*.value"),
     "02 swap": ("calls.*.seen.result.entries",),
     "02 chain": ("calls.*.seen.result.entries",),
     "04 broadcast_rounds": (),  # any plan that serves everybody; see `plans`
@@ -95,7 +95,8 @@ PARTS = {
     "12 backward_passes": ["calls.*.shown.gradients.*.values"],
     "12 ShardedOptimizer": ["calls.*.shown.parameters.*.values"],
     "13 memory_per_rank": [
-        f"calls.*.seen.numbers.{name}.value" for name in ("weights", "gradients", "optimizer", "master weights")
+        f"calls.*.seen.stages.*.numbers.{name}.value"
+        for name in ("weights", "gradients", "optimizer", "master weights")
     ],
     "13 shard": ["calls.*.seen.result.entries"],
     "13 gathered": ["calls.*.seen.weights.*.entries"],
