@@ -42,6 +42,14 @@ from course.world import COMM
 SENDS_WAIT = "sends_wait"  # argument of a call
 
 
+class Rerun(Evidence):
+    """The first epochs of a run on record, once more: see `Check.again`. losses: of the epochs; None where there is no
+    history. data: a fingerprint of what was trained on."""
+
+    losses: list[float | None] | None
+    data: str
+
+
 def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
     """The student's cell finds no names but its own."""
     return {}
@@ -88,7 +96,8 @@ class CallProbe:
     arguments of the call; returns `seen`. names: runs on each rank, with the `CallRank` and the case; what the
     student's cell finds by name, such as answers to earlier TODOs. needs: "torch" or "horovod", to be ready on just
     these ranks. deadline: of a run, in seconds, where a case has none. starts: whether the student's code is to start
-    or end libraries itself; else its calls that would do so are noted, and do nothing.
+    or end libraries itself; else its calls that would do so are noted, and do nothing. again: repeats a run on record,
+    in a case with ``again``, by all cells of the notebook that `rank.subject` has.
     """
 
     seen: type[Evidence]
@@ -97,6 +106,7 @@ class CallProbe:
     needs: str | None = None
     deadline: float = 15.0
     starts: bool = False
+    again: Callable[[CallRank, dict], Rerun] | None = None
 
     def __call__(self, world: Any, subject: Any, case: dict) -> dict:
         """Run a case on ranks of `world`, with the student's cell; returns the outcome as plain data."""
@@ -105,17 +115,22 @@ class CallProbe:
 
     def in_folder(self, world: Any, subject: Any, case: dict, folder: str) -> dict:
         """The same, with a folder that all ranks see as `rank.folder`."""
+        return self.on_ranks(world, subject, case, folder).plain()
+
+    def on_ranks(self, world: Any, subject: Any, case: dict, folder: str, *around: Any) -> Any:
+        """What becomes of the run. around: a function that calls `make_calls` on each rank, and its first arguments."""
         place = {"ranks": case["ranks"]} if "ranks" in case else {"size": case.get("size", 1)}
         package = package_of(self.call.__module__).beside_students()
         deadline = case.get("deadline", self.deadline)
-        arguments = (package, subject, case, folder, COMM)
-        return world.attempt(make_calls, *arguments, init=self.needs, deadline=deadline, **place).plain()
+        arguments = (*around, make_calls, package, subject, case, folder, COMM)
+        return world.attempt(*arguments, init=self.needs, deadline=deadline, **place)
 
 
 def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm: Any) -> dict:
-    """Runs on each rank: one call after another. Gives what each showed, which of its arguments it changed, what it
-    tried to start or end, and which results were changed by later calls. folder: a new one, the same on all ranks."""
-    probe, calls = package.probes()[subject.todo], case["calls"]
+    """Runs on each rank: one call after another, or a run on record once more. Gives what each showed, which of its
+    arguments it changed, what it tried to start or end, and which results were changed by later calls. folder: a new
+    one, the same on all ranks."""
+    probe, calls = package.probes()[subject.todo], case.get("calls", [])
     made, tried, late = [], [], case.get("late")
     # A communicator for each call: a collective that a rank leaves out must not meet the next call's.
     dup = unwatched(type(comm).Dup)
@@ -123,6 +138,8 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
     communicators = [dup(comm) for _ in calls]
     alone = nullcontext() if probe.starts else nothing_starts_or_ends(tried)
     with torch_as_it_was(), on_gpu(case, comm, subject.filename), alone:
+        if "again" in case:
+            return encoded(probe.again(rank, case))
         function = subject.salted(comm.rank).load(**probe.names(rank, case))
         for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm, rank.number = safe(communicator) if arguments.get(SENDS_WAIT) else communicator, number

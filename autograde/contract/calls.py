@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+from autograde.contract.subject import note
 from course.watch.recorder import unwatched
 from course.world.meeting import is_meeting
 from course.world.meeting import meet as meet
@@ -23,6 +24,10 @@ LIFECYCLE = {
     "torch.distributed": ("init_process_group", "destroy_process_group"),
     "horovod.torch": ("init", "shutdown"),
 }
+LEFT = (
+    "After your code, torch {}, and so it would be for all code that comes later. It is put back here: what you "
+    "switch, switch back, or use a `with` block, which does so by itself."
+)
 AS = {"mpi4py.MPI": "MPI", "torch.distributed": "dist", "horovod.torch": "hvd"}  # as the labs import them
 
 
@@ -74,7 +79,7 @@ def progress_until(comm: Any, moment: float) -> None:
 @contextmanager
 def torch_as_it_was() -> Iterator[None]:
     """After this block torch records gradients, and has a default dtype, as before it: what code in it has switched
-    must not change what another TODO's code does on the same rank."""
+    must not change what another TODO's code does on the same rank. The student is told, by a remark."""
     torch = sys.modules.get("torch")
     before = (torch.is_grad_enabled(), torch.get_default_dtype()) if torch else None
     try:
@@ -82,6 +87,10 @@ def torch_as_it_was() -> Iterator[None]:
     finally:
         if torch := sys.modules.get("torch"):
             records, dtype = before or (True, torch.float32)
+            if torch.is_grad_enabled() is not records:
+                note(LEFT.format("records no gradients any more" if records else "records gradients again"))
+            if torch.get_default_dtype() != dtype:
+                note(LEFT.format(f"makes tensors of {torch.get_default_dtype()}"))
             torch.set_grad_enabled(records)
             torch.set_default_dtype(dtype)
 

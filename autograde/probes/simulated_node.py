@@ -71,8 +71,21 @@ def simulate_gpus(stack: ExitStack, noted: dict, gpus: int) -> None:
     def current() -> int:
         return noted["current"] or 0
 
+    class Current:
+        """`torch.cuda.device`: in its block, this GPU is the current one."""
+
+        def __init__(self, device: Any) -> None:
+            self.device = device
+
+        def __enter__(self) -> None:
+            self.before = noted["current"]
+            choose(self.device)
+
+        def __exit__(self, *_: object) -> None:
+            noted["current"] = self.before
+
     cuda = {"is_available": lambda: gpus > 0, "device_count": lambda: gpus}
-    cuda |= {"set_device": choose, "current_device": current}
+    cuda |= {"set_device": choose, "current_device": current, "device": Current}
     replace(stack, torch.cuda, **cuda)
     kind = torch.device("cuda") if gpus else None
     any_kind = {"is_available": lambda: gpus > 0, "device_count": lambda: gpus, "set_device_index": choose}

@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import count
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
 import torch
 import torch.distributed as dist
 
+from autograde.contract.call_probe import CallProbe
 from autograde.contract.rank_check import CallCheck, RankCheck, make_calls
 from course.watch.notes import note, note_of
 from course.watch.payload import FEW
@@ -38,6 +40,28 @@ def weighed_calls(check: CallCheck, world: Any, subject: Any, case: dict) -> dic
     logs = [rank["events"] for rank in evidence["ranks"]]
     arguments = (make_calls, own.call, own.given, check.calls(case), subject, case, COMM)
     return weighed(check, world, case, evidence, logs, *arguments)
+
+
+class WeighedProbe(CallProbe):
+    """Calls, or in a case with the mark WEIGHED those of a second run, if there is one.
+
+    Its judges ask `was_weighed(call.case, call.notes)`. What an optimizer communicates is left alone, see `alone`.
+    """
+
+    def alone(self, event: dict) -> bool:
+        """Whether this event is none of the student's sums, so that it does not matter which numbers it carries."""
+        return False
+
+    def __call__(self, world: Any, subject: Any, case: dict) -> dict:
+        """See `CallProbe`; the second run has a new folder."""
+        evidence = super().__call__(world, subject, case)
+        logs = [[event for event in rank["events"] if not self.alone(event)] for rank in evidence["ranks"]]
+        rank = heaviest(logs) if case.get(WEIGHED) and evidence["state"] == "ok" else None
+        if rank is None:
+            return evidence
+        with TemporaryDirectory() as folder:
+            second = self.on_ranks(world, subject, case, folder, with_weighed_part, rank).plain()
+        return second if second["state"] == "ok" else evidence
 
 
 def weighed(check: RankCheck, world: Any, case: dict, evidence: dict, logs: Sequence[list], *again: Any) -> dict:

@@ -29,6 +29,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),
     "rubric.judges.collectives": ("Collectives",),
+    "rubric.judges.means": ("MeanOnAll", "evaluated"),
     "rubric.judges.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
     "rubric.judges.messages": (
         *("buffer_messages", "late_arrival", "messages_alone", "messages_between", "received", "senders_to"),
@@ -37,8 +38,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.ring": ("Ring",),
     "rubric.judges.tree": ("ToOneRank",),
     "rubric.judges.shares": (
-        *("dealt_in_turn", "dealt_out", "each_sample_once", "mistakes_by_rank", "new_orders", "orders_by_seed"),
-        *("pieces_in_order", "turns"),
+        *("dealt_in_turn", "dealt_out", "each_sample_once", "evenly", "mistakes_by_rank", "new_orders"),
+        *("orders_by_seed", "pieces_in_order", "turns"),
     ),
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
@@ -55,8 +56,10 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows"),
-    "verdicts.means": ("Part", "came_of", "due_of"),
-    "verdicts.replicas": ("Replicas", "Rules"),
+    "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
+    "verdicts.replicas": ("Replicas", "Rules", "guesses_of", "hits_of"),
+    "probes.weighed_part": ("WEIGHED",),
+    "contract.check": ("Demand",),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}
 

@@ -13,6 +13,10 @@ from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts import collectives
 from course.watch.differences import differences
 
+words = Words("""
+calls-do-not-match: A deadlock: all ranks wait in Horovod's {op}, each for the others. Horovod matches the ranks' calls
+by a name, which may come from the type of an object. Is it the same name on all ranks?
+""")
 BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
 
@@ -94,7 +98,17 @@ def skipping(run: Run) -> Wrong | None:
     recorded, nothing else is known."""
     if run.full or run.state != "hang":
         return None
-    return first_finding(collectives.deadlock(run.of_call(run.reached), run.report))
+    logs = run.of_call(run.reached)
+    return first_finding(collectives.deadlock(logs, run.report)) or unmatched(logs, run.report)
+
+
+def unmatched(logs: list[list[dict]], report: str) -> Wrong | None:
+    """All ranks wait in the same call of Horovod's."""
+    last = [log[-1] if log else None for log in logs]
+    waits = all(event is not None and event["library"] == "horovod" and event["end"] is None for event in last)
+    if not waits or len({event["op"] for event in last}) > 1:
+        return None
+    return words("calls-do-not-match", report, op=last[0]["op"])
 
 
 def differing(run: Run) -> Wrong | None:

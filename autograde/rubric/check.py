@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from autograde.contract.call_probe import CallProbe
+from autograde.contract.call_probe import CallProbe, Rerun
 from autograde.contract.cell_code import ALONE
 from autograde.contract.check import Check, Result, Row, remarks_on
 from autograde.contract.evidence import json_schema
@@ -82,11 +82,12 @@ class CallCheck(Check):
         kept between calls shows; False where the calls of a case show that as they are. inputs: names of a call's
         arguments that a student is told, with which a mistake was seen. errors: what errors of this TODO mean. And
         functions: broke_off(run), what a run that did not come to its end means for this TODO; gpu_case(rng), see
-        `Check`; fits(case, arguments, seen), whether evidence on a call has the lengths that follow from the call.
+        `Check`; fits(case, arguments, seen), whether evidence on a call has the lengths that follow from the call;
+        again(run, most), see `Check`, of a TODO that asks for the record of a batch run, `batch`.
         """
         body: dict[str, Any] = {"todo": todo, "probe": probe, "criteria": criteria, "consolidation": consolidation}
         functions = {name: staticmethod(each) for name, each in {"cases": cases, **more}.items() if callable(each)}
-        if unlike := {*more} - {"repeats", "inputs", "errors", "broke_off", "gpu_case", "fits"}:
+        if unlike := {*more} - {"repeats", "inputs", "errors", "broke_off", "gpu_case", "fits", "batch", "again"}:
             raise TypeError(f"{todo}: a check has no {', '.join(sorted(unlike))}")
         functions.pop("errors", None)
         return type(todo, (cls,), {**body, **more, **functions})()
@@ -127,6 +128,9 @@ class CallCheck(Check):
 
     def schema(self, case: dict) -> dict:
         """See `Check.schema`; made from the probe's class of evidence."""
+        if "again" in case:
+            rerun, definitions = json_schema(Rerun)
+            return {**outcome(size_of(case), rerun), "$defs": definitions}
         seen, definitions = json_schema(self.probe.seen)
         call = record(seen=seen, changed=array(string()), tried=array(string()))
         result = record(calls=tuple_of([call] * len(case["calls"])), overwritten=array(integer(0)))

@@ -10,11 +10,9 @@ from itertools import chain
 
 from autograde.rubric.judge import Call, once
 from autograde.rubric.judges.same import Difference, Same, on_ranks, shown
-from autograde.rubric.judges.shares import dealt_in_turn
+from autograde.rubric.judges.shares import evenly
 from autograde.rubric.mistakes import Mistakes, changed
 from autograde.rubric.words import Words, Wrong
-
-OF_ORDER = ("contiguous-shards", "wrong-order", "wrong-padding")
 
 words = Words("""
 wrong-batches: On rank {rank}, the batches have the sizes {actual}, where `batch_size` is {batch_size}: expected are
@@ -68,8 +66,7 @@ def shared_evenly(call: Call) -> Wrong | None:
     """In each pass all samples are drawn, and by all ranks equally many; that a last batch is missing is judged by
     itself."""
     for shares in zip(*drawn_samples(call), strict=True):
-        wrong = dealt_in_turn(range(samples(call)), shares)
-        if wrong and wrong.key not in OF_ORDER and not all(last_dropped(call, len(own)) for own in shares):
+        if not all(last_dropped(call, len(own)) for own in shares) and (wrong := evenly(samples(call), shares)):
             return wrong
     return None
 

@@ -98,7 +98,8 @@ class EachRankReturns(Comparing):
             times = f": it is {actual / due:.6g} times as much" if due else ""
             about = {"rank": wrong[0], "size": size, "actual": actual, "expected": due, "times": times}
             return words("wrong-value", compared=True, values=listed(numbers), **about)
-        if lost := next((number.kind for number in numbers if "float32" in number.kind), ""):
+        lost = next((number.kind for number in numbers if "float32" in number.kind), "")
+        if lost and self.rounding.relative < SINGLE.relative:
             return float32(f"The result is of type {lost}")
         if other := [rank for rank, number in enumerate(numbers) if not number.is_float]:
             return words("not-a-float", rank=other[0], size=size, kind=numbers[other[0]].kind)

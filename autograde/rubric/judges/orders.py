@@ -155,7 +155,7 @@ class Orders:
     def shuffled(self) -> Wrong | None:
         """What is wrong if a rank that has all samples to itself gets them in their own order."""
         alone = [each[0] for key, each in self.by_key.items() if key[0]]
-        in_order = self.n >= MANY and all([*order] == [*range(self.n)] for order in alone)
+        in_order = self.n >= MANY and alone and all([*order] == [*range(self.n)] for order in alone)
         return words("not-shuffled") if in_order else None
 
     def pairs(self, at: int) -> list[tuple[tuple, tuple]]:

@@ -192,17 +192,14 @@ def turns(shares: Sequence[Ids]) -> list[int | None]:
 
 def dealt_in_turn(order: Ids, shares: Sequence[Ids]) -> Wrong | None:
     """Of an order of samples, and what each rank drew: they are dealt out one by one, and on until all have as many."""
-    n, size, counts = len(order), len(shares), [*map(len, shares)]
-    drawn, place = Counter(chain.from_iterable(shares)), {sample: at for at, sample in enumerate(order)}
-    about = {"n": n, "size": size, "most": max(counts), "least": min(counts), "missing": len(place.keys() - {*drawn})}
-    if strange := [each for each in drawn if each not in place]:
-        return words("unknown-samples", bad="what is no number" if None in strange else strange[0], **about)
-    if size > 1 < n and all(len({*own}) == n for own in shares):
-        return words("whole-set-on-every-rank", **about)
+    n, size, place = len(order), len(shares), {sample: at for at, sample in enumerate(order)}
+    about = numbers_of(n, shares)
+    if wrong := not_shared(n, shares):
+        return wrong
     steps = {(place[after] - place[before]) % n for own in shares for before, after in pairwise(own)}
     if size > 1 and n > 2 and steps == {1}:
         return words("contiguous-shards", **about)
-    if wrong := as_many_as_needed(twice=sum(times > 1 for times in drawn.values()), **about):
+    if wrong := as_many_as_needed(**about):
         return wrong
     expected, dealt = dealt_out(order, size), turns(shares)
     if [*map(list, shares)] == expected:
@@ -212,6 +209,30 @@ def dealt_in_turn(order: Ids, shares: Sequence[Ids]) -> Wrong | None:
     rank = next(rank for rank, own in enumerate(expected) if own != [*shares[rank]])
     actual, due = (", ".join(map(str, each[rank][:4])) for each in (shares, expected))
     return words("wrong-order", rank=rank, actual=actual, expected=due, **about)
+
+
+def evenly(n: int, shares: Sequence[Ids]) -> Wrong | None:
+    """Of what each rank drew of n samples: all ranks have equally many, as few as will do, and no sample is left out,
+    in whatever order they come."""
+    return not_shared(n, shares) or as_many_as_needed(**numbers_of(n, shares))
+
+
+def numbers_of(n: int, shares: Sequence[Ids]) -> dict[str, int]:
+    """What there is to count, see `as_many_as_needed`."""
+    drawn, counts = Counter(chain.from_iterable(shares)), [*map(len, shares)]
+    about = {"n": n, "size": len(shares), "most": max(counts), "least": min(counts)}
+    missing = n - sum(each in drawn for each in range(n))
+    return {**about, "missing": missing, "twice": sum(times > 1 for times in drawn.values())}
+
+
+def not_shared(n: int, shares: Sequence[Ids]) -> Wrong | None:
+    """What is wrong if samples are drawn that are none, or all by all ranks."""
+    strange = [each for own in shares for each in own if each is None or not 0 <= each < n]
+    about = numbers_of(n, shares)
+    if strange:
+        return words("unknown-samples", bad="what is no number" if None in strange else strange[0], **about)
+    alike = len(shares) > 1 < n and all(len({*own}) == n for own in shares)
+    return words("whole-set-on-every-rank", **about) if alike else None
 
 
 def as_many_as_needed(n: int, size: int, most: int, least: int, missing: int, twice: int) -> Wrong | None:
