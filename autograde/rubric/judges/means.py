@@ -105,21 +105,25 @@ class MeanOnAll(Comparing):
             return {"what": what, "n": self.count(call), "counts": counts}
 
         def values(call: Call) -> dict[str, Gives]:
+            if was_weighed(call.case, call.notes):
+                return {}
             parts, mean, known = self.parts(call), self.mean(call), {}
             given = means.mean_candidates(parts, call.size, self.count(call))
             given |= {"fraction-lost": float(int(mean)), "fraction-lost/rounded": float(round(mean))}
             given |= {"average-for-sum": mean / call.size}
             for form, value in given.items():
                 known.setdefault(form.partition("/")[0], []).append(value)
+            if all(each.value is None for each in self.value(call)):
+                known.pop("one-ranks-part", None)  # that rank may have nothing, and no number comes of it
             return {key: Gives(*forms, **facts(call)) for key, forms in known.items()}
 
         def wrong_divisor(call: Call) -> dict | bool | None:
             """Of small whole numbers nobody can tell: they divide by chance."""
             parts, numbers = self.parts(call), [each.value for each in self.value(call)]
-            if all(float(part.total).is_integer() for part in parts):
+            if was_weighed(call.case, call.notes) or all(float(part.total).is_integer() for part in parts):
                 return None
             divisor = means.whole_divisor(sum(part.total for part in parts), numbers, means.TOLERANCE)
-            return {"divisor": divisor, **facts(call)} if divisor else False
+            return {"divisor": divisor, **facts(call)} if divisor and divisor != self.count(call) else False
 
         return Mistakes(MEANS + text, values, wrong_divisor=wrong_divisor, **signs)
 
