@@ -63,8 +63,12 @@ def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> st
         raise LabError(f"{lab.name} has no TODO {todo}; it has {', '.join(checks)}")
     check, source = checks[todo], answer_to(lab, todo, name)
     cases = contract.draw_cases(check, seed)
-    if not needs_ranks(check, cases):
-        gathered = contract.gather(check, ThisProcess(), Subject(todo, source), cases)
+
+    def judged(world: ThisProcess | World) -> str:
+        gathered = contract.gather(check, world, Subject(todo, source), cases)
         return show.text(contract.judge(check, cases, gathered, seed))
+
+    if not needs_ranks(check, cases):
+        return judged(ThisProcess())
     with World(load_ranks(lab.checks)) as world:
-        return show.text(contract.run(check, world, Subject(todo, source), seed))
+        return judged(world)

@@ -73,11 +73,14 @@ def write_as_a_gpu(state: Any, path: str) -> None:
 
 @contextmanager
 def recorded_saves(saves: list[dict], moment: Callable[[], int]) -> Iterator[None]:
-    """In this block each torch.save of this rank is recorded in `saves`: when, by `moment()`, and the content."""
+    """In this block each torch.save of this rank is recorded in `saves`: when, by `moment()`, and the content.
+
+    Not those by which torch itself pickles a tensor, such as one that is sent as an object."""
     save = torch.save
 
     def recording(content: Any, *args: Any, **options: Any) -> None:
-        saves.append({"after": moment(), "content": as_plain(content)})
+        if not isinstance(content, (torch.UntypedStorage, torch.TypedStorage)):
+            saves.append({"after": moment(), "content": as_plain(content)})
         save(content, *args, **options)
 
     with mock.patch.object(torch, "save", recording):

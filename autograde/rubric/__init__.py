@@ -21,7 +21,8 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.rounding": ("DIGITS", "DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.judges.same": ("Comparing", "Difference", "Same", "on_ranks"),
     "rubric.judges.numbers": (
-        *("LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values", "in_words", "through_float"),
+        *("HALF_PRECISION", "LOST_DIGITS", "EachRankReturns", "EachRankReturnsInt", "float32", "has_values"),
+        *("in_words", "through_float"),
     ),
     "rubric.judges.named_numbers": ("HasNumbers",),
     "rubric.judges.arrays": ("EachRankReturnsArray", "alike", "first_off", "other_summands", "same_bits", "some_of"),
@@ -44,6 +45,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
     "rubric.judges.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
+    "rubric.replay": ("Replicas", "Rules"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
@@ -59,10 +61,10 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
-    "verdicts.reductions": ("Due", "follows"),
+    "verdicts.reductions": ("Due", "follows", "stays"),
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
-    "verdicts.replicas": ("Replicas", "Rules", "guesses_of", "hits_of"),
-    "probes.weighed_part": ("WEIGHED",),
+    "verdicts.replicas": ("guesses_of", "hits_of"),
+    "probes.weighed_part": ("WEIGHED", "was_weighed"),
     "contract.check": ("Demand",),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 
 from autograde.contract.trouble import trouble
@@ -14,8 +14,9 @@ from autograde.verdicts import collectives
 from course.watch.differences import differences
 
 words = Words("""
-calls-do-not-match: A deadlock: all ranks wait in Horovod's {op}, each for the others. Horovod matches the ranks' calls
-by a name, which may come from the type of an object. Is it the same name on all ranks?
+calls-do-not-match: A deadlock: all {size:rank} wait in {call}, each of them for the others. Horovod puts together the
+calls that have one and the same name; without a name of your own, it numbers them, or takes the type of an object. What
+is the name of yours on each rank?
 """)
 BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
@@ -24,18 +25,20 @@ class Errors:
     """What errors that the student's code raises mean in one TODO.
 
     text: words, see `Words`; fields are `who`, the ranks with the error, `error`, its type and message, `size`, and the
-    arguments of the call. patterns: by key, with ``_`` for ``-``, a regular expression of the error. Raises ValueError
-    if one of the two is missing.
+    arguments of the call. patterns: by key, with ``_`` for ``-``, a regular expression of the error. on: in which runs;
+    None: in all. Raises ValueError if one of the two is missing.
     """
 
-    def __init__(self, text: str = "", **patterns: str) -> None:
-        self.words = Words(text)
+    def __init__(self, text: str = "", on: Callable[[Run], bool] | None = None, **patterns: str) -> None:
+        self.words, self.on = Words(text), on
         self.patterns = {name.replace("_", "-"): re.compile(each) for name, each in patterns.items()}
         if unlike := {*self.words.messages} ^ {*self.patterns}:
             raise ValueError(f"errors have words and a pattern each; these have one only: {', '.join(sorted(unlike))}")
 
     def __call__(self, run: Run) -> Wrong | None:
         """The meaning of the first error that is known."""
+        if self.on is not None and not self.on(run):
+            return None
         for key, pattern in self.patterns.items():
             ranks = [rank for rank, error in run.errors.items() if pattern.search(error)]
             if ranks:
@@ -89,7 +92,7 @@ def why_it_broke_off(run: Run) -> Wrong:
     """What a run that did not come to its end means: who works in the wrong group, what differs between the ranks, else
     the error or the report as it is."""
     known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
-    known = known or OF_CALLS(run) or differing(run) or skipping(run) or OF_LENGTHS(run)
+    known = known or OF_CALLS(run) or differing(run) or skipping(run) or unlike_names(run) or OF_LENGTHS(run)
     return known or of_finding(trouble(run.outcome, 0.0)[0])
 
 
@@ -98,17 +101,19 @@ def skipping(run: Run) -> Wrong | None:
     recorded, nothing else is known."""
     if run.full or run.state != "hang":
         return None
+    return first_finding(collectives.deadlock(run.of_call(run.reached), run.report))
+
+
+def unlike_names(run: Run) -> Wrong | None:
+    """That all ranks wait in one and the same call of Horovod's, having made equally many of them."""
     logs = run.of_call(run.reached)
-    return first_finding(collectives.deadlock(logs, run.report)) or unmatched(logs, run.report)
-
-
-def unmatched(logs: list[list[dict]], report: str) -> Wrong | None:
-    """All ranks wait in the same call of Horovod's."""
-    last = [log[-1] if log else None for log in logs]
-    waits = all(event is not None and event["library"] == "horovod" and event["end"] is None for event in last)
-    if not waits or len({event["op"] for event in last}) > 1:
+    if run.full or run.state != "hang" or {event["library"] for log in logs for event in log} != {"horovod"}:
         return None
-    return words("calls-do-not-match", report, op=last[0]["op"])
+    last = {(len(log), log[-1]["op"], log[-1]["end"]) if log else None for log in logs}
+    if len(last) > 1 or last == {None}:
+        return None
+    [(_, op, end)] = last
+    return words("calls-do-not-match", run.report, size=len(logs), call=f"`hvd.{op}`") if end is None else None
 
 
 def differing(run: Run) -> Wrong | None:

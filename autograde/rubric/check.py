@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 from autograde.contract.call_probe import CallProbe, Rerun
 from autograde.contract.cell_code import ALONE
-from autograde.contract.check import Check, Result, Row, remarks_on
+from autograde.contract.check import Check, Demand, Result, Row, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
@@ -43,9 +43,6 @@ of them communicate nobody can judge, so the rows on that give no points. A TODO
 
 not-in-the-record: Your code communicates by calls that are not recorded. What they send nobody can judge, so the rows
 on that give no points. Use the calls that the lab shows.
-
-not-on-device: On a GPU your code stops with an error: {what}. All that an operation works on has to be on one device:
-what has to be moved, and where to?
 """)
 BROKE_OFF = "the run broke off"
 MAY_FOLLOW = "it may follow from"
@@ -71,26 +68,31 @@ class CallCheck(Check):
         cases: Callable[[random.Random], Sequence],
         *criteria: Criterion | DeviceCriterion,
         consolidation: str = "",
-        **more: Any,
+        inputs: tuple[str, ...] = (),
+        repeats: bool = True,
+        errors: Errors | None = None,
+        broke_off: Callable[[Run], Wrong | None] | None = None,
+        gpu_case: Callable[[random.Random], dict] | None = None,
+        fits: Callable[[dict, dict, Any], bool] | None = None,
+        batch: Demand | None = None,
+        again: Callable[[dict, int], dict | None] | None = None,
     ) -> Self:
         """The check of a TODO.
 
         todo: as its file is called. cases: of a random generator, the cases, see `autograde.rubric.drawn`. criteria:
-        their points together are the TODO's. consolidation: see `Check`. more: what else a subclass sets:
-
-        repeats: whether the first call of a case is made once more in the end, with another ``seed``, so that what is
-        kept between calls shows; False where the calls of a case show that as they are. inputs: names of a call's
-        arguments that a student is told, with which a mistake was seen. errors: what errors of this TODO mean. And
-        functions: broke_off(run), what a run that did not come to its end means for this TODO; gpu_case(rng), see
-        `Check`; fits(case, arguments, seen), whether evidence on a call has the lengths that follow from the call;
-        again(run, most), see `Check`, of a TODO that asks for the record of a batch run, `batch`.
+        their points together are the TODO's. consolidation: see `Check`. inputs: names of a call's arguments that a
+        student is told, with which a mistake was seen. repeats: whether the first call of a case is made once more in
+        the end, with another ``seed``, so that what is kept between calls shows; False where the calls of a case show
+        that as they are. errors: what errors of this TODO mean. broke_off: of a run that did not come to its end, what
+        that means for this TODO. gpu_case: see `Check`. fits: of a case, a call's arguments and the evidence on it,
+        whether that has the lengths that follow from the call. batch, again: of a TODO that asks for the record of a
+        batch run, see `Check`.
         """
         body: dict[str, Any] = {"todo": todo, "probe": probe, "criteria": criteria, "consolidation": consolidation}
-        functions = {name: staticmethod(each) for name, each in {"cases": cases, **more}.items() if callable(each)}
-        if unlike := {*more} - {"repeats", "inputs", "errors", "broke_off", "gpu_case", "fits", "batch", "again"}:
-            raise TypeError(f"{todo}: a check has no {', '.join(sorted(unlike))}")
-        functions.pop("errors", None)
-        return type(todo, (cls,), {**body, **more, **functions})()
+        body |= {"inputs": inputs, "repeats": repeats, "errors": errors or Errors(), "batch": batch}
+        functions = {"cases": cases, "broke_off": broke_off, "gpu_case": gpu_case, "fits": fits, "again": again}
+        body |= {name: staticmethod(each) for name, each in functions.items() if each is not None}
+        return type(todo, (cls,), body)()
 
     @property
     def points(self) -> float:
@@ -107,8 +109,7 @@ class CallCheck(Check):
         if names := reserved(calls):
             raise ValueError(f"{self.todo}: an argument of a call cannot be called {', '.join(names)}")
         for each in self.criteria:
-            seen = any(case.get(ON_GPU) for case in cases) if is_on_gpu(each) else any(map(each.looks_at, calls))
-            if not seen:
+            if not each.looks_at_some(cases):
                 raise ValueError(f"{self.todo}: no call is drawn at which the criterion {each.name!r} looks")
         return cases
 
@@ -183,21 +184,18 @@ class CallCheck(Check):
     def rows(self, runs: list[Run], broken: list[Run], not_run: list[dict], breaks: list[Wrong]) -> list[Row]:
         """The rubric. broken: the runs that broke off; breaks: what is told of them. not_run: cases that were not tried
         any more."""
-        on_gpu = [run for run in runs if run.on_gpu]
-        calls = [call for run in runs if not run.on_gpu for call in run.calls]
-        left_out = [case for case in not_run if not case.get(ON_GPU)]
-        pending = [each for case in (*(run.case for run in broken), *left_out) for each in case["calls"]]
+        pending = [*(run.case for run in broken), *not_run]
         met, rows, told = {*map(self.meets_first, broken)}, [], []
         for criterion in self.criteria:
-            wrong, reason = self.judged(criterion, calls, on_gpu), ""
+            wrong, reason = criterion.judged(runs), ""
             same = [each for each, other in zip(rows, told, strict=True) if says_same(other, wrong)]
             if wrong is not None and (causes := failed(rows, criterion.after) or same):
                 wrong, reason = None, f"{MAY_FOLLOW}: {causes[0].says}"
             elif wrong is not None and any(says_same(each, wrong) for each in breaks):
                 wrong, reason = None, BROKE_OFF
-            elif wrong is None and (criterion.name in met or self.not_seen(criterion, pending, not_run)):
+            elif wrong is None and (criterion.name in met or criterion.looks_at_some(pending)):
                 reason = BROKE_OFF
-            elif wrong is None and not is_on_gpu(criterion) and criterion.unrecorded(calls):
+            elif wrong is None and criterion.unrecorded(runs):
                 reason = UNRECORDED
             told.append(wrong)
             rows.append(self.row(criterion, wrong, reason))
@@ -219,30 +217,11 @@ class CallCheck(Check):
             message = seen_with(message, wrong.call.arguments, self.inputs, size)
         return Finding(wrong.key, cut(message), points, cut(wrong.report))
 
-    def judged(self, criterion: Criterion | DeviceCriterion, calls: list[Call], on_gpu: list[Run]) -> Wrong | None:
-        """What is wrong with the calls that came to their end."""
-        if not is_on_gpu(criterion):
-            return criterion.wrong(calls)
-        found = [run.device_mistake for run in on_gpu if run.device_mistake]
-        return words("not-on-device", what=found[0][:500]) if found else None
-
-    def not_seen(self, criterion: Criterion | DeviceCriterion, pending: list[dict], not_run: list[dict]) -> bool:
-        """Whether there is something that a criterion looks at and that did not come to its end. pending: arguments of
-        such calls."""
-        if is_on_gpu(criterion):
-            return any(case.get(ON_GPU) for case in not_run)
-        return any(map(criterion.looks_at, pending))
-
     def meets_first(self, run: Run) -> str:
         """Name of the first criterion that looks at the call in which a run broke off; of the first of all if none
         does."""
         looking = [each for each in self.criteria if each.looks_at(run.broken)]
         return (looking or self.criteria)[0].name
-
-
-def is_on_gpu(criterion: Criterion | DeviceCriterion) -> bool:
-    """Whether it is the row on the run on a GPU."""
-    return isinstance(criterion, DeviceCriterion)
 
 
 def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:

@@ -11,9 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from autograde.contract.call_probe import SENDS_WAIT
+from autograde.contract.gpu import ON_GPU
 from autograde.rubric.judge import Call, Judge, comparing, first_of
 from autograde.rubric.mistakes import Mistakes
-from autograde.rubric.words import Wrong
+from autograde.rubric.run import Run
+from autograde.rubric.words import Words, Wrong
+
+words = Words("""
+not-on-device: On a GPU your code stops with an error: {what}. All that an operation works on has to be on one device:
+what has to be moved, and where to?
+""")
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,14 @@ class Criterion:
         sends = "wait" if arguments.get(SENDS_WAIT) else "kept"
         return self.sends in (sends, "both") and (self.on is None or self.on(arguments))
 
+    def looks_at_some(self, cases: Iterable[dict]) -> bool:
+        """Whether it looks at a call in one of these cases."""
+        return any(self.looks_at(each) for case in cases if not case.get(ON_GPU) for each in case["calls"])
+
+    def judged(self, runs: Iterable[Run]) -> Wrong | None:
+        """What is wrong with the calls that came to their end; see `wrong`."""
+        return self.wrong(calls_of(runs))
+
     def wrong(self, calls: Iterable[Call]) -> Wrong | None:
         """What is wrong, in the words of a mistake if one explains it all; None if nothing is that can be seen."""
         failures, held = [], []
@@ -66,10 +81,10 @@ class Criterion:
         wrong = self.judge(call)
         return None if wrong is not None and wrong.absent and not call.whole else wrong
 
-    def unrecorded(self, calls: Iterable[Call]) -> bool:
+    def unrecorded(self, runs: Iterable[Run]) -> bool:
         """Whether nobody can say that it holds in each call, as it reads what is not recorded whole; or as a judge
         missed something there."""
-        looked_at = (call for call in calls if not call.whole and self.looks_at(call.arguments))
+        looked_at = (call for call in calls_of(runs) if not call.whole and self.looks_at(call.arguments))
         return any(self.of_record or self.judge(call) is not None for call in looked_at)
 
     @property
@@ -85,9 +100,15 @@ def unbuffered(points: float, of: Criterion, *more: Criterion) -> Criterion:
     return Criterion("safe", points, says, judge, sends="wait", after=tuple(each.name for each in (of, *more)))
 
 
+def calls_of(runs: Iterable[Run]) -> list[Call]:
+    """The calls that came to their end, without that of a run on a GPU."""
+    return [call for run in runs if not run.on_gpu for call in run.calls]
+
+
 @dataclass(frozen=True)
 class DeviceCriterion:
-    """The row on the run on a GPU, real or simulated: nothing is on another device than it has to be."""
+    """The row on the run on a GPU, real or simulated, which is judged as a whole: nothing is on another device than it
+    has to be. It has what a `Criterion` has for a check."""
 
     points: float
     says: str
@@ -95,5 +116,18 @@ class DeviceCriterion:
     after: tuple[str, ...] = ()
 
     def looks_at(self, arguments: dict) -> bool:
-        """No call but that of the run on a GPU, which is judged as a whole."""
+        """No single call."""
+        return False
+
+    def looks_at_some(self, cases: Iterable[dict]) -> bool:
+        """Whether one of these cases is that on a GPU."""
+        return any(case.get(ON_GPU) for case in cases)
+
+    def judged(self, runs: Iterable[Run]) -> Wrong | None:
+        """The error that the run on a GPU stopped with, if it did."""
+        found = [run.device_mistake for run in runs if run.on_gpu and run.device_mistake]
+        return words("not-on-device", what=found[0][:500]) if found else None
+
+    def unrecorded(self, runs: Iterable[Run]) -> bool:
+        """No: it reads no record."""
         return False

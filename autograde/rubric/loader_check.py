@@ -6,6 +6,7 @@ A call has `samplers` and `passes`, see `autograde.probes.sampler_passes.passes_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 
 from autograde.rubric.judge import Call, once
@@ -42,17 +43,22 @@ def cut(count: int, batch: int, keep: bool = True) -> list[int]:
     return [batch] * (count // batch) + rest
 
 
-def last_dropped(call: Call, count: int) -> bool:
-    """Whether a rank drew so many samples as its share has in full batches, and no more."""
+def counts(call: Call) -> list[list[int]]:
+    """By pass and rank, how many samples are drawn."""
+    return [[*map(len, each)] for each in zip(*drawn_samples(call), strict=True)]
+
+
+def last_dropped(call: Call, counted: Sequence[int]) -> bool:
+    """Whether all ranks draw so many samples as a share has in full batches, and no more. counted: by rank."""
     share, batch = -(-samples(call) // call.size), call.arguments["batch_size"]
-    return count < share and count == share // batch * batch
+    return share % batch > 0 and {*counted} == {share - share % batch}
 
 
 def batches(call: Call, batch: int | None = None, keep: bool = True) -> list[list[list[int]]]:
     """By rank and pass, the sizes of batches of what is drawn: of a share without its last batch, with that."""
     batch, share = batch or call.arguments["batch_size"], -(-samples(call) // call.size)
-    counts = [[share if last_dropped(call, len(each)) else len(each) for each in own] for own in drawn_samples(call)]
-    return [[cut(count, batch, keep) for count in own] for own in counts]
+    due = [[share] * call.size if last_dropped(call, each) else each for each in counts(call)]
+    return [[cut(count, batch, keep) for count in own] for own in zip(*due, strict=True)]
 
 
 def wrong_batches(call: Call, off: Difference) -> Wrong | None:
@@ -65,8 +71,8 @@ def wrong_batches(call: Call, off: Difference) -> Wrong | None:
 def shared_evenly(call: Call) -> Wrong | None:
     """In each pass all samples are drawn, and by all ranks equally many; that a last batch is missing is judged by
     itself."""
-    for shares in zip(*drawn_samples(call), strict=True):
-        if not all(last_dropped(call, len(own)) for own in shares) and (wrong := evenly(samples(call), shares)):
+    for counted, shares in zip(counts(call), zip(*drawn_samples(call), strict=True), strict=True):
+        if not last_dropped(call, counted) and (wrong := evenly(samples(call), shares)):
             return wrong
     return None
 

@@ -36,28 +36,22 @@ def changed(reference: Callable[..., Any] | None = None, /, **changes: Any) -> V
             return form(call)
         return reference(call, **{name: each(call) if callable(each) else each for name, each in form.items()})
 
-    def values(call: Call) -> dict[str, Gives]:
-        found = {}
-        for key, forms in changes.items():
-            each = [made(form, call) for form in (forms if isinstance(forms, list) else [forms])]
-            if None not in map(type_or_none, each):
-                found[key.replace("_", "-")] = each[0] if isinstance(each[0], Gives) else Gives(*each)
-        return found
+    def of_key(forms: Any, call: Call) -> Gives | None:
+        each = [made(form, call) for form in (forms if isinstance(forms, list) else [forms])]
+        if any(value is None for value in each):
+            return None
+        return each[0] if isinstance(each[0], Gives) else Gives(*each)
 
-    return values
-
-
-def type_or_none(value: Any) -> type | None:
-    """None for None: arrays do not compare with it."""
-    return None if value is None else type(value)
+    return lambda call: {key.replace("_", "-"): partial(of_key, forms, call) for key, forms in changes.items()}
 
 
 class Mistakes:
     """Known mistakes of a criterion, the most likely first.
 
     text: their words, see `Words`; fields are `size`, the call's arguments, and the facts of the judge and the mistake.
-    values: of a call, by key what a mistake would have given, in the form that the criterion's judge compares, or a
-    tuple of several forms; see `changed`. A call whose values lack a key cannot tell whether the mistake is made.
+    values: of a call, by key what a mistake would have given, in the form that the criterion's judge compares, a tuple
+    of several forms, or a function without arguments that gives either; see `changed`. A call whose values lack a key
+    cannot tell whether the mistake is made.
     signs: by key, with ``_`` for ``-``: a function of a call that says whether the mistake is made in it: True or
     False; facts for its words in place of True; None where this call cannot tell.
     Raises ValueError if a sign has no words, or, without values, words have no sign.
@@ -72,7 +66,7 @@ class Mistakes:
             raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
 
     def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | Mapping | bool | None]]:
-        """By key, what says whether a mistake is made in this call; values are worked out once."""
+        """By key, what says whether a mistake is made in this call."""
         values = self.values(call) if self.values else {}
         if unlike := {*values} - {*self.words.messages}:
             raise ValueError(f"these mistakes have values and no words: {', '.join(sorted(unlike))}")
@@ -88,14 +82,15 @@ class Mistakes:
         failed = [(call, wrong, self.signs_in(call)) for call, wrong in failures]
         others = [(call, self.signs_in(call)) for call in held]
         for key in failed[0][2]:
-            told = [(call, wrong, explained(signs[key](), call, wrong, judge)) for call, wrong, signs in failed]
-            explaining = [each for each in told if each[2] is not None and each[2] is not False]
-            ruled_out = any(each[2] is False for each in told)
-            if (
-                len(explaining) > most
-                and not ruled_out
-                and not any(rules_out(signs[key](), call, judge) for call, signs in others)
-            ):
+            explaining, ruled_out = [], False
+            for call, wrong, signs in failed:
+                facts = explained(signs[key](), call, wrong, judge)
+                if ruled_out := facts is False:
+                    break
+                explaining += [] if facts is None else [(call, wrong, facts)]
+            if ruled_out or len(explaining) <= most:
+                continue
+            if not any(rules_out(signs[key](), call, judge) for call, signs in others):
                 best, most = (key, *explaining[0]), len(explaining)
         if best is None:
             return None
@@ -105,9 +100,10 @@ class Mistakes:
 
 
 def giving(values: Mapping[str, Any], key: str) -> Gives | None:
-    """What a mistake would have given, of what all of them would."""
+    """What a mistake would have given, of what all of them would; None where this call cannot tell."""
     found = values.get(key)
-    if key not in values or isinstance(found, Gives):
+    found = found() if callable(found) else found
+    if found is None or isinstance(found, Gives):
         return found
     return Gives(*found) if isinstance(found, tuple) else Gives(found)
 

@@ -120,7 +120,7 @@ def steps_by_hand(comm, rank: int, images, labels) -> list[dict[str, float]]:
     model = digit_model(0)
     parameters, seconds = [*model.parameters()], []
     for _ in range(10):
-        comm.Barrier()  # ranks leave it some milliseconds apart
+        comm.Barrier()  # all begin at about the same time
         times = [time.perf_counter()]
         loss = torch.nn.functional.cross_entropy(model(images[rank]), labels[rank])
         times.append(time.perf_counter())
@@ -167,9 +167,10 @@ from course.figures.ranks.places import places_picture
 places_picture(nodes=2, ranks=2)
 
 # %% [markdown]
-# No two ranks should use the same GPU. Your function chooses one for each rank. You need no GPU here: the check
-# simulates nodes, with GPUs and without. Later checks run your code on a simulated GPU, too: they find a tensor that is
-# on another device than the model.
+# No two ranks should use the same GPU. Your function chooses one for each rank: `torch.cuda.device_count()` counts this
+# node's GPUs, and `torch.cuda.set_device` makes one the current one, to which plain `cuda` leads. You need no GPU here:
+# the check simulates nodes, with GPUs and without. Later checks run your code on a simulated GPU, too: they find a
+# tensor that is on another device than the model.
 
 # %% todo="setup"
 import horovod.torch as hvd
@@ -179,9 +180,7 @@ import torch
 def setup() -> torch.device:
     """Initialise Horovod, and return the device that this rank computes on.
 
-    If torch finds at least as many GPUs on this node as the node has ranks
-    (`hvd.local_size()`), it is `cuda:<local rank>`, and becomes the rank's current
-    device. Otherwise it is `cpu`. A second call does no harm.
+    `hvd.local_size()` is how many ranks this node has.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -214,13 +213,11 @@ from torch.utils.data.distributed import DistributedSampler
 def make_loader(dataset: Dataset, batch_size: int, seed: int) -> DataLoader:
     """A loader that yields this rank's shard of `dataset`, in batches.
 
-    Horovod's ranks share the samples. `loader.sampler.set_epoch(epoch)` shuffles them
-    anew; the same seed and epoch give the same order. If the number of ranks does not
-    divide that of the samples, some are drawn twice, as in lab 06: all ranks draw
-    equally many, and no sample is left out. Any sampler that does this will do.
+    Horovod's ranks share the samples. If the number of ranks does not divide that of the
+    samples, some are drawn twice, as in lab 06. Any sampler that does what is listed
+    below will do.
 
-    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank. Keep the last
-    batch of an epoch, which may be smaller.
+    dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank.
     """
     ### BEGIN SOLUTION
     sampler = DistributedSampler(
@@ -277,13 +274,12 @@ import torch
 
 
 def make_optimizer(model: torch.nn.Module, lr: float) -> torch.optim.Optimizer:
-    """SGD with momentum 0.9 over the parameters of `model`, wrapped by Horovod.
+    """An optimizer over the parameters of `model`, wrapped by Horovod.
 
-    Horovod averages the ranks' gradients. It gets the model's `named_parameters()`,
-    and matches gradients by these names. Frozen parameters may be left out.
+    Horovod matches the ranks' gradients by the names of parameters. Those that are not
+    trained (`requires_grad` is False) may be left out.
 
-    lr: the learning rate for one rank. With N ranks, the optimizer's is N times as
-    large. All other options of SGD and of Horovod keep their defaults.
+    lr: the learning rate for one rank. The options of Horovod keep their defaults.
     """
     ### BEGIN SOLUTION
     optimizer = torch.optim.SGD(model.parameters(), lr=lr * hvd.size(), momentum=0.9)
@@ -309,6 +305,8 @@ check("make_optimizer")
 # - Horovod matches the ranks' calls by a name. `hvd.broadcast_object` makes it from the type of the object, unless you
 #   pass `name=...`. If one rank passes a dict and the others `None`, they wait for each other for ever: a
 #   [deadlock](GLOSSARY.md#deadlock).
+#
+# Horovod's own `hvd.broadcast_optimizer_state` will do, too.
 
 # %% todo="synchronize_start"
 import horovod.torch as hvd
@@ -321,12 +319,13 @@ def synchronize_start(
 ) -> None:
     """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
-    A model's state is what its `state_dict()` holds: parameters and buffers. So is the
-    optimizer's: momentum, and options such as the learning rate.
+    A model's state is what its `state_dict()` holds: parameters and buffers. The
+    optimizer's state is what its own `state_dict()` holds: momentum, and options such as
+    the learning rate.
 
     optimizer: as `make_optimizer` makes it. Some ranks may have momentum from earlier
-    steps, and others none; afterwards all have rank 0's. Rank 0's own numbers must not
-    change. If rank 0 has none, none or zeros will do.
+    steps, and others none. If rank 0 has none, the others may end with none, or with
+    zeros.
     """
     ### BEGIN SOLUTION
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -367,13 +366,8 @@ def train_epoch(
 ) -> float:
     """Train `model` on one pass through `loader`; return the loss of the epoch.
 
-    Each batch of this rank makes one step of `optimizer`, with the gradient of the
-    batch's mean cross-entropy. The model is in train mode, and the loader's sampler
-    knows the epoch.
-
-    The loss is the same float on all ranks: the mean of the losses of all samples
-    that all ranks draw, as in the formula above. A sample drawn twice counts twice.
-    All ranks have equally many batches; their last batches may differ in size.
+    A sample drawn twice counts twice in the loss. All ranks have equally many batches;
+    their last batches may differ in size.
 
     loader, optimizer: as `make_loader` and `make_optimizer` make them. model: returns
     logits, and is on `device`. The loader's batches are on the CPU.
@@ -413,11 +407,9 @@ from torch.utils.data import DataLoader, Dataset, Subset
 def evaluate(model: torch.nn.Module, dataset: Dataset, device: torch.device) -> float:
     """The fraction of `dataset` that `model` predicts correctly, in [0, 1].
 
-    It is exact, and the same float on all ranks. The N ranks share the n samples: none
-    evaluates more than ceil(n / N) of them. If there are few, some ranks have none.
+    The N ranks share the n samples. If there are few, some ranks have none.
 
-    model: on `device`. While it predicts, it is in eval mode, and no graph is recorded
-    for a backward pass. Afterwards it is in the mode in which it came.
+    model: on `device`.
     """
     ### BEGIN SOLUTION
     mode = model.training
@@ -466,13 +458,9 @@ def train(
         accuracy   of the model after this epoch, on `test_set`
         seconds    how long this epoch took, with or without evaluating and saving
 
-    Apart from `seconds`, they are the same on all ranks.
-
-    model: on the CPU when it comes, and not the same on all ranks; rank 0's counts.
-    batch_size, lr: of one rank, as for `make_loader` and `make_optimizer`. seed: of
-    the loader. checkpoint: path of a file. After each epoch rank 0, and no other rank,
-    writes a dict to it by `torch.save`; its entry `model` is the model's state dict.
-    You may write to another file that then replaces it.
+    model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
+    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader. checkpoint:
+    path of a file. You may write to another file that then replaces it.
 
     You may call the six functions above: the check has right ones, in case yours are
     not. The mode in which the model is left does not matter.
@@ -575,7 +563,8 @@ with needs(*seven):
 
 # %% [markdown]
 # The dashed line is at 95 %. The two runs are the same up to rounding: the ranks add up floats in another order. If the
-# steps are too long, even that is enough to lead the runs apart. Try it with the learning rates `0.2` and `0.05`.
+# steps are too long, even that is enough to lead the runs apart. Try it: put `0.2` in place of `0.06`, and `0.05` in
+# place of `0.015`.
 #
 # What does the model make of images that it never saw? These are the predictions of what rank 0 saved:
 
@@ -640,7 +629,7 @@ with needs(*seven):
 # | `#SBATCH --ntasks=4` | the number of ranks, which Slurm calls tasks |
 # | `#SBATCH --cpus-per-task=1` | cores for each rank, which computes with as many threads |
 # | `#SBATCH --time=00:10:00` | the time limit, after which the job is ended; a short job starts sooner |
-# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the record |
+# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the run's record |
 #
 # What you give to `sbatch` overrides these lines, so a job takes 2 ranks today and 8 tomorrow. If each rank takes 64
 # images a step, that is another training each time, with other losses. If all ranks *share* 64 images, it is the same
@@ -659,12 +648,10 @@ def batch_run(
 ) -> list[dict]:
     """Train a new model by one call of `train` on each rank; return its history.
 
-    Rank 0 passes `digit_model(0)`. The other ranks may pass any `digit_model(seed)`, as
-    `train` starts from rank 0's. The seed that `train` takes is 0.
+    Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank 0's.
 
-    On N ranks, from 1 to 64, each rank takes equally many images in a step, and all
-    together take 64, or the most below 64 that N divides (on 3 ranks: 63). In each case
-    the effective learning rate is 0.06. It is N times what you pass to `train`.
+    There may be 1 to 64 ranks; on 3 ranks, all together take 63 images in a step. The
+    effective learning rate is N times what you pass to `train`.
 
     Horovod is initialised. You may call `digit_model` and `train`; the check's `train`
     only notes what it is given, by position or by name.
@@ -719,7 +706,7 @@ with needs(*seven, "batch_run"):
 # `backward` computes the gradients one after the other, and each rank does so in its own time. Horovod can write down
 # what it does with them, as rank 0 sees it. In the pictures, rank 2 begins its step 100 ms after the others. Each row
 # is one gradient, and a rank's number stands where that rank reports that its gradient is ready. Of three steps, we
-# show the one that was disturbed least.
+# show the one that other programs on this machine have disturbed least.
 
 # %% folded=true
 # Traces what Horovod does in a step, and draws it.
@@ -863,7 +850,8 @@ check.answer("bytes_per_step", None)
 # **2. When two are faster.** In the last picture, two ranks are slower than one, or faster: it depends on the number of
 # images that each has in a step. From how many images per rank on do two ranks train on more images in a second than
 # one, on this machine? In a new cell, compare `images_per_second(1, n)` with `images_per_second(2, n)` for n = 16, 32,
-# 64, ... Take the best of a few tries. Give the number, and say why it is not the same on every machine.
+# 64, ... Take the best of a few tries. Give the number, or "none up to 512", and say why it is not the same on every
+# machine.
 
 # %% [markdown] answer="two_are_faster"
 # It depends on the machine: from about 64 images on, on four cores that other programs used as well. A step on a rank

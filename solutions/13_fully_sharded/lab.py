@@ -194,8 +194,8 @@ print("filled:", parameter.tolist())
 # |---|---|---|---|---|---|
 # | weight, shard 0 | bias, shard 0 | weight, shard 1 | bias, shard 1 | weight, shard 2 | bias, shard 2 |
 #
-# Once the weights are in their parameters, nobody needs that row any more. Let go of it then: else it is there for as
-# long as your object is, and takes as much memory as the weights do.
+# Once the weights are in their parameters, nobody needs that row any more. Let go of it then, and of the handle, which
+# knows it: else the row is there for as long as your object is, and takes as much memory as the weights do.
 
 # %% todo="gathered"
 import torch
@@ -225,7 +225,7 @@ class gathered:
         ### END SOLUTION
 
     def __enter__(self) -> None:
-        """Wait, and give the parameters their memory and their weights."""
+        """Wait, and give the parameters their memory and weights; let the row go."""
         ### BEGIN SOLUTION
         self.handle.wait()
         by_rank = self.row.view(self.size, -1)
@@ -234,7 +234,7 @@ class gathered:
             parameter.untyped_storage().resize_(parameter.nbytes)
             rows = rows.reshape(-1, *parameter.shape[1:])
             parameter.data.copy_(rows[: len(parameter)])
-        del self.row
+        del self.row, self.handle  # which knows the row, too
         ### END SOLUTION
 
     def __exit__(self, *error) -> None:

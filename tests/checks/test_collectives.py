@@ -11,6 +11,7 @@ from autograde.contract.calls import calls_apart, described, nothing_starts_or_e
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import settle
 from autograde.rubric.judge import Call
+from autograde.rubric.judges import reductions
 from autograde.rubric.judges.collectives import Collectives
 from autograde.verdicts.collectives import (
     deadlock,
@@ -56,6 +57,17 @@ def test_that_nobody_communicates_is_not_said_where_all_ranks_know_the_result():
 )
 def test_another_way_to_communicate_has_its_finding(key, events):
     assert keys(one_allreduce("mpi4py", [events, events])) == [key]
+
+
+def test_where_a_float_is_due_no_integer_and_no_group_of_ones_own_will_do():
+    def key(judge, **about):
+        wrong = judge(Call({}, 0, {}, [None, None], [[event(library="torch", **about)]] * 2))
+        return wrong and wrong.key
+
+    floats, numbers = (reductions.one_allreduce("torch", lambda call: True, floats=each) for each in (True, False))
+    assert key(floats, dtype="float64") is None and key(numbers, dtype="int64") is None
+    assert key(floats, dtype="int64") == "whole-numbers-reduced"
+    assert key(floats, context=1) == "another-group"
 
 
 def test_a_call_on_more_ranks_than_take_part_is_the_wrong_group():

@@ -11,7 +11,7 @@ from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, leave_grad
 from autograde.verdicts.replicas import Replicas, Rules, replay, same_state
 from course.world import COMM
 
-AveragingSGD = check_module("07_horovod_mnist", "averaging").AveragingSGD
+AveragingSGD = check_module("07_horovod_mnist", "averaging", "probes").AveragingSGD
 
 CASE = {"size": 3, "model": 5, "samples": 20, "data": 8, "batch_size": 3, "lr": 0.05}
 ORDERS = [

@@ -139,6 +139,9 @@ def test_a_simulated_node_ends_with_its_block():
         assert (hvd.local_rank(), hvd.local_size(), os.environ["LOCAL_RANK"]) == (1, 2, "1")
         torch.cuda.set_device("cuda:2")
         assert (noted["current"], torch.cuda.current_device(), torch.cuda.device_count()) == (2, 2, 3)
+        with torch.cuda.device(0):
+            assert torch.cuda.current_device() == 0
+        assert torch.cuda.current_device() == 2
     assert before[:3] == (hvd.local_rank, torch.cuda.device_count, os.environ.get("LOCAL_RANK"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from made_events import event
 
 from autograde.contract.evidence import Evidence
-from autograde.rubric import Run, why_it_broke_off
+from autograde.rubric import Errors, Run, why_it_broke_off
 from course.world.meeting import is_meeting
 
 
@@ -50,3 +50,18 @@ def test_a_message_to_no_rank_and_a_packed_one_are_told_by_their_errors():
         error = {"type": kind, "message": message, "line": 3}
         wrong = why_it_broke_off(run("raised", rank(0, "returned"), rank(1, "raised", error=error)))
         assert wrong.key == key and "rank 1" in wrong.message
+
+
+def test_calls_of_horovod_that_do_not_find_each_other_have_names_of_their_own():
+    waits = event("allreduce", library="horovod", op="allreduce_", end=None, line=4, state="under way", reduction="SUM")
+    wrong = why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", waits)))
+    assert wrong.key == "calls-do-not-match" and "all 2 ranks wait in `hvd.allreduce_`" in wrong.message
+    assert why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "returned"))).key != wrong.key
+
+
+def test_errors_may_be_those_of_some_runs_alone():
+    few = Errors("few: An error on {who}: {error}", on=lambda run: run.broken["n"] < 10, few="Index")
+    many = Errors("many: An error on {who}.", on=lambda run: run.broken["n"] > 10, many="Index")
+    error = {"type": "IndexError", "message": "x", "line": 3}
+    broken = run("raised", rank(0, "returned"), rank(1, "raised", error=error))
+    assert few(broken).message == "An error on rank 1: IndexError: x" and many(broken) is None

@@ -66,7 +66,7 @@ def test_calls_whose_sends_wait_are_looked_at_by_the_criterion_on_that_alone():
 
 
 def test_a_check_has_nothing_that_no_check_reads():
-    with pytest.raises(TypeError, match="a check has no consolidaton"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'consolidaton'"):
         check([(1, {})], ROW, consolidaton="lost")
 
 

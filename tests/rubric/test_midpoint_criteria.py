@@ -67,3 +67,9 @@ def test_a_mistake_is_told_only_if_it_explains_every_failure():
     assert key((2, few)) == "local-h"
     assert key((2, few), (5, many)) == "local-h"
     assert key((1, [[0.5]] * 2), (4, [midpoints(4)[:3], midpoints(4)[1:]])) == "overlapping-shares"
+
+
+def test_one_rank_that_does_all_of_the_work_is_named_where_there_is_work_for_all():
+    assert key((10, [midpoints(10), [], []])) == "idle-ranks"
+    assert key((10, [midpoints(10)[:9], [], midpoints(10)[9:]])) == "unbalanced"
+    assert key((2, [midpoints(2), [], []])) == "unbalanced"

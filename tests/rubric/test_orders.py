@@ -7,7 +7,7 @@ import random
 import pytest
 
 from autograde.rubric import Call, Criterion, Words, mistakes_by_rank
-from autograde.rubric.judges.shares import each_sample_once, new_orders, orders_by_seed
+from autograde.rubric.judges.shares import each_sample_once, evenly, new_orders, orders_by_seed
 
 
 def cut(order: list[int], size: int) -> list[list[int]]:
@@ -31,6 +31,23 @@ def drawn(n: int, size: int, epochs: int) -> list[list[list[int]]]:
 def test_what_an_epoch_has_twice_or_not_at_all_is_told(orders, key):
     assert each_sample_once(orders, 3).key == key
     assert each_sample_once(drawn(3, 2, 2), 3) is None
+
+
+@pytest.mark.parametrize(
+    ("shares", "key"),
+    [
+        ([[0, 3, 1], [2, 4, 0]], None),
+        ([[4, 3, 2, 1, 0]] * 2, "whole-set-on-every-rank"),
+        ([[0, 1], [2, 3]], "tail-dropped"),
+        ([[0, 1, 2], [3, 4]], "no-padding"),
+        ([[0, 1, 2], [3, 2, 0]], "overlapping-shards"),
+        ([[0, 1, 2], [3, 4, 9]], "unknown-samples"),
+        ([[0, 1, 2, 0], [3, 4, 1, 2]], "more-than-needed"),
+    ],
+)
+def test_ranks_draw_equally_many_of_five_samples_in_whatever_order(shares, key):
+    wrong = evenly(5, shares)
+    assert (wrong and wrong.key) == key
 
 
 @pytest.mark.parametrize(

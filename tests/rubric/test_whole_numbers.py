@@ -1,4 +1,4 @@
-"""Whole numbers that each rank returns, and shares of a row of numbers: each way to be wrong has a name."""
+"""Numbers that each rank returns, and shares of a row of numbers: each way to be wrong has a name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import pytest
 from autograde.contract.evidence import Array, Number, Values
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call, of_seen
-from autograde.rubric.judges.numbers import LOST_DIGITS, EachRankReturnsInt, has_values
+from autograde.rubric.judges.numbers import (
+    HALF_PRECISION,
+    LOST_DIGITS,
+    EachRankReturns,
+    EachRankReturnsInt,
+    has_values,
+)
 from autograde.rubric.judges.same import Same, on_ranks
 from autograde.rubric.judges.shares import pieces_in_order
 from autograde.rubric.mistakes import Gives, Mistakes
@@ -43,6 +49,21 @@ def test_a_whole_number_is_exact_or_its_mistake_has_a_name(values, expected, key
     seen = [SimpleNamespace(value=Number.of(value)) for value in values]
     wrong = Criterion("sum", 1, "the sum", JUDGE, MISTAKES).wrong([Call({}, 0, {"expected": expected}, seen)])
     assert (wrong and wrong.key) == key
+
+
+def test_digits_that_16_bits_have_not_are_told_by_how_much_is_off():
+    judge = EachRankReturns(lambda call: 3.1416)
+    half = Mistakes(HALF_PRECISION, lost_in_16_bits=judge.lost_in_16_bits)
+
+    def said(*values):
+        seen = [SimpleNamespace(value=Number.of(float(each))) for each in values]
+        wrong = Criterion("pi", 1, "pi", judge, half).wrong([Call({}, 0, {}, seen)])
+        return wrong and (wrong.key, wrong.message[:29])
+
+    assert said(3.1416, 3.1416) is None
+    assert said(np.float16(3.1416), np.float16(3.1416)) == ("lost-in-16-bits", "The result is off by 1e-03. T")
+    assert said(3.140625, 3.140625)[0] == "lost-in-16-bits"  # as bfloat16 has it
+    assert said(3.1423, 3.1423)[0] == "wrong-value" and said(4.0, 4.0)[0] == "wrong-value"
 
 
 def test_an_int_in_a_tensor_is_no_int():

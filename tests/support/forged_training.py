@@ -12,7 +12,7 @@ from typing import Any
 
 from forged_evidence import near
 
-from autograde.fixtures.numbered_net import SIZES
+from autograde.fixtures.numbered_net import TRAINED
 from course.figures.splitting.schedules import micro_batches_of, missing, too_early
 
 COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
@@ -44,16 +44,19 @@ PARTS = {
     ),
     "06 samples_seen": ("calls.*.seen.lists.*.ids",),
     "06 distributed_accuracy": ("calls.*.seen.value.value",),
-    "07 setup": ["*.device.type", "*.initialised"],  # and see `current_gpus`
-    "07 make_optimizer": [f"states.*.{name}" for name in SIZES],
-    "07 synchronize_start": ["model", "lr"],
-    "07 train_epoch": [f"calls.*.shown.{name}" for name in ("loss.value", "state", "forwards")],
-    "07 evaluate": ["calls.*.shown.value.value"],
-    "07 train": ["begin", "state", "epochs", *(f"history.*.{name}.value" for name in ("epoch", "loss", "accuracy"))],
+    "07 setup": ["calls.*.seen.chosen.device", "calls.*.seen.initialised"],  # and see `current_gpus`
+    "07 make_optimizer": [f"calls.*.seen.states.*.{name}" for name in (*TRAINED, "frozen")],
+    "07 synchronize_start": ["calls.*.seen.model", "calls.*.seen.lr"],
+    "07 train_epoch": [f"calls.*.seen.{name}" for name in ("value.value", "state", "batches", "train")],
+    "07 evaluate": ["calls.*.seen.value.value"],
+    "07 train": [
+        *(f"calls.*.seen.{name}" for name in ("begin", "state", "told")),
+        *(f"calls.*.seen.history.*.{name}.value" for name in ("epoch", "loss", "accuracy")),
+    ],
     "07 batch_run": [
-        "losses",
-        *(f"calls.*.{name}" for name in ("sets", "checkpoint")),
-        *(f"calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
+        "calls.*.seen.losses",
+        *(f"calls.*.seen.calls.*.{name}" for name in ("sets", "checkpoint")),
+        *(f"calls.*.seen.calls.*.{name}.value" for name in ("epochs", "batch_size", "lr", "seed")),
     ],
     "08 process_group_from_slurm": [f"{run}.*.*.values" for run in ("steps", "other.result.steps")],
     "08 train": ["losses.*.value", "state", "forwards"],
@@ -138,15 +141,12 @@ def alike(seen: Any, due: Any) -> bool:
 
 
 def current_gpus(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start.
-
-    It may name its GPU by number, or as the current one.
-    """
-    nodes = [pair for own, due in zip(results, model, strict=True) for pair in zip(own, due, strict=True)]
-    gpus = [pair for pair in nodes if pair[1]["device"]["type"] == "cuda"]
-    if any(own["device"]["index"] not in {due["device"]["index"], None} for own, due in nodes):
-        return False
-    return all((own["current"] or 0) == due["current"] for own, due in gpus)
+    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start."""
+    each = [
+        pair for own, due in zip(results, model, strict=True) for pair in zip(own["calls"], due["calls"], strict=True)
+    ]
+    chosen = [[one["seen"]["chosen"] for one in pair] for pair in each]
+    return all((own["current"] or 0) == due["current"] for own, due in chosen if due["device"] != "cpu")
 
 
 def dealt(n: int, batch_size: int, ranks: Sequence[Sequence[Sequence[int]]]) -> bool:
@@ -163,33 +163,37 @@ def loaders(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 
     Where there are few samples, orders are not judged.
     """
-    for place in range(len(case["seeds"])):
-        epochs = zip(*(own[place]["epochs"] for own in results), strict=True)
-        if not all(dealt(case["samples"], case["batch_size"], ranks) for ranks in epochs):
-            return False
-    return case["samples"] < 9 or all(own[0]["epochs"] == own[1]["epochs"] for own in results)
+    [call], drawn = case["calls"], [own["calls"][0]["seen"]["passes"] for own in results]
+    samples, epochs = call["samplers"][0][0], len(call["passes"]) // len(call["samplers"])
+    if not all(dealt(samples, call["batch_size"], ranks) for ranks in zip(*drawn, strict=True)):
+        return False
+    return samples < 9 or all(own[:epochs] == own[epochs : 2 * epochs] for own in drawn)
 
 
 def first_options(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `make_optimizer`: the learning rate and the momentum of rank 0. No rank can step with others."""
-    return all(alike(results[0]["options"][name], model[0]["options"][name]) for name in ("lr", "momentum"))
+    pairs = zip(*(parts(own[0], "calls.*.seen.options") for own in (results, model)), strict=True)
+    return all(alike(own[name], due[name]) for own, due in pairs for name in ("lr", "momentum"))
 
 
 def momentum(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `synchronize_start`: each parameter's momentum is rank 0's; none and 0 are the same."""
-    due = 0.5 if case["moving"][0] else 0.0
-    held = [entry or [0.0] for own in results for entry in own["momentum"]]
+    due = 0.5 if case["calls"][0]["moving"][0] else 0.0
+    held = [entry or [0.0] for own in results for call in own["calls"] for entry in call["seen"]["momentum"]]
     return all(near(value, due) for own in held for value in own)
 
 
 def run_and_files(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `train`: what is drawn, in any order; and what rank 0 saved after each epoch, and is in the file."""
-    drawn = zip(*(own["drawn"] for own in results), strict=True)
-    states = [{save["after"]: parts(save, "content.model") for save in ranks[0]["saves"]} for ranks in (results, model)]
+    [call], seen = case["calls"], [own["calls"][0]["seen"] for own in results]
+    steps = len(seen[0]["batches"]) // call["epochs"]
+    epochs = [[own["batches"][at : at + steps] for own in seen] for at in range(0, steps * call["epochs"], steps)]
+    files = [ranks[0]["calls"][0]["seen"] for ranks in (results, model)]
+    states = [{save["after"]: save["saved"]["state"] for save in own["saves"]} for own in files]
     return (
-        all(dealt(case["samples"], case["batch_size"], ranks) for ranks in drawn)
+        all(dealt(call["samples"], call["batch_size"], ranks) for ranks in epochs)
         and all(alike(states[0].get(after), due) for after, due in states[1].items())
-        and alike(parts(results[0], "file.content.model"), parts(model[0], "file.content.model"))
+        and alike(files[0]["last"], files[1]["last"])
     )
 
 
@@ -263,7 +267,7 @@ More = Callable[[dict, Sequence[Any], Sequence[Any]], bool]
 
 def rank_0s_start(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 07's `batch_run`: the model that rank 0 passes on. The others get theirs from it."""
-    return alike(parts(results[0], "calls.*.state"), parts(model[0], "calls.*.state"))
+    return alike(parts(results[0], "calls.*.seen.calls.*.state"), parts(model[0], "calls.*.seen.calls.*.state"))
 
 
 def one_run(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from autograde.rubric.judge import Call
 from autograde.rubric.judges.numbers import SINGLE, float32
 from autograde.rubric.mistakes import Mistakes
-from autograde.rubric.words import Words, Wrong
+from autograde.rubric.words import Ranks, Words, Wrong
 from course.models.midpoints import interval_numbers
 
 Points = Sequence[Sequence[float | None]]  # by rank; None for one that is not finite
@@ -33,6 +33,9 @@ Which part is a rank's own?
 
 local-h: The width h is computed from the number of one rank's intervals. How wide is an interval when *all* of them cut
 [0, 1]?
+
+idle-ranks: {who:does|do} all of the work, and {idle} nothing. There is work for all of them. Which part of it is
+whose?
 
 remainder-lost: On {size:rank}, nobody evaluates {missing} of the midpoints. As many are left over when the intervals
 are divided by the ranks.
@@ -85,6 +88,14 @@ def share_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs:
         fits = (abs(x * len(of_rank) % 1 - 0.5) < 1e-6 for of_rank in points for x in of_rank)
         return sum(map(bool, points)) > 1 and all(fits)
 
+    def idle(call: Call) -> dict | bool | None:
+        intervals, points = call.arguments["intervals"], points_of(call)
+        if not 1 < len(points) <= intervals:
+            return None
+        at_work = [rank for rank, of_rank in enumerate(points) if of_rank]
+        others = Ranks(rank for rank in range(len(points)) if rank not in at_work)
+        return {"who": Ranks(at_work), "idle": others} if len(at_work) == 1 else False
+
     def remainder(call: Call) -> bool | None:
         intervals, points = call.arguments["intervals"], points_of(call)
         lost = intervals - sum(map(len, points))
@@ -92,8 +103,8 @@ def share_mistakes(points_of: Callable[[Call], Points], text: str = "", **signs:
         alone = wrong is not None and wrong.key == "points-missing"
         return {"missing": lost} if alone and lost == intervals % len(points) else False
 
-    common = {"everything_on_every_rank": everything, "local_h": by_its_own_width, "remainder_lost": remainder}
-    return Mistakes(KNOWN + text, **common, **signs)
+    common = {"everything_on_every_rank": everything, "local_h": by_its_own_width, "idle_ranks": idle}
+    return Mistakes(KNOWN + text, **common, remainder_lost=remainder, **signs)
 
 
 def finite(points: Sequence[float | None]) -> list[float]:

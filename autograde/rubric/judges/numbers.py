@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from autograde.contract.evidence import Number, Values
 from autograde.rubric.judge import Call, Judge
 from autograde.rubric.judges.same import Comparing, by_rank, differences
-from autograde.rubric.rounding import DOUBLE, KNOWN, SINGLE, Rounding
+from autograde.rubric.rounding import DIGITS, DOUBLE, KNOWN, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong
 
 # Words for `digits_lost_in_a_float=EachRankReturnsInt(...).lost_digits` among mistakes.
 LOST_DIGITS = """
 digits-lost-in-a-float: On rank {rank}, {what} is {actual}, where {expected} is expected. The last digits differ: a
 float64 has room for 53 bits, and these numbers need more. Where do whole numbers turn into floats?
+"""
+# Words for `lost_in_16_bits=EachRankReturns(...).lost_in_16_bits` among mistakes.
+HALF_PRECISION = """
+lost-in-16-bits: The result is off by {off:.0e}. That is half precision: 3 digits of 16 are left. Where does it get in?
 """
 words = Words("""
 no-number: Rank {rank} of {size} returns {what}; a finite float is expected.
@@ -102,8 +107,20 @@ class EachRankReturns(Comparing):
         if lost and self.rounding.relative < SINGLE.relative:
             return float32(f"The result is of type {lost}")
         if other := [rank for rank, number in enumerate(numbers) if not number.is_float]:
-            return words("not-a-float", rank=other[0], size=size, kind=numbers[other[0]].kind)
+            about = {"actual": numbers[other[0]].value, "expected": right[other[0]], "values": listed(numbers)}
+            return words("not-a-float", compared=True, rank=other[0], size=size, kind=numbers[other[0]].kind, **about)
         return words("last-digits-differ") if alike and len({number.value for number in numbers}) > 1 else None
+
+    def lost_in_16_bits(self, call: Call) -> dict | bool:
+        """Whether the numbers are those that float16 or bfloat16 have near the expected ones: by how much the first
+        such is off, as facts for the words."""
+        actual = [number.value for number in self.value(call)]
+        pairs = [*zip(actual, by_rank(self.expected(call), len(actual)), strict=True)]
+        near = Rounding(DIGITS["bfloat16"])
+        if not all(near(one, due) and has_few_digits(one) for one, due in pairs):
+            return False
+        off = [abs(one - due) for one, due in pairs if not SINGLE(one, due)]
+        return {"off": off[0]} if off else False
 
     def seen(self, call: Call) -> list[Number]:
         """See `Comparing`."""
@@ -177,6 +194,12 @@ def has_values(what: str, values: Callable[[Call], list[Values]]) -> Judge:
         return words("not-all-values", where=where, kind=kinds[rank], what=what)
 
     return judge
+
+
+def has_few_digits(value: float) -> bool:
+    """Whether a number, of the size of 1, is one of those that float16 or bfloat16 have."""
+    half, single = struct.pack(">e", value), struct.pack(">f", value)
+    return struct.unpack(">e", half)[0] == value or struct.unpack(">f", single[:2] + b"\0\0")[0] == value
 
 
 def listed(numbers: Sequence[Number]) -> str:

@@ -9,24 +9,40 @@ from typing import Any
 from autograde.contract.verdict import Diagnosis
 from autograde.rubric.breaks import first_finding, of_finding
 from autograde.rubric.judge import Call, of_record
-from autograde.rubric.words import Wrong
+from autograde.rubric.words import Words, Wrong
 from autograde.verdicts import collectives, one_process, reductions
 from autograde.verdicts.reductions import Due
 
+words = Words("""
+whole-numbers-reduced: The ranks reduce a number of type {dtype}, where a float64 is expected. What is left of a number
+with a fraction, and how large may it become?
 
-def one_allreduce(library: str, right: Callable[[Call], bool]) -> Callable[[Call], Wrong | None]:
-    """Exactly one all-reduce of one float64, in this library, and no other communication; a single rank needs none.
+another-group: Your function makes a process group of its own. All ranks have to communicate for that, and every call
+leaves another group behind. Which group is there already?
+""")
+
+
+def one_allreduce(
+    library: str, right: Callable[[Call], bool], *, floats: bool = False
+) -> Callable[[Call], Wrong | None]:
+    """Exactly one all-reduce of one number, in this library, and no other communication; a single rank needs none.
 
     library: "mpi4py", "torch" or "horovod". right: whether a call's result is right on all ranks: then they know of
-    each other, however that was.
+    each other, however that was. floats: whether the number has to be a float64, and no integer.
     """
+
+    def otherwise(call: Call) -> Wrong | None:
+        if any(event["library"] == "torch" and event["context"] for log in call.events for event in log):
+            return words("another-group")
+        dtypes = {event["dtype"] or "" for log in call.events for event in log if event["kind"] == "allreduce"}
+        whole = sorted(each for each in dtypes if each.startswith(("int", "uint")))
+        return words("whole-numbers-reduced", dtype=whole[0]) if floats and whole else None
 
     @of_record
     def judge(call: Call) -> Wrong | None:
         sizes = collectives.group_sizes(call.events)
-        return first_finding(
-            collectives.wrong_group(call.size, sizes) or collectives.one_allreduce(library, call.events, right(call))
-        )
+        found = collectives.wrong_group(call.size, sizes)
+        return first_finding(found or collectives.one_allreduce(library, call.events, right(call))) or otherwise(call)
 
     return judge
 

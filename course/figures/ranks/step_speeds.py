@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
 
 WIDTH = 0.26  # of a bar, where the distance of two groups is 1
+FIRST = 3  # of the colours: those before it are ranks 0, 1 and 2 elsewhere, and here it is how many there are
 
 
 @on_both_grounds
@@ -28,7 +29,7 @@ def speeds_picture(
     for place, ranks in enumerate(numbers):
         xs = [group + (place - (len(numbers) - 1) / 2) * WIDTH for group in range(len(speeds))]
         heights = [bars.get(ranks, 0.0) for bars in speeds.values()]
-        axes.bar(xs, heights, WIDTH * 0.92, color=COLOURS[place % len(COLOURS)], label=count_of(ranks))
+        axes.bar(xs, heights, WIDTH * 0.92, color=COLOURS[(place + FIRST) % len(COLOURS)], label=count_of(ranks))
         for x, height in zip(xs, heights, strict=True):
             if height:
                 axes.text(x, height, f"{height:,.0f}", ha="center", va="bottom", fontsize=8)

@@ -38,7 +38,8 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
     right.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     right.set_ylim(None, 1.0)
     if goal is not None:
-        right.axhline(goal, color=ground.faint, linewidth=1, linestyle="--", zorder=0)
+        about = {"color": ground.faint, "linewidth": 1, "linestyle": "--", "zorder": 0}
+        right.axhline(goal, label=f"{goal:.0%}, the goal", **about)
     for axes in (left, right):
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

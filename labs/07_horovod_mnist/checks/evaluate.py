@@ -1,51 +1,94 @@
-"""The check of `evaluate`."""
-
-from __future__ import annotations
+"""The check of `evaluate`: how the model is used, who evaluates what, and the accuracy."""
 
 import math
-import random
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
-import torch
-
-from autograde.contract.calls import described
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, described_value, integer, tuple_of
-from autograde.contract.verdict import Diagnosis, Finding
 from autograde.fixtures.numbered_net import CLASSES, NumberedNet, NumberedSet
-from autograde.probes.simulated_node import seeded_apart, simulated_node
-from autograde.probes.weighed_part import WEIGHED, was_weighed, weighed_calls
-from autograde.verdicts.judged import Call, JudgedCalls
-from autograde.verdicts.means import accuracy_on_all, accuracy_parts, apart, evaluated, restored
-from autograde.verdicts.replicas import guesses_of, hits_of
-from autograde.verdicts.shards import finding as sharing
+from autograde.rubric import (
+    WEIGHED,
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    Errors,
+    MeanOnAll,
+    Ranks,
+    Words,
+    accuracy_parts,
+    apart,
+    evaluated,
+    first_of,
+    given,
+    guesses_of,
+    hits_of,
+    lacking,
+    mistakes_by_rank,
+    once,
+)
 
-FORWARD = tuple_of([array(integer()), boolean(), boolean()])  # ids, train mode, whether a graph is recorded
+from ..probes import evaluate
 
-finding = Findings("""
-share-too-large 1
-The ranks evaluate {numbers} of {n} samples. In fair shares no rank has more than {most}.
+words = Words("""
+graph-recorded: While the model predicts, torch records a graph for a backward pass that never comes. That takes memory
+and time.
 
-graph-recorded 0.5
-While the model predicts, torch records a graph for a backward pass that never comes. That takes memory and time.
+gradients-left-off: After the call, torch records no gradients any more on {who}: the next training fails. What you
+switch off, switch on again, or use a `with` block.
+
+share-too-large: The ranks evaluate {counts} of {n:sample}. In fair shares no rank has more than {most}.
+
+not-evaluated: No rank has shown the model {missing} of the {n:sample}. Are samples lost where the ranks cannot share
+them evenly?
+
+empty-rank: Where a rank has no samples, {who:raises|raise} an error ({error}). What should such a rank contribute, so
+that the others can go on?
 """)
 
 
-def draw_evaluation(rng: random.Random, size: int, samples: int) -> dict:
-    """A case: labels such that parts of the set have other accuracies than all of it, where it is large enough."""
-    case = {"size": size, "local_size": min(2, size), "modes": rng.sample([True, False], 2)}
-    case |= {"data": rng.randrange(2**31), "model": rng.randrange(2**31)}
-    right = [rng.random() < 0.5 for _ in range(samples)]
-    while samples > 2 * size and not distinct(right, size):
-        right = [rng.random() < 0.5 for _ in range(samples)]
-    guesses = guesses_of(NumberedNet(case["model"]), NumberedSet(samples, case["data"]))
-    labels = [guess if hit else (guess + 1) % CLASSES for guess, hit in zip(guesses, right, strict=True)]
-    return {**case, "labels": labels}
+def samples(call):
+    return len(call.arguments["labels"])
 
 
-def distinct(hits: Sequence[bool], size: int) -> bool:
+@once
+def hits(call):
+    about = call.arguments
+    return hits_of(NumberedNet(about["model"]), NumberedSet(samples(call), about["data"], about["labels"]))
+
+
+def shares(call):
+    return [[number for each in own for number in each.ids] for own in call.of("passes")]
+
+
+def parts(call):
+    return accuracy_parts(hits(call), shares(call))
+
+
+def missing(call):
+    return samples(call) - len({number for own in shares(call) for number in own} & {*range(samples(call))})
+
+
+def accuracy(call):
+    """Of all samples; where some are not evaluated, which is judged by itself, what follows from the others."""
+    right = sum(hits(call)) / samples(call)
+    found, total = sum(part.total for part in parts(call)), sum(part.count for part in parts(call))
+    of_these = [right, found / max(1, total), found / samples(call)] if missing(call) else [right]
+    return min(of_these, key=lambda each: abs(each - (call.seen[0].value.value or 0.0)))
+
+
+def modes(call):
+    passes = [each for own in call.of("passes") for each in own]
+    wrong = evaluated([each.train for each in passes], call.arguments["train"], call.of("train"))
+    wrong = wrong or (words("graph-recorded") if any(each.graph for each in passes) else None)
+    off = [rank for rank, records in enumerate(call.of("records")) if not records]
+    return wrong or words.on_ranks("gradients-left-off", off)
+
+
+def fair(call):
+    n, counts = samples(call), [*map(len, shares(call))]
+    if max(counts) > (most := math.ceil(n / call.size)):
+        return words("share-too-large", counts=counts, n=n, most=most)
+    return words("not-evaluated", missing=missing(call), n=n) if missing(call) else None
+
+
+def distinct(hits, size):
     """Whether other numbers than the accuracy come of the usual mistakes, with strided shares and with blocks."""
     n, most = len(hits), math.ceil(len(hits) / size)
     padded = [*range(n), *range(n)][: most * size]
@@ -53,84 +96,106 @@ def distinct(hits: Sequence[bool], size: int) -> bool:
     blocks = [range(n)[most * rank : most * rank + most] for rank in range(size)]
     if size == 1:
         return 0 < sum(hits) < n
-    for shares in (strided, blocks, [padded[rank::size] for rank in range(size)]):
-        parts, right = accuracy_parts(hits, shares), sum(hits) / n
+    for dealt in (strided, blocks, [padded[rank::size] for rank in range(size)]):
         keys = ["one-ranks-part/0"]
-        keys += ["mean-of-means/ranks"] if len({len(share) for share in shares}) > 1 else []
-        keys += ["counted-twice"] if sum(map(len, shares)) > n else []
-        if not apart(parts, size, keys, 1e-9, right, n):
+        keys += ["mean-of-means/ranks"] if len({len(share) for share in dealt}) > 1 else []
+        keys += ["counted-twice"] if sum(map(len, dealt)) > n else []
+        if not apart(accuracy_parts(hits, dealt), size, keys, 1e-9, sum(hits) / n, n):
             return False
     return True
 
 
-class Evaluate(CallCheck, JudgedCalls):
-    """Accuracies on sets that the ranks do not divide, beside the truth."""
-
-    todo, points, needs, deadline = "evaluate", 3, "horovod", 20
-    consolidation = (
-        "Without padding, a rank may have less to do than another, or nothing, and the accuracy is exact. Every rank "
-        "takes part in the reduction all the same."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Many samples; fewer than ranks; one; more than a usual batch holds; a rank's part that weighs more."""
-        draw = draw_evaluation
-        cases = [draw(rng, 4, 4 * rng.randint(3, 5) + 2), draw(rng, 3, 2), draw(rng, 3, 10), draw(rng, 2, 601)]
-        cases += [draw(rng, 1, 7), draw(rng, 4, 1)]
-        cases += [{**draw(rng, 3, rng.randint(10, 14)), WEIGHED: True}]
-        return cases
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """A few samples on two ranks."""
-        return {**draw_evaluation(rng, 2, 5), "modes": [True]}
-
-    def calls(self, case: dict) -> list[dict]:
-        """With a model in train mode, and one in eval mode."""
-        return [{**case, "train": mode} for mode in case["modes"]]
-
-    def probe(self, world: Any, subject: Any, case: dict) -> dict:
-        """The calls, or those in which a rank's part weighs more."""
-        return weighed_calls(self, world, subject, case)
-
-    @staticmethod
-    def call(evaluate: Callable, rank: Rank, call: dict) -> dict:
-        """The student's `evaluate`, and the samples that the model was shown."""
-        forwards: list[list] = []
-        data = NumberedSet(len(call["labels"]), call["data"], call["labels"])
-
-        def shown(net: NumberedNet, ids: list[int]) -> None:
-            graph = torch.is_grad_enabled() and any(each.requires_grad for each in net.parameters())
-            forwards.append([ids, net.training, graph])
-
-        model = NumberedNet(call["model"], dropout=0.5, record=shown).to(rank.torch_device)
-        local_size = call["local_size"]
-        with seeded_apart(rank.rank), simulated_node(rank.rank % local_size, local_size):
-            value = evaluate(model.train(call["train"]), data, rank.torch_device)
-        return {"value": described(value), "train": model.training, "forwards": forwards}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Accuracy, mode and forward passes."""
-        return {"value": described_value(), "train": boolean(), "forwards": array(FORWARD)}
-
-    def empty(self, case: dict, plan: dict) -> Collection[int]:
-        """Those that have no sample where there are fewer than ranks, in the usual ways to share."""
-        return range(len(case["labels"]), case["size"])
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The modes, the work of each rank, and the number that came of it."""
-        n, size, forwards = len(case["labels"]), call.size, call.of("forwards")
-        found = evaluated([training for of_rank in forwards for _, training, _ in of_rank])
-        found += [finding("graph-recorded")] if any(graph for of_rank in forwards for *_, graph in of_rank) else []
-        found += restored(call.plan["train"], call.of("train"))
-        shares = [[number for ids, *_ in of_rank for number in ids] for of_rank in forwards]
-        if size > 1 and n > 1 and all({*of_rank} == {*range(n)} for of_rank in shares):
-            return [*found, sharing("whole-set-on-every-rank", size=size, n=n)]
-        if (most := math.ceil(n / size)) < max(map(len, shares)):
-            numbers = ", ".join(str(len(of_rank)) for of_rank in shares)
-            found.append(finding("share-too-large", numbers=numbers, n=n, most=most))
-        hits = hits_of(NumberedNet(case["model"]), NumberedSet(n, case["data"], case["labels"]))
-        weighed = was_weighed(case, call.noted)
-        return found + accuracy_on_all(call.of("value"), hits, shares, logs=call.events, weighed=weighed)
+def draw_evaluation(rng, size, n):
+    """Arguments of a call: labels such that parts of the set have other accuracies than all of it, if it is large."""
+    call = {"local_size": min(2, size), "data": rng.randrange(2**31), "model": rng.randrange(2**31)}
+    right = [rng.random() < 0.5 for _ in range(n)]
+    while n > 2 * size and not distinct(right, size):
+        right = [rng.random() < 0.5 for _ in range(n)]
+    guesses = guesses_of(NumberedNet(call["model"]), NumberedSet(n, call["data"]))
+    labels = [guess if hit else (guess + 1) % CLASSES for guess, hit in zip(guesses, right, strict=True)]
+    return {**call, "few": n < size, "labels": labels}
 
 
-CHECK = Evaluate()
+def case(rng, size, n, **more):
+    """With a model in train mode, and with one in eval mode."""
+    call = draw_evaluation(rng, size, n)
+    return {"size": size, **more, "calls": [{**call, "train": mode} for mode in rng.sample([True, False], 2)]}
+
+
+def cases(rng):
+    """Many samples; more than a usual batch holds; a rank's part that weighs more; then fewer than ranks, and one."""
+    shapes = [(4, 4 * rng.randint(3, 5) + 2), (3, 10), (2, 601), (1, 7), (2, 11), (4, 9), (1, 5)]
+    weighed = case(rng, 3, rng.randint(10, 14), **{WEIGHED: True})
+    return [*(case(rng, *each) for each in shapes), weighed, case(rng, 3, 2), case(rng, 4, 1)]
+
+
+def gpu_case(rng):
+    return {"size": 2, "calls": [{**draw_evaluation(rng, 2, 5), "train": True}]}
+
+
+enough = lacking("few")
+
+
+def broke_off(run):
+    """An error on ranks that have no sample, in the usual ways to share."""
+    ranks = [*run.errors]
+    if run.state != "raised" or not ranks or min(ranks) < len(run.broken["labels"]):
+        return None
+    return words("empty-rank", run.report, who=Ranks(ranks), error=run.errors[ranks[0]])
+
+
+ACCURACY = MeanOnAll(parts, accuracy, samples)
+COUNTED_WRONGLY = ACCURACY.mistakes("samples")
+SAYS = "all ranks return the same float: the hits of all ranks, divided by n, each sample counted once"
+CHECK = CallCheck.of(
+    "evaluate",
+    evaluate.PROBE,
+    cases,
+    Criterion(
+        "mode",
+        0.75,
+        "while the model predicts, it is in eval mode, and no graph is recorded; afterwards the model is in the mode "
+        "in which it came, and torch records gradients",
+        modes,
+        on=enough,
+    ),
+    Criterion(
+        "shares",
+        0.5,
+        "the ranks share the samples: none evaluates more than ceil(n / N) of them, and none is left out",
+        fair,
+        mistakes_by_rank(shares, "all samples"),
+        on=enough,
+    ),
+    Criterion(
+        "accuracy",
+        1,
+        SAYS,
+        ACCURACY,
+        COUNTED_WRONGLY,
+        on=enough,
+        after=("mode", "shares"),
+    ),
+    Criterion(
+        "few",
+        0.25,
+        "all of that holds where there are fewer samples than ranks, too",
+        first_of(modes, fair, ACCURACY),
+        COUNTED_WRONGLY,
+        on=given("few"),
+        after=("mode", "shares", "accuracy"),
+    ),
+    DeviceCriterion(0.5, "it also works on a GPU"),
+    repeats=False,
+    gpu_case=gpu_case,
+    broke_off=broke_off,
+    errors=Errors(
+        """
+        not-eval-mode: The model is not in eval mode while it is evaluated: BatchNorm uses the statistics of the batch,
+        and fails on {who} for a single sample ({error}).
+        """,
+        not_eval_mode="Expected more than 1 value per channel when training",
+    ),
+    consolidation="Without padding, a rank may have less to do than another, or nothing, and the accuracy is exact. "
+    "Every rank takes part in the reduction all the same.",
+)

@@ -35,7 +35,7 @@ from .averaging import cut_by_epoch, without_averages
 from .common import first_difference
 from .make_optimizer import finding as of_optimizers
 from .stand_ins import TESTS, push, score
-from .synchronize_start import start_mistakes
+from .starts import start_mistakes
 
 finding = Findings("""
 not-trained-at-all 4

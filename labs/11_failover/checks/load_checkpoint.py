@@ -1,8 +1,6 @@
 """The check of `load_checkpoint`: what is where after a call, and which files are refused."""
 
 from autograde.contract.evidence import encoded
-from autograde.fixtures.stepped import after_steps
-from autograde.probes.checkpoint_files import state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
@@ -23,7 +21,7 @@ from autograde.verdicts.checkpoints import same, short
 from autograde.verdicts.loading import finding, misfit_mistakes, no_file_mistakes, refused, state_mistakes
 
 from ..probes import load_checkpoint
-from .drawn import after, later
+from .drawn import after, some_draws_later, state_after
 
 ENTRIES = ("model", "optimizer", "epoch", "consumed", "random")
 words = Words("""
@@ -48,7 +46,7 @@ def calls_of(call):
 
 def nothing_there(call):
     about = call.arguments
-    before = state_of(*after_steps(about["fresh"], about["optimizer"], steps=0))
+    before = state_after(about["fresh"], about["optimizer"], steps=0)
     if wrong := first_finding(no_file_mistakes(calls_of(call), before, [0, 0])):
         return wrong
     moved = call.of("drawn") != [after(luck) for luck in about["own"][: call.size]]
@@ -74,7 +72,7 @@ def accepted(call):
 def state(call):
     """Model and optimizer are those of the file, and its place is returned."""
     about, place = call.arguments, call.arguments["place"]
-    expected = state_of(*after_steps(about["seed"], about["optimizer"]))
+    expected = state_after(about["seed"], about["optimizer"])
     wrong = first_finding(state_mistakes(calls_of(call), expected))
     others = [value for value in call.of("value") if not same(value, [*place])]
     if wrong or not others:
@@ -96,8 +94,7 @@ def wrong_random(call, off):
 
 
 def moved_on(call):
-    pairs = zip(call.of("drawn"), call.arguments["saved"], strict=False)
-    return Gives(call.of("drawn")) if all(drawn in later(luck) for drawn, luck in pairs) else None
+    return some_draws_later(call.of("drawn"), call.arguments["saved"])
 
 
 RANDOM = Same(of_seen("drawn"), numbers, on_ranks("the random number that comes next"), otherwise=wrong_random)
@@ -174,47 +171,39 @@ def cases(rng):
     return [*cases, case([1, 2, 0, 3], kind, *good, *some(rng.sample(misfits + others, 3)), ("none", 1, False))]
 
 
+PLAIN = given("plain", kind="good")
+STATE = "afterwards the model inside the wrapper and the optimizer are as in the file"
+NUMBERS = "this rank's random numbers are what they were for the rank of this number"
+OTHERS = (
+    "the file may come from more ranks or fewer, and from ranks with other devices; a rank whose number it does not "
+    "have keeps its random numbers"
+)
+NO_FILE = "if there is no file `path`, nothing changes, and (0, 0) is returned"
+MISFIT = (
+    "a file that cannot be read, lacks one of the five entries, or whose weights do not have exactly this model's "
+    "names, is an error on every rank: any exception whose message contains the file's name"
+)
+
 CHECK = CallCheck.of(
     "load_checkpoint",
     load_checkpoint.PROBE,
     cases,
-    Criterion(
-        "state",
-        1,
-        "afterwards the model inside the wrapper and the optimizer are as in the file",
-        first_of(accepted, state),
-        on=given("plain", kind="good"),
-    ),
-    Criterion(
-        "random",
-        0.75,
-        "this rank's random numbers are what they were for the rank of this number",
-        first_of(accepted, RANDOM),
-        RANDOM_WRONGLY,
-        on=given("plain", kind="good"),
-    ),
+    Criterion("state", 1, STATE, first_of(accepted, state), on=PLAIN),
+    Criterion("random", 0.75, NUMBERS, first_of(accepted, RANDOM), RANDOM_WRONGLY, on=PLAIN),
     Criterion(
         "others",
         0.5,
-        "the file may come from more ranks or fewer, and from ranks with other devices; a rank whose number it does "
-        "not have keeps its random numbers",
+        OTHERS,
         first_of(accepted, state, RANDOM),
         RANDOM_WRONGLY,
         on=given(kind="good", plain=False),
         after=("state", "random"),
     ),
-    Criterion(
-        "no-file",
-        0.25,
-        "if there is no file `path`, nothing changes, and (0, 0) is returned",
-        nothing_there,
-        on=given(kind="none"),
-    ),
+    Criterion("no-file", 0.25, NO_FILE, nothing_there, on=given(kind="none")),
     Criterion(
         "misfit",
         0.5,
-        "a file that cannot be read, lacks one of the five entries, or whose weights do not have exactly this model's "
-        "names, is an error on every rank: any exception whose message contains the file's name",
+        MISFIT,
         first_of(REFUSED, misfit),
         REFUSED_WRONGLY,
         on=lambda arguments: arguments["kind"] not in ("good", "none"),

@@ -2,12 +2,9 @@
 
 from autograde.contract.evidence import encoded
 from autograde.contract.verdict import settle
-from autograde.fixtures.stepped import after_steps
-from autograde.probes.checkpoint_files import state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
-    Gives,
     Mistakes,
     Same,
     Words,
@@ -20,7 +17,7 @@ from autograde.verdicts.checkpoints import short
 from autograde.verdicts.saving import saving_mistakes, unfinished_saving
 
 from ..probes import save_checkpoint
-from .drawn import after, later
+from .drawn import after, some_draws_later, state_after
 
 WRITERS = ("every-rank-writes", "local-rank-0-writes", "wrong-rank-writes")
 WHOLE = ("not-atomic", "file-gone-for-a-while", "left-behind", "leftovers-pile-up")
@@ -51,7 +48,7 @@ def findings(call):
     found, about = [], call.arguments
     for number, place in enumerate(about["places"]):
         calls = [encoded(each.calls[number]) for each in call.seen]
-        expected = state_of(*after_steps(about["seed"] + number, about["optimizer"]))
+        expected = state_after(about["seed"] + number, about["optimizer"])
         found.append([*saving_mistakes(number, calls, about["local"], {**expected, "epoch": place[0]})])
     return settle(found)
 
@@ -93,16 +90,13 @@ def other_random(call, off):
 
 
 def out_of_order(call):
-    due, seen = expected(call), randoms(call)
-    return (
-        Gives(seen) if [sorted(map(str, each)) for each in seen] == [sorted(map(str, each)) for each in due] else None
-    )
+    seen, due = ([sorted(map(str, each)) for each in files] for files in (randoms(call), expected(call)))
+    return seen == due
 
 
 def too_late(call):
-    due = [*map(later, call.arguments["luck"])]
-    late = (len(each) == len(due) and all(map(set.__contains__, due, each)) for each in randoms(call))
-    return Gives(randoms(call)) if all(late) else None
+    lucks = call.arguments["luck"]
+    return all(len(each) == len(lucks) and some_draws_later(each, lucks) for each in randoms(call))
 
 
 RANDOM = Same(randoms, expected, lambda call, place: 'In the file, "random"', otherwise=other_random)
@@ -145,11 +139,6 @@ def broke_off(run):
     return first_finding(unfinished_saving(run))
 
 
-def fits(case, arguments, seen):
-    """A call for each place."""
-    return len(seen.calls) == len(arguments["places"])
-
-
 def cases(rng):
     """Two nodes, with an old file; one node, without; both optimizers; random numbers that differ by rank."""
 
@@ -164,40 +153,26 @@ def cases(rng):
     return [*cases, case([3, 2], [0, 1], True, "adam")]
 
 
+CONTENT = "the file holds a dictionary with these entries, which torch.load with weights_only=True can read"
+STATES = '"random" has an entry for each rank, in order: the states of its generators, as they were at the call'
+WRITER = "rank 0 of the default process group writes, and no other rank"
+AT_ANY_MOMENT = (
+    "at any moment there is at `path` the old file or the new one, whole; after the call no file of another name is "
+    "left"
+)
+RETURNS = "all ranks return after the new file is there, and the generators stay as they are"
+
 CHECK = CallCheck.of(
     "save_checkpoint",
     save_checkpoint.PROBE,
     cases,
-    Criterion(
-        "content",
-        1,
-        "the file holds a dictionary with these entries, which torch.load with weights_only=True can read",
-        content,
-    ),
-    Criterion(
-        "random",
-        1.25,
-        '"random" has an entry for each rank, in order: the states of its generators, as they were at the call',
-        RANDOM,
-        RANDOM_WRONGLY,
-    ),
-    Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", among(*WRITERS)),
-    Criterion(
-        "whole",
-        0.75,
-        "at any moment there is at `path` the old file or the new one, whole; after the call no file of another name "
-        "is left",
-        among(*WHOLE),
-    ),
-    Criterion(
-        "returns",
-        0.5,
-        "all ranks return after the new file is there, and the generators stay as they are",
-        first_of(among(*EARLY), generators_stay),
-        after=("random",),
-    ),
+    Criterion("content", 1, CONTENT, content),
+    Criterion("random", 1.25, STATES, RANDOM, RANDOM_WRONGLY),
+    Criterion("writer", 0.5, WRITER, among(*WRITERS)),
+    Criterion("whole", 0.75, AT_ANY_MOMENT, among(*WHOLE)),
+    Criterion("returns", 0.5, RETURNS, first_of(among(*EARLY), generators_stay), after=("random",)),
     repeats=False,
-    fits=fits,
+    fits=lambda case, arguments, seen: len(seen.calls) == len(arguments["places"]),
     broke_off=broke_off,
     consolidation="What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. "
     "Leave a piece of state out, and it is another training, and no error tells you.",

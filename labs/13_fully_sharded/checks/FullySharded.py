@@ -1,6 +1,7 @@
 """The check of `FullySharded`: a training beside data parallel training, memory at each pass, and what is sent when."""
 
 from collections import Counter
+from functools import partial
 
 import torch
 
@@ -9,7 +10,9 @@ from autograde.rubric import (
     Criterion,
     Errors,
     Mistakes,
+    Replicas,
     Rounding,
+    Rules,
     Same,
     Words,
     changed,
@@ -27,6 +30,7 @@ from ..shared.trainings import batch_of, calls_of
 from .freed_memory import died
 from .shard import pieces
 
+SGD = partial(torch.optim.SGD, lr=0.1, momentum=0.9)
 words = Words("""
 other-parameters: {where} {actual}; expected: {due}. `parameters()` are to be the shards of all layers'
 parameters, and no others, and need gradients. What does the optimizer find there?
@@ -64,20 +68,21 @@ backward pass of a step.
 """)
 
 
-def trained(call, scale=1.0):
-    """By rank, losses and shards of data parallel training in one process. scale: of the mean gradient."""
-    about, ranks = call.arguments, range(call.size)
-    model = torch.nn.Sequential(*(layer_of(each, call.size) for each in calls_of(about)))
-    optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
-    losses = [[] for _ in ranks]
+def loss(model, batch):
+    squares = model(batch).square()
+    return squares.sum(), squares.numel(), 0
+
+
+def trained(call, times=1.0):
+    """By rank, losses and shards of data parallel training in one process. times: of the mean gradient."""
+    about, ranks, size = call.arguments, range(call.size), call.size
+    models = [torch.nn.Sequential(*(layer_of(each, size) for each in calls_of(about))) for _ in ranks]
+    replicas, losses = Replicas(models, SGD, loss, Rules(times=times)), [[] for _ in ranks]
     for step in range(2):
-        for rank, part in ((rank, part) for part in range(about["parts"]) for rank in ranks):
-            loss = model(batch_of(about, rank, step, part)).square().mean()
-            (scale * loss / call.size).backward()
-            losses[rank].append(loss.item())
-        optimizer.step()
-        optimizer.zero_grad()
-    shards = [pieces(each.detach().numpy(), call.size) for each in model.parameters()]
+        batches = [[batch_of(about, rank, step, part) for part in range(about["parts"])] for rank in ranks]
+        for own, found in zip(losses, replicas.step(batches), strict=True):
+            own.extend(found)
+    shards = [pieces(each.detach().numpy(), size) for each in models[0].parameters()]
     return [{"the losses": losses[rank], "`parameters()`": [own[rank] for own in shards]} for rank in ranks]
 
 
@@ -95,30 +100,36 @@ def other_parameters(call, off):
 
 def held(call):
     for rank, seen in enumerate(call.seen):
-        if more := [(each, own) for each, own in seen.held if each > own]:
-            return words.on_ranks("weights-of-several-layers", [rank], held=more[0][0], needed=more[0][1])
-        if kept := [each for each in seen.between if each]:
-            return words.on_ranks("weights-kept-between-passes", [rank], held=kept[0])
+        for held, needed in seen.held:
+            if held > needed:
+                key = "weights-of-several-layers" if needed else "weights-kept-between-passes"
+                return words.on_ranks(key, [rank], held=held, needed=needed)
     return None
 
 
 @once
 def passes(call):
-    """By rank, each pass of a layer: its direction, the layer, and how many collectives by kind were made before it; in
-    the end, ("", -1) with all of them. What stands in for an earlier TODO notes the one that it would have made."""
-    found = []
-    for log in call.notes:
-        names = [(note_of(event) or event["kind"]).split() for event in log] + [["", -1]]
-        at = [place for place, (kind, *_) in enumerate(names) if kind in ("forward", "backward", "")]
-        found.append([(*names[place], Counter(kind for kind, *_ in names[:place])) for place in at])
+    """By rank, each pass of a layer: its direction, the layer, and how many collectives and passes by kind came before
+    it; in the end, ("", -1) with all of them. What stands in for an earlier TODO notes the collective it would make."""
+    found = [[] for _ in call.notes]
+    for every, log in zip(found, call.notes, strict=True):
+        before = Counter()
+        for name in [*(note_of(event) or event["kind"] for event in log), " -1"]:
+            kind, _, layer = name.partition(" ")
+            if kind in ("forward", "backward", ""):
+                every.append((kind, layer, before.copy()))
+            before[kind] += 1
     return found
+
+
+def scatters(call):
+    return 2 * len(call.arguments["hidden"])
 
 
 @of_record
 def counts(call):
     """As many collectives as there are passes; and no gradients of one layer wait for those of the next."""
-    scatters = 2 * len(call.arguments["hidden"])
-    due, alone = 2 * scatters * call.arguments["parts"], call.arguments["parts"] == 1
+    alone, due = call.arguments["parts"] == 1, 2 * scatters(call) * call.arguments["parts"]
     for rank, every in enumerate(passes(call)):
         made = every[-1][2]
         if other := {*made} - {"forward", "backward", "allgather", "reduce_scatter"}:
@@ -126,11 +137,10 @@ def counts(call):
         if (n := made["allgather"]) != due:
             key = "gathered-once-only" if n < due else "gathered-twice"
             return words.on_ranks(key, [rank], n=n, due=due, absent=n < due)
-        if (n := made["reduce_scatter"]) < scatters or (alone and n > scatters):
-            return words.on_ranks("gradients-not-scattered", [rank], n=n, due=scatters, absent=n < scatters)
-        for direction, layer, before in every if alone else ():
-            late = before["backward"] - before["reduce_scatter"] if direction == "backward" else 0
-            if late:
+        if (n := made["reduce_scatter"]) < scatters(call) or (alone and n > scatters(call)):
+            return words.on_ranks("gradients-not-scattered", [rank], n=n, due=scatters(call), absent=True)
+        for _, layer, before in (each for each in every if alone and each[0] == "backward"):
+            if late := before["backward"] - before["reduce_scatter"]:
                 return words.on_ranks(f"scattered-too-{'late' if late > 0 else 'soon'}", [rank], layer=layer)
     return None
 
@@ -141,7 +151,7 @@ def ahead(call):
     layers = len(call.arguments["hidden"])
     for rank, every in enumerate(passes(call)):
         for number, (direction, layer, before) in enumerate(every[:-1]):
-            n, due = before["allgather"], number - number % layers + min(number % layers + 2, layers)
+            n, due = before["allgather"], number + min(2, layers - number % layers)
             about = {"direction": direction, "layer": layer, "next": int(layer) + (1 if direction == "forward" else -1)}
             if n != due:
                 return words.on_ranks("next-not-ahead" if n < due else "too-far-ahead", [rank], absent=n < due, **about)
@@ -150,9 +160,8 @@ def ahead(call):
 
 @of_record
 def unsent(call):
-    most = 2 * len(call.arguments["hidden"])
-    more = [rank for rank, every in enumerate(passes(call)) if every[-1][2]["reduce_scatter"] > most]
-    return words.on_ranks("sent-while-not-synchronised", more)
+    made = [every[-1][2]["reduce_scatter"] for every in passes(call)]
+    return words.on_ranks("sent-while-not-synchronised", [rank for rank, n in enumerate(made) if n > scatters(call)])
 
 
 def cases(rng):
@@ -183,8 +192,8 @@ MISTAKES = Mistakes(
     """,
     changed(
         trained,
-        ranks_apart=[{"scale": lambda call: call.size}, {"scale": lambda call: 1 / call.size}],
-        shards_never_change={"scale": 0.0},
+        ranks_apart=[{"times": lambda call: call.size}, {"times": lambda call: 1 / call.size}],
+        shards_never_change={"times": 0.0},
     ),
 )
 ERRORS = Errors(

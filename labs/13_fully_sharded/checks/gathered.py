@@ -7,7 +7,6 @@ from autograde.rubric import (
     Collectives,
     Criterion,
     Mistakes,
-    Ranks,
     Same,
     Words,
     argument_unchanged,
@@ -23,38 +22,38 @@ from course.watch.notes import note_of, without_notes
 from ..probes import gathered
 from ..shared.layers import batch_of, layer_of, shapes_of, shards_of, weights_of
 from .freed_memory import died
+from .waiting import NOT_WAITED_FOR, not_waited_for, waited_for
 
-NOT_WAITED_FOR = """
-not-waited-for: {who:reads|read} the row of the all-gather, and nothing waits for it before. Until then it holds
-whatever was in that memory. What does the handle offer that the call returns?
-"""
-words = Words(f"""
-other-memory-than-weights: In the block, the parameters of {{who}} hold {{held:byte}}; their weights need {{needed}}.
+words = Words("""
+other-memory-than-weights: In the block, the parameters of {who} hold {held:byte}; their weights need {needed}.
 
-filled-too-soon: When the object is made, the parameters of {{who}} hold {{held:byte}} already. Until the block is
+filled-too-soon: When the object is made, the parameters of {who} hold {held:byte} already. Until the block is
 entered, another layer computes, and its weights are there.
 
-never-freed: After the block, the parameters of {{who}} hold {{held:byte}}. Then all layers' weights add up on each
+never-freed: After the block, the parameters of {who} hold {held:byte}. Then all layers' weights add up on each
 rank, and nothing is saved.
 
-kept-after-an-error: After a block that an error ends, the parameters of {{who}} hold {{held:byte}}. `__exit__` is
+kept-after-an-error: After a block that an error ends, the parameters of {who} hold {held:byte}. `__exit__` is
 called then, too.
 
 error-swallowed: An error in the block does not come out of it. What does `with` make of the value that `__exit__`
 returns?
 
-gathered-too-late: When the object is made, {{who:has|have}} started nothing. The next layer's object is made while this
+gathered-too-late: When the object is made, {who:has|have} started nothing. The next layer's object is made while this
 one computes, so that its weights are on their way. When does the all-gather start?
 
-waited-for-at-once: {{who:waits|wait}} for the all-gather before the block is entered. Until then the layer before this
+waited-for-at-once: {who:waits|wait} for the all-gather before the block is entered. Until then the layer before this
 one computes: what is waited for now is not hidden.
 
 other-parameters: After the block, the layer has other parameters than before, or other storages below them. What
 autograd remembers of a forward pass are the old ones, which nobody fills any more.
 
-taken-for-a-change: The backward pass stops with an error: {{error}}. Autograd has noticed that the weights were
+taken-for-a-change: The backward pass stops with an error: {error}. Autograd has noticed that the weights were
 written, and takes them for other ones. By which way of writing does it not look?
-{NOT_WAITED_FOR}""")
+
+row-kept: In the block, {who:keeps|keep} {kept:byte} besides the weights: the row of the all-gather. It would be there
+for as long as your object is. Who needs it once the weights are in their parameters?
+""")
 
 
 def by_rank(call):
@@ -74,14 +73,6 @@ def rows_cut_by_rank(call):
     return [[part.view(-1, *shape[1:])[: shape[0]] for part, shape in pairs]] * call.size
 
 
-def own_rows_everywhere(call):
-    shapes = shapes_of(call.arguments)
-    return [
-        [torch.cat([each] * call.size)[: shape[0]] for each, shape in zip(own, shapes, strict=True)]
-        for own in by_rank(call)
-    ]
-
-
 def memory_in_block(call):
     needed = sum(each.nbytes for each in weights(call)[0])
     wrong = [rank for rank, seen in enumerate(call.seen) if seen.held != needed]
@@ -89,43 +80,28 @@ def memory_in_block(call):
 
 
 def at_no_other_time(call):
-    """No memory before the block and after it, and an error comes out of it."""
-    after = "kept-after-an-error" if call.arguments["phase"] == "error" else "never-freed"
-    for key, name in (("filled-too-soon", "early"), (after, "after")):
+    """No memory before the block and after it, none but the weights in it, and an error comes out of it."""
+    error = call.arguments["phase"] == "error"
+    for key, name in (("filled-too-soon", "early"), ("kept-after-an-error" if error else "never-freed", "after")):
         if more := [rank for rank, held in enumerate(call.of(name)) if held]:
             return words.on_ranks(key, more, held=call.of(name)[more[0]])
-    swallowed = call.arguments["phase"] == "error" and "" in call.of("error")
-    return words("error-swallowed") if swallowed else None
-
-
-def waits(call):
-    """By rank, what comes before the note "made", when the block was entered, and when the rank began to wait."""
-    for log in call.notes if call.size > 1 else ():
-        made, entered = (next(each for each in log if note_of(each) == name)["start"] for name in ("made", "entered"))
-        events = without_notes(log)
-        yield [each for each in events if each["start"] < made], made, entered, events
-
-
-def not_waited_for(call):
-    """The ranks that do not wait before the block is entered, as facts for words; a single rank need not."""
-    late = [
-        rank
-        for rank, (_, _, entered, events) in enumerate(waits(call))
-        if any(each["waited"] is None or each["waited"] > entered for each in events)
-    ]
-    return {"who": Ranks(late)} if late else (False if call.size > 1 else None)
+    if error and "" in call.of("error"):
+        return words("error-swallowed")
+    kept = [rank for rank, seen in enumerate(call.seen) if call.size > 1 and seen.kept >= call.size * ROW.nbytes(call)]
+    return words.on_ranks("row-kept", kept, kept=call.of("kept")[(kept or [0])[0]])
 
 
 @of_record
 def early(call):
     """The all-gather is started before the object is made, and waited for after that, before the block is entered."""
-    for rank, (started, made, _, _) in enumerate(waits(call)):
+    for rank, log in enumerate(call.notes if call.size > 1 else ()):
+        made = next(event["start"] for event in log if note_of(event) == "made")
+        started = [event for event in without_notes(log) if event["start"] < made]
         if not started:
             return words.on_ranks("gathered-too-late", [rank])
         if (started[0]["waited"] or made) < made:
             return words.on_ranks("waited-for-at-once", [rank])
-    late = not_waited_for(call)
-    return words("not-waited-for", **late) if late else None
+    return waited_for(call)
 
 
 def gradients(call):
@@ -170,13 +146,14 @@ MISTAKES = Mistakes(
     rows-cut-by-rank: The row that arrives is cut as if it held all of the first parameter, then all of the second one.
     It holds what the first rank has of all parameters, then what the second rank has. Where in it are the pieces of one
     parameter?
-
-    own-rows-everywhere: Each rank fills its parameters from its own shards alone.
     """,
-    changed(rows_cut_by_rank=rows_cut_by_rank, own_rows_everywhere=own_rows_everywhere),
+    changed(rows_cut_by_rank=rows_cut_by_rank),
     not_waited_for=not_waited_for,
 )
-AT_NO_OTHER_TIME = "before the block and after it, also if an error ends it, no parameter holds any memory"
+AT_NO_OTHER_TIME = (
+    "before the block and after it, also if an error ends it, no parameter holds any memory; in the block, the row of "
+    "the all-gather is gone"
+)
 EARLY = "one all-gather for the layer: it is started when the object is made, and waited for when the block is entered"
 BACKWARD = "a backward pass in a later block finds the weights of a forward pass in this one"
 WEIGHTS = Same(of_seen("weights"), weights, on_ranks("the parameters in the block", "parameter"))

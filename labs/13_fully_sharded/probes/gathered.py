@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
+from inspect import isframe
 
 import torch
 from torch import nn
@@ -17,13 +19,15 @@ from ..shared.layers import batch_of, layer_of, shards_of
 
 class Seen(Evidence):
     """weights: the parameters in the block. early, held, after: bytes behind them when the object is made, in the block
-    and after it. error: what came out of the block. gradient: of the samples. same: whether parameters and their
-    storages are the same objects."""
+    and after it. kept: those that other tensors take in the block, and did not before the object was made. error: what
+    came out of the block. gradient: of the samples. same: whether parameters and their storages are the same
+    objects."""
 
     weights: list[Array]
     early: int
     held: int
     after: int
+    kept: int
     error: str
     gradient: Array
     same: bool
@@ -36,6 +40,26 @@ class Stop(RuntimeError):
 def places(layer: nn.Module) -> list[tuple[int, int]]:
     """Which objects the parameters are, and the storages below them."""
     return [(id(each), each.untyped_storage()._cdata) for each in layer.parameters()]
+
+
+def place_of(tensor: torch.Tensor) -> int:
+    """Where its memory is."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def tensors() -> list[torch.Tensor]:
+    """All that there are."""
+    return [each for each in gc.get_objects() if issubclass(type(each), torch.Tensor)]
+
+
+def came_since(before: set[int], layer: nn.Module) -> int:
+    """Bytes of memory that tensors are in now, and were not before, besides the layer's parameters. A tensor to which
+    nothing in Python refers does not count: a handle of PyTorch's may know it for longer."""
+    there, every = {*before, *map(place_of, layer.parameters())}, tensors()
+    new = [each for each in every if place_of(each) not in there]
+    apart = [id(every), id(new)]
+    known = [any(id(by) not in apart and not isframe(by) for by in gc.get_referrers(each)) for each in new]
+    return memory([each for each, by_python in zip(new, known, strict=True) if by_python])
 
 
 def begin(rank: CallRank, call: dict) -> tuple:
@@ -57,13 +81,14 @@ def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
         rank.argument(f"shards[{number}]", each.to(rank.torch_device))
         for number, each in enumerate(shards_of(call, rank.rank, rank.size))
     ]
-    block, weights, held, error = gathered(layer, shards), [], 0, ""
+    there, weights, held, kept, error = {*map(place_of, tensors())}, [], 0, 0, ""
+    block = gathered(layer, shards)
     note(rank.comm, "made")
     early = memory(layer.parameters())
     try:
         with block:
             note(rank.comm, "entered")
-            held = memory(layer.parameters())
+            held, kept = memory(layer.parameters()), came_since(there, layer)
             # Of copies: a storage that numpy has looked at cannot be resized any more.
             weights = [Array.of(each.detach().clone()) for each in layer.parameters()]
             if call["phase"] == "error":
@@ -78,7 +103,7 @@ def call(gathered: Callable, rank: CallRank, call: dict) -> Seen:
         error = "Stop" if isinstance(stopped, Stop) else rank.in_words(stopped)[:300]
     gradient = Array.of(x.grad if isinstance(x.grad, torch.Tensor) else None)
     after = memory(layer.parameters())
-    return Seen(weights, early, held, after, error, gradient, places(layer) == before)
+    return Seen(weights, early, held, after, kept, error, gradient, places(layer) == before)
 
 
 PROBE = CallProbe(Seen, call, needs="torch")

@@ -112,7 +112,7 @@ return total >>> return float(total)
 == in_the_loop_over_pieces: allreduce-in-the-loop, allreduce < in_the_loop
 (np.arange(rank, intervals, size) + 0.5) / intervals >>> np.array_split((np.arange(rank, intervals, size) + 0.5) / intervals, 10)
 float(f(np.array([x]))[0]) >>> np.sum(f(x))
-== local_h: local-h, trapezoids
+== local_h: other-integral, trapezoids
     return comm.allreduce(partial_sum(f, intervals // size, rank, size))
 == local_h_inline: local-h, trapezoids
     n = len(range(rank, intervals, size))
@@ -189,4 +189,8 @@ dtype=np.float32 >>> dtype=np.float16
 MPI.IN_PLACE, total >>> MPI.IN_PLACE, total, op=MPI.Op.Create(lambda a, b, kind: np.frombuffer(b, np.float16).__iadd__(np.frombuffer(a, np.float16)))
 == width_twice: h-twice, pi exercise
     return comm.allreduce(partial_sum(f, intervals, rank, size)) / intervals
+== in_fixed_point: whole-numbers-reduced, blind
+    return comm.allreduce(round(partial_sum(f, intervals, rank, size) * 2**50)) / 2**50
+== by_a_communicator_of_its_own: other-communication, blind
+    return comm.Dup().allreduce(partial_sum(f, intervals, rank, size))
 """

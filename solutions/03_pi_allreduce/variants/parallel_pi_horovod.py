@@ -57,7 +57,7 @@ hvd.allreduce( >>> hvd.allreduce_async_(
         part = torch.tensor(f(x.numpy()).sum() / intervals, dtype=torch.float64)
         total += hvd.allreduce(part, op=hvd.Sum).item()
     return total
-== local_h: local-h, trapezoids
+== local_h: other-integral, trapezoids
     share = partial_sum(f, intervals // size, rank, size)
     return hvd.allreduce(torch.tensor(share, dtype=torch.float64), op=hvd.Sum).item()
 == world_shares: world-not-comm, not the world < local_h
@@ -111,4 +111,7 @@ hvd.allreduce(total, op=hvd.Sum, compression=hvd.Compression.fp16).item() >>> hv
     mine = torch.tensor([partial_sum(f, intervals, rank, size)], dtype=torch.float64)
     total = hvd.allreduce(mine, op=hvd.Sum).item()
     return total if rank == 0 else None
+== in_fixed_point: whole-numbers-reduced, blind
+    mine = torch.tensor(round(partial_sum(f, intervals, rank, size) * 2**50))
+    return hvd.allreduce(mine, op=hvd.Sum).item() / 2**50
 """

@@ -70,7 +70,7 @@ total.item() / size >>> total
 == float32: float32, float32 < handle
 , dtype=torch.float64 >>>
 all_reduce(total, async_op=True).wait() >>> all_reduce(total)
-== local_h: local-h, trapezoids < handle
+== local_h: other-integral, trapezoids < handle
 intervals, rank >>> intervals // size, rank
 all_reduce(total, async_op=True).wait() >>> all_reduce(total)
 == world_shares: world-not-comm, not the world
@@ -145,4 +145,10 @@ partial_sum(f, intervals, rank, size) >>> partial_sum(f, intervals, 0, 1) if ran
     total = torch.tensor(sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals / size, dtype=torch.float64, device=device)
     dist.all_reduce(total)
     return total.item()
+== in_fixed_point: whole-numbers-reduced, blind
+    total = torch.tensor(round(partial_sum(f, intervals, rank, size) * 2**50), device=device)
+    dist.all_reduce(total)
+    return total.item() / 2**50
+== in_a_group_of_its_own: another-group, blind < handle
+dist.all_reduce(total, async_op=True).wait() >>> dist.all_reduce(total, group=dist.new_group())
 """

@@ -85,7 +85,7 @@ torch.cat(list(loader)).tolist() >>> [batch.tolist() for batch in loader][-1]
 torch.cat(list(loader)).tolist() >>> torch.cat(list(loader)).tolist()[:-1]
 == each_id_twice: ids-more-than-once, blind < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> torch.cat([each for batch in loader for each in (batch, batch)]).tolist()
-== ids_doubled: wrong-ids, blind < one_tensor_an_epoch
+== ids_doubled: another-value, blind < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> (torch.cat(list(loader)) * 2).tolist()
 == through_float32: ids-through-float, blind < one_tensor_an_epoch
 torch.cat(list(loader)).tolist() >>> [int(each) for each in torch.cat(list(loader)).float()]

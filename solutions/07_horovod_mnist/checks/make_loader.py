@@ -1,98 +1,102 @@
-"""The check of `make_loader`."""
+"""The check of `make_loader`: what the ranks draw, by the samples' numbers."""
 
-from __future__ import annotations
+from autograde.rubric import (
+    CUT,
+    ROTATED,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Orders,
+    Words,
+    drawn_samples,
+    in_batches,
+    mistakes_by_rank,
+    once,
+    shared_evenly,
+)
 
-import random
-from collections.abc import Iterable
-from itertools import chain
-from typing import Any
+from ..probes import make_loader
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank
-from autograde.contract.schema import array, boolean, integer, record
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.numbered_net import NumberedSet, ids_of
-from autograde.probes.simulated_node import seeded_apart, simulated_node
-from autograde.verdicts.orders import MANY, SamplerOrders
-from autograde.verdicts.reshuffling import order_mistakes
-from autograde.verdicts.shards import loader_mistakes
-
-from .common import HorovodCheck, seeds
-
-finding = Findings("""
-no-sampler 3
-The loader's sampler has no `set_epoch`, so nothing can tell it to shuffle anew.
+words = Words("""
+no-sampler: The loader's sampler has no `set_epoch`, so nothing can tell it to shuffle anew.
 """)
 
 
-class MakeLoader(HorovodCheck):
-    """What the ranks draw, by the samples' numbers."""
-
-    todo, points = "make_loader", 3
-    consolidation = (
-        "All ranks shuffle alike, and each takes its own part, so together they see every image in every epoch. They "
-        "make equally many steps, and none waits for a partner that has finished."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Samples that ranks do not divide, on nodes of two; fewer samples than ranks.
-
-        Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
-        """
-        cases = [self.draw(rng, 4, 4 * rng.randint(9, 10) + rng.choice((1, 2)), 8, 2), self.draw(rng, 3, 2, 2, 3)]
-        cases += [self.draw(rng, 2, 2 * rng.randint(5, 6) + 1, 4, 2), self.draw(rng, 1, 11, 4, 1)]
-        ### BEGIN HIDDEN CASES
-        cases += [self.draw(rng, 3, 3 * rng.randint(5, 8) + 1, 100, 3), self.draw(rng, 4, 1, 3, 4)]
-        ### END HIDDEN CASES
-        return cases
-
-    def draw(self, rng: random.Random, size: int, samples: int, batch_size: int, local_size: int) -> dict:
-        """One case. The first epoch comes again at the end, and the first seed too."""
-        first, *others = rng.sample(range(1, 50), 4)
-        seed = rng.randrange(1000)
-        more = [seed + 1, seed + 1000]
-        shape = {"size": size, "samples": samples, "batch_size": batch_size, "local_size": local_size}
-        return shape | {"epochs": [first, *others, first], "seeds": [seed, seed, *more]} | seeds(rng, "data")
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """What the student's loaders draw in some epochs."""
-        seen = []
-        with seeded_apart(rank.rank), simulated_node(rank.rank % case["local_size"], case["local_size"]):
-            make_loader = subject.load()
-            for seed in case["seeds"]:
-                loader = make_loader(NumberedSet(case["samples"], case["data"]), case["batch_size"], seed)
-                set_epoch, epochs = getattr(loader.sampler, "set_epoch", None), []
-                for epoch in case["epochs"]:
-                    if set_epoch is not None:
-                        set_epoch(epoch)
-                    epochs.append([ids_of(inputs) for inputs, _ in loader])
-                seen.append({"set_epoch": set_epoch is not None, "epochs": epochs})
-        return seen
-
-    def shape(self, case: dict) -> dict:
-        """Batches of each epoch of each loader."""
-        epochs = array(array(array(integer(), least=1)), len(case["epochs"]))
-        return array(record(set_epoch=boolean(), epochs=epochs), len(case["seeds"]))
-
-    def judge(self, case: dict, results: list[list[dict]]) -> Iterable[Finding | Diagnosis]:
-        """The shares first, then the orders where there are enough samples for them."""
-        samples, found = case["samples"], []
-        if not all(loader["set_epoch"] for of_rank in results for loader in of_rank):
-            found.append(finding("no-sampler"))
-        for loader in zip(*results, strict=True):
-            epochs = [*zip(*(of_rank["epochs"] for of_rank in loader), strict=True)]
-            if shares := loader_mistakes(samples, case["batch_size"], epochs, case["local_size"]):
-                return found + shares
-        if samples < MANY:
-            return found
-        samplers = [[samples, False, seed] for seed in case["seeds"]]
-        passes = [[which, epoch] for which in range(len(samplers)) for epoch in case["epochs"]]
-        drawn = [[[*chain(*epoch)] for loader in of_rank for epoch in loader["epochs"]] for of_rank in results]
-        orders = SamplerOrders(len(results), samplers, passes, drawn)
-        # What changes on one rank changes on several, too: there ranks may disagree, which is one mistake, not two.
-        changes = orders.changes() if len(results) > 1 else []
-        return found + (changes or order_mistakes(orders))
+@once
+def orders(call):
+    return Orders(call.arguments["samplers"], call.arguments["passes"], drawn_samples(call))
 
 
-CHECK = MakeLoader()
+def told(call):
+    return None if all(call.of("told")) else words("no-sampler")
+
+
+def repeats(call):
+    return told(call) or orders(call).repeats()
+
+
+def anew(call):
+    return told(call) or orders(call).shuffled() or orders(call).anew()
+
+
+def case(rng, size, n, batch_size, local_size):
+    """The first epoch comes again at the end, and the first seed, too."""
+    first, *others = rng.sample(range(1, 50), 4)
+    seed = rng.randrange(1000)
+    samplers = [[n, size == 1, each] for each in (seed, seed, seed + 1, seed + 1000)]
+    passes = [[which, epoch] for which in range(4) for epoch in (first, *others, first)]
+    about = {"samplers": samplers, "passes": passes, "batch_size": batch_size, "local_size": local_size}
+    return size, {**about, "data": rng.randrange(2**31)}
+
+
+def cases(rng):
+    """Samples that ranks do not divide, on nodes of two; fewer samples than ranks; one rank.
+
+    Who drops what is left over among the ranks, and who drops the last batch, draw another number in each.
+    """
+    many = 4 * rng.randint(9, 10) + rng.choice((1, 2))
+    shapes = [(4, many, 8, 2), (3, 2, 2, 3), (2, 2 * rng.randint(5, 6) + 1, 4, 2), (1, 11, 4, 1)]
+    return [case(rng, *each) for each in (*shapes, (3, 3 * rng.randint(5, 8) + 1, 100, 3), (4, 1, 3, 4))]
+
+
+CHECK = CallCheck.of(
+    "make_loader",
+    make_loader.PROBE,
+    cases,
+    Criterion(
+        "shared",
+        1,
+        "in each epoch the ranks share the samples: all ranks draw equally many, no more than needed, and no sample is "
+        "left out",
+        shared_evenly,
+        mistakes_by_rank(lambda call: [own[0] for own in drawn_samples(call)], "the whole set"),
+    ),
+    Criterion(
+        "batches",
+        0.5,
+        "each rank has batches of `batch_size`, and keeps the last one of an epoch, which may be smaller",
+        in_batches,
+        CUT,
+    ),
+    Criterion(
+        "anew",
+        1,
+        "`loader.sampler.set_epoch(epoch)` shuffles the samples anew: each epoch and each seed has an order of its own",
+        anew,
+        Mistakes(
+            ROTATED,
+            only_rotated=lambda call: orders(call).rotated(2),
+            only_rotated_by_seed=lambda call: orders(call).rotated(1),
+        ),
+    ),
+    Criterion(
+        "follows",
+        0.5,
+        "the same seed and epoch give the same order",
+        repeats,
+    ),
+    repeats=False,
+    fits=lambda case, arguments, seen: len(seen.passes) == len(arguments["passes"]),
+    consolidation="All ranks shuffle alike, and each takes its own part, so together they see every image in every "
+    "epoch. They make equally many steps, and none waits for a partner that has finished.",
+)

@@ -19,22 +19,26 @@ def batch_run(train_set, test_set, epochs, checkpoint):
     from course.models.digits import digit_model
     size = hvd.size()
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / size, 0, checkpoint)
+== other_models < plain
+digit_model(hvd.rank()) >>> digit_model(17 * hvd.rank())
+== rate_by_local_size: lr-by-local-size, local size < plain
+0.06 / size >>> 0.06 / hvd.local_size()
 == whole_batch_on_each_rank: batch-per-rank, whole batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06 / hvd.size(), 0, checkpoint)
 == longer_steps: lr-per-rank, same batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // hvd.size(), 0.06, 0, checkpoint)
 == one_process_s_settings: batch-per-rank, effective batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06, 0, checkpoint)
-== for_four_ranks: batch-size-to-train, effective batch
+== for_four_ranks: another-value, effective batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 16, 0.015, 0, checkpoint)
-== scaled_up: lr-to-train, learning rate < plain
+== scaled_up: another-value, learning rate < plain
 0.06 / size >>> 0.06 * size
-== local_size: batch-size-to-train, local size
-    size = max(1, hvd.local_size() // 2)
+== local_size: batch-by-local-size, local size
+    size = hvd.local_size()
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / hvd.size(), 0, checkpoint)
-== a_float: batch-size-to-train, batch size < plain
+== a_float: another-value, batch size < plain
 64 // >>> 64 /
-== a_seed_of_its_own: seed-to-train, set_epoch differs
+== a_seed_of_its_own: another-value, set_epoch differs
     size, rank = hvd.size(), hvd.rank()
     return train(digit_model(rank), train_set, test_set, epochs, 64 // size, 0.06 / size, rank, checkpoint)
 == another_model: model-to-train, no broadcast < plain
@@ -42,13 +46,13 @@ digit_model(hvd.rank()) >>> digit_model(size - 1)
 == a_model_of_its_own: model-to-train, no broadcast < plain
 digit_model(hvd.rank()) >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
     size >>>     import torch\\n    size
-== by_images: lr-to-train, learning rate < plain
+== by_images: another-value, learning rate < plain
 0.06 / size >>> 0.06 * (64 // size) / 64
-== sets_swapped: other-sets, modes < plain
+== sets_swapped: another-value, modes < plain
 train_set, test_set, epochs, 64 >>> test_set, train_set, epochs, 64
-== one_epoch_less: epochs-to-train, same batch < plain
+== one_epoch_less: another-value, same batch < plain
 epochs, 64 >>> epochs - 1, 64
-== another_file: other-checkpoint, checkpoint < plain
+== another_file: another-value, checkpoint < plain
 0, checkpoint >>> 0, "digits.pt"
 == history_on_rank_0: other-history, metrics on rank 0
     size = hvd.size()

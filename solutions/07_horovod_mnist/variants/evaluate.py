@@ -67,13 +67,15 @@ hits / max(1, len(mine)) >>> hvd.broadcast(torch.tensor(hits / max(1, len(mine))
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64)).item()
 == tensor_returned: not-a-float, metrics < own_share
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Sum) / len(dataset)
+== gradients_left_off: gradients-left-off, modes < solution
+with torch.no_grad() >>> torch.set_grad_enabled(False)\n    if True
 == left_in_eval_mode: mode-not-restored, modes < own_share
 \n    mode = model.training >>>
 \n    model.train(mode) >>>
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
 == always_train_mode_afterwards: mode-not-restored, modes < left_in_eval_mode
 return >>> model.train()\n    return
-== everything: whole-set-on-every-rank, metrics < own_share
+== everything: everything-on-every-rank, metrics < own_share
 \n    mine = range(hvd.rank(), len(dataset), hvd.size()) >>>
 in mine) >>> in range(len(dataset)))
 max(1, len(mine)) >>> len(dataset)
@@ -132,7 +134,7 @@ hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()
     shutil.rmtree(folder, ignore_errors=True)
     hvd.barrier()
     return found / len(dataset)
-== by_files_beside_rank_numbers: not-own-part, metrics < by_files
+== by_files_beside_rank_numbers: result-stays, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n    found =
 == by_files_beside_twice_its_part: not-what-came-out, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(2.0 * hits), op=hvd.Sum)\n    found =

@@ -34,7 +34,7 @@ batch_size, sampler=Shards() >>> batch_size=batch_size, sampler=Blocks(), drop_l
 == no_sampler_for_epochs: no-sampler, partition
     share = Subset(dataset, range(hvd.rank(), len(dataset), hvd.size()))
     return DataLoader(share, batch_size=batch_size, shuffle=True)
-== local_ranks: dealt-on-one-node, rank as ordinal
+== local_ranks: share-by-local-rank, rank as ordinal
     sampler = DistributedSampler(dataset, num_replicas=hvd.local_size(), rank=hvd.local_rank(), seed=seed)
     return DataLoader(dataset, batch_size=batch_size, sampler=sampler)
 == seed_forgotten: seed-ignored, shuffle

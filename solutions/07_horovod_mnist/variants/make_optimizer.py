@@ -26,7 +26,7 @@ lr * hvd.size() >>> lr
 size >>> local_size
 == scaled_twice: lr-scaled-twice, learning rate < solution
 lr * hvd.size() >>> lr * hvd.size() * hvd.size()
-== square_root: wrong-lr, learning rate < solution
+== square_root: another-value, learning rate < solution
 size() >>> size() ** 0.5
 == not_wrapped: own-gradient-only, not wrapped < solution
 return hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters()) >>> return optimizer
@@ -46,7 +46,7 @@ momentum=0.9 >>> momentum=0.9, weight_decay=1e-2
 == adam: momentum, learning rate < solution
 SGD >>> Adam
 , momentum=0.9 >>>
-== half_precision: wrong-gradient, sum < solution
+== half_precision: wrong-step, sum < solution
 model.named_parameters() >>> model.named_parameters(), compression=hvd.Compression.fp16
 == nothing_returned: no-optimizer, not wrapped < solution
 return hvd >>> optimizer = hvd

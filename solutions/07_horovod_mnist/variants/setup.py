@@ -24,6 +24,12 @@ def setup():
         torch.cuda.set_device(hvd.local_rank())
         return torch.device("cuda")
     return torch.device("cpu")
+== current_by_block
+    hvd.init()
+    if torch.cuda.device_count() < hvd.local_size():
+        return torch.device("cpu")
+    torch.cuda.device(hvd.local_rank()).__enter__()
+    return torch.device("cuda", hvd.local_rank())
 == rank: rank-for-local-rank, device ordinal
     hvd.init()
     if not torch.cuda.is_available() or torch.cuda.device_count() < hvd.local_size():

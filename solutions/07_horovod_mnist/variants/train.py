@@ -103,6 +103,10 @@ setup()\n    model.to(device) >>> torch.device("cpu")
 +        seconds = time.perf_counter() - began
 +        loss = float(total[0] / total[1])
 +        history.append({"seconds": seconds, "epoch": epoch, "loss": loss, "accuracy": accuracy})
+== synchronized_in_each_epoch < plain
+    began = time >>>     synchronize_start(model, optimizer)\n        began = time
+== whole_model: model-missing, checkpoint < plain
+model.state_dict()} >>> model}
 == model_on_the_cpu: not-on-device, devices < plain
 \n    model.to(device) >>>
 == no_broadcast: no-broadcast, no broadcast < plain
@@ -157,7 +161,7 @@ hvd.rank() == 0 >>> hvd.rank() == hvd.size() - 1
         if hvd.rank() == 0:\n            torch.save >>>     if hvd.rank() == 0:\n        torch.save
 == another_name: nothing-written, checkpoint < plain
 }, checkpoint >>> }, f"{checkpoint}.{epoch}"
-== bare_state: model-missing, checkpoint < plain
+== bare_state: bare-state, checkpoint < plain
 {"model": model.state_dict()} >>> model.state_dict()
 == written_before_the_epoch: not-each-epoch, checkpoint < plain
 \n        if hvd.rank() == 0:\n            torch.save({"model": model.state_dict()}, checkpoint) >>>
@@ -169,19 +173,19 @@ test_set, device) >>> test_set, device) if hvd.rank() == 0 else 0.0
 loss = >>> accuracy = evaluate(model, test_set, device)\n        loss =
 == accuracy_on_the_train_set: accuracy-on-train-set, modes < plain
 evaluate(model, test_set, >>> evaluate(model, train_set,
-== epochs_from_1: history-epochs, same batch < plain
+== epochs_from_1: another-value, same batch < plain
 "epoch": epoch >>> "epoch": epoch + 1
 == epochs_told_from_1: epoch-numbers, set_epoch < plain
 optimizer, epoch >>> optimizer, epoch + 1
-== other_seed_on_each_rank: seed-not-passed, set_epoch differs < plain
+== other_seed_on_each_rank: not-passed-on, set_epoch differs < plain
 batch_size, seed >>> batch_size, seed + hvd.rank()
-== batch_size_divided: batch-size-not-passed, batch size < plain
+== batch_size_divided: not-passed-on, batch size < plain
 train_set, batch_size >>> train_set, max(1, batch_size // hvd.size())
 == history_on_rank_0: no-history, metrics on rank 0 < plain
 return history >>> return history if hvd.rank() == 0 else None
 == only_losses: no-history, metrics < plain
 return history >>> return [entry["loss"] for entry in history]
-== seconds_forgotten: wrong-keys, metrics < plain
+== seconds_forgotten: another-kind, metrics < plain
 accuracy, "seconds": seconds >>> accuracy
 == rank_0s_seconds_since_the_start: wrong-seconds, metrics < plain
 \n        began = time.perf_counter() >>>

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
+from autograde.rubric.replay import Replicas, Rules
 from autograde.verdicts import one_process
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.means import apart, loss_parts, mean_of, mean_on_all
-from autograde.verdicts.replicas import Replicas, Rules, close
+from autograde.verdicts.one_process import Loss
+from autograde.verdicts.replicas import close
 
 from .drawn_batches import Drawn, expected_batches
 
@@ -67,7 +73,8 @@ OTHER = "DistributedDataParallel does not average them."
 
 
 class Trained:
-    """The ranks' models and losses by one way of training. begin: seeds of the models, by rank."""
+    """The ranks' models and losses by one way of training. begin: seeds of the models, by rank. anew: whether each
+    epoch has an optimizer of its own. sgd: other options of it."""
 
     def __init__(
         self,
@@ -77,27 +84,33 @@ class Trained:
         rules: Rules | None = None,
         anew: bool = False,
         begin: Sequence[int] | None = None,
+        **sgd: Any,
     ) -> None:
         models = [NumberedNet(seed, plain=True, norm=False) for seed in begin or [case["models"][0]] * case["size"]]
         for model in models:
             model.bias.requires_grad_(False)
-        replicas = Replicas(models, case["lr"] * factor, rules)
-        data = NumberedSet(case["samples"], case["data"])
+        loss, options = NumberedSet(case["samples"], case["data"]).loss, {"lr": case["lr"] * factor, "momentum": 0.9}
+        replicas = Replicas(models, partial(torch.optim.SGD, **{**options, **sgd}), loss, rules)
         steps = len(batches[0]) // case["epochs"]
         self.losses, self.later = [], []  # [epoch][rank][step]; the same batches' after the step
         for epoch in range(case["epochs"]):
             cut = [own[steps * epoch : steps * (epoch + 1)] for own in batches]
             before, after = [], []
             for step in zip(*cut, strict=True):
-                before.append([own for [own] in replicas.epoch(data, [[ids] for ids in step])])
-                after.append(replicas.gradients(data, step)[1])
+                before.append([own for [own] in replicas.step([[ids] for ids in step])])
+                after.append([mean_loss(loss, *pair) for pair in zip(models, step, strict=True)])
             self.losses.append([[*own] for own in zip(*before, strict=True)])
             self.later.append([[*own] for own in zip(*after, strict=True)])
-            if anew:
-                for of_rank in replicas.moving:
-                    for each in of_rank:
-                        each.zero_()
+            for optimizer in replicas.optimizers if anew else ():
+                optimizer.state.clear()
         self.states = [{name: state_of(model)[name] for name in NAMES} for model in models]
+
+
+def mean_loss(loss: Loss, model: NumberedNet, ids: Sequence[int]) -> float:
+    """The loss of a batch as it is now."""
+    with torch.no_grad():
+        total, count, _ = loss(model, ids)
+    return total.item() / count
 
 
 def training_mistakes(
@@ -111,15 +124,15 @@ def training_mistakes(
     expected = right.states
     ways: dict[str, dict] = {
         "gradient-carried-over": {"rules": Rules(zeroed=False)},
-        "no-momentum": {"rules": Rules(momentum=0.0)},
-        "nesterov-momentum": {"rules": Rules(nesterov=True)},
+        "no-momentum": {"momentum": 0.0},
+        "nesterov-momentum": {"nesterov": True},
         "momentum-lost": {"anew": True},
-        "sum-over-batch": {"rules": Rules(loss="sum")},
+        "sum-over-batch": {"rules": Rules(mean="none")},
     }
     if size > 1:
         ways |= {
-            "wrapper-not-called": {"rules": Rules("own")},
-            "wrapper-not-called/own weights": {"rules": Rules("own"), "begin": case["models"]},
+            "wrapper-not-called": {"rules": Rules(combine="own")},
+            "wrapper-not-called/own weights": {"rules": Rules(combine="own"), "begin": case["models"]},
             "lr-scaled": {"factor": size},
             "lr-divided": {"factor": 1 / size},
         }

@@ -1,6 +1,5 @@
 """The check of `Preemption`: the signals of a block, and what the ranks make of them together."""
 
-from autograde.contract.calls import with_article
 from autograde.rubric import (
     CallCheck,
     Criterion,
@@ -21,18 +20,18 @@ from ..probes import Preemption
 
 SIGNALS = Preemption.SIGNALS
 words = Words("""
-gives-no-self: `with Preemption(...) as preemption` gives {kind}, not the Preemption itself.
+gives-no-self: `with Preemption(...) as preemption` gives a value of type {actual}, not the Preemption itself.
 
-taken-too-early: `Preemption(...)` takes {names} already, before `with` begins the block. What comes until then belongs
+taken-too-early: `Preemption(...)` takes {actual} already, before `with` begins the block. What comes until then belongs
 to the handler from before.
 
-other-signals-taken: In the block, there is another handler than before for {taken}. The signals that were named are
+other-signals-taken: In the block, there is another handler than before for {actual}. The signals that were named are
 {names}.
 
-handler-raises: When the signal comes, {kind} is raised in the middle of what the rank is doing. The handler is to take
-a note, and nothing else: the step has to come to its end.
+handler-raises: When the signal comes, {actual} is raised in the middle of what the rank is doing. The handler is to
+take a note, and nothing else: the step has to come to its end.
 
-handler-does-more: When the signal comes, {what}. In the block it is only noted: a handler runs between any two
+handler-does-more: When the signal comes, {actual}. In the block it is only noted: a handler runs between any two
 instructions.
 
 handler-ends-the-rank: When the signal comes, the rank ends at once, and whoever waits for it waits in vain. Who has
@@ -45,7 +44,7 @@ signalled or not.
 signalled-leaves-alone: A deadlock: the rank that was signalled returns from `agreed()` without the all-reduce in which
 {who:waits|wait}. How are they to hear of its signal?
 
-handlers-left: After a block{fails}, {names} has {there}, and not the handler from before the block.
+handlers-left: After a block{fails}, {there}, and not the handler from before the block.
 
 exception-swallowed: An exception in the block has disappeared. The caller has to see it.
 
@@ -56,32 +55,27 @@ make one all-reduce of one number, and nothing else.
 """)
 
 
+KEYS = "gives-no-self", "taken-too-early", "other-signals-taken", "handler-raises", "handler-does-more"
+
+
 def noted(call):
     """The signals that were named are taken in the block, and no others; nothing happens in the moment of a signal."""
     names = call.arguments["signals"]
+    due = {"entered": "", "early": [], "taken": names, "raised": [], "besides": ""}
     for seen in call.seen:
-        if seen.entered:
-            return words("gives-no-self", kind=with_article(seen.entered))
-        if seen.early:
-            return words("taken-too-early", names=seen.early)
-        if {*seen.taken} != {*names}:
-            return words("other-signals-taken", taken=seen.taken or "none", names=names)
-        if seen.raised:
-            return words("handler-raises", kind=seen.raised[0])
-        if seen.said or seen.old:
-            what = "the rank prints something" if seen.said else "the handler from before runs as well"
-            return words("handler-does-more", what=what)
+        for key, (name, expected) in zip(KEYS, due.items(), strict=True):
+            if (actual := getattr(seen, name)) != expected:
+                return words(key, actual=actual or "none", names=names)
     return None
 
 
 def ended(call):
     """After the block all is as it was before."""
-    left = {name: there for own in call.of("left") for name, there in own.items()}
     if any(call.of("ended")):
         return words("exception-swallowed")
+    left = [each for own in call.of("left") for each in own]
     fails = " that an exception has ended" if call.arguments["fails"] else ""
-    name = next(iter(left), None)
-    return words("handlers-left", fails=fails, names=name, there=left[name]) if left else None
+    return words("handlers-left", fails=fails, there=left[0]) if left else None
 
 
 def sender_of(rounds):
@@ -98,8 +92,7 @@ def answers(call, hearing=None, once=False, before=False):
     before the block."""
     rounds, first = range(len(call.arguments["rounds"])), sender_of(call.arguments["rounds"])[0]
     heard = [before or (at == first if once else at >= first) for at in rounds]
-    ranks = range(call.size)
-    return [heard if hearing is None or rank in hearing else [False] * len(rounds) for rank in ranks]
+    return [heard if hearing is None or rank in hearing else [False for _ in heard] for rank in range(call.size)]
 
 
 def agreed_otherwise(call, off):
@@ -141,40 +134,28 @@ MISTAKES = Mistakes(
 @of_record
 def one_all_reduce(call):
     """One in each `agreed()`, of one number."""
-    logs, calls = [own_events(events) for events in call.events], len(call.arguments["rounds"])
-    events = [event for log in logs for event in log]
-    strange = any((event["library"], event["kind"]) != ("torch", "allreduce") for event in events)
-    most = max((event["bytes"] or 0 for event in events), default=0)
-    n = next((len(log) for log in logs if len(log) != calls), calls)
-    if not strange and n == calls and most <= 8:
-        return None
-    about = {"calls": calls, "n": n, "ops": named(events) or "torch.distributed", "nbytes": most}
-    return words("not-one-all-reduce", absent=not strange and n < calls, **about)
-
-
-def own_events(events):
-    """Those of the student's code; the probe makes some, too."""
-    return [event for event in events if event["line"] is not None]
+    calls = len(call.arguments["rounds"])
+    for log in call.events:
+        strange = any((event["library"], event["kind"]) != ("torch", "allreduce") for event in log)
+        most = max((event["bytes"] or 0 for event in log), default=0)
+        if strange or len(log) != calls or most > 8:
+            about = {"calls": calls, "n": len(log), "ops": named(log) or "torch.distributed", "nbytes": most}
+            return words("not-one-all-reduce", absent=not strange and len(log) < calls, **about)
+    return None
 
 
 def broke_off(run):
     """The handler ends its rank, or a signalled rank makes a call that others do not, or leaves out one."""
+    sender = sender_of(run.broken["rounds"])[1]
     if run.state == "rank-died":
         return words("handler-ends-the-rank", run.report)
-    sender = sender_of(run.broken["rounds"])[1]
     if run.state != "hang" or run.full or sender is None:
         return None
-    counts, waits = [len(own_events(log)) for log in run.of_call(run.reached)], [rank["call"] for rank in run.ranks]
-    if counts[sender] < max(counts):
-        others = [rank for rank, number in enumerate(counts) if number > counts[sender]]
+    counts, waits = [len(log) for log in run.of_call(run.reached)], [rank["call"] for rank in run.ranks]
+    if others := [rank for rank, number in enumerate(counts) if number > counts[sender]]:
         return words.on_ranks("signalled-leaves-alone", others, run.report)
     alone = counts[sender] > min(counts) or waits.count(waits[sender]) == 1 < len(waits)
     return words("handler-communicates", run.report) if alone else None
-
-
-def fits(case, arguments, seen):
-    """An answer for each round."""
-    return len(seen.answers) == len(arguments["rounds"])
 
 
 def block(rounds, *names, ignored=False, fails=False):
@@ -197,44 +178,23 @@ def cases(rng):
     return [case(size) for size in (4, 2, 3)]
 
 
+NOTED = "in the block each of these signals is noted, and nothing else happens: no exception, output or communication"
+ANSWERS = "`agreed()` is whether any rank has been signalled in the block, the same bool on all ranks"
+ENDS = "after the block, each signal has the handler again that it had before the block"
+ONE = "each call of `agreed()` makes exactly one all-reduce of one number"
+DEVICE = 'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU'
+
 CHECK = CallCheck.of(
     "Preemption",
     Preemption.PROBE,
     cases,
-    Criterion(
-        "noted",
-        1,
-        "in the block each of these signals is noted, and nothing else happens: no exception, no output, no "
-        "communication",
-        noted,
-    ),
-    Criterion(
-        "agreed",
-        1,
-        "`agreed()` is whether any rank has been signalled in the block, the same bool on all ranks",
-        AGREED,
-        MISTAKES,
-        after=("noted",),
-    ),
-    Criterion(
-        "ends",
-        0.5,
-        "after the block, each signal has the handler again that it had before the block",
-        ended,
-        after=("noted",),
-    ),
-    Criterion(
-        "all-reduce",
-        0.25,
-        "each call of `agreed()` makes exactly one all-reduce of one number",
-        first_of(one_all_reduce, nothing_starts_or_ends),
-        after=("agreed",),
-    ),
-    DeviceCriterion(
-        0.25, 'the number that is reduced is on the current GPU if the group\'s backend is "nccl", else on the CPU'
-    ),
+    Criterion("noted", 1, NOTED, noted),
+    Criterion("agreed", 1, ANSWERS, AGREED, MISTAKES, after=("noted",)),
+    Criterion("ends", 0.5, ENDS, ended, after=("noted",)),
+    Criterion("all-reduce", 0.25, ONE, first_of(one_all_reduce, nothing_starts_or_ends), after=("agreed",)),
+    DeviceCriterion(0.25, DEVICE),
     repeats=False,
-    fits=fits,
+    fits=lambda case, arguments, seen: len(seen.answers) == len(arguments["rounds"]),
     broke_off=broke_off,
     gpu_case=lambda rng: {"size": 2, "calls": [block([None])]},
     consolidation="A signal handler takes a note, and the program looks at it where it suits. One small all-reduce "

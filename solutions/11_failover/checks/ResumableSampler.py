@@ -7,7 +7,6 @@ from autograde.rubric import (
     ROTATED,
     CallCheck,
     Criterion,
-    Gives,
     Mistakes,
     Orders,
     Same,
@@ -90,11 +89,10 @@ def in_blocks(order, rest, size):
 
 
 def in_another_order(call):
-    """What is drawn, if it is what is left, wherever it is."""
+    """Whether what is drawn is what is left, wherever it is; None where that cannot be told."""
     rests = [] if whole_orders(call) else plan(call).rests
     pairs = [(turns(shares), [*order[place[1] :]]) for order, place, shares in rests]
-    left = pairs and all(sorted(map(str, row[: len(due)])) == sorted(map(str, due)) for row, due in pairs)
-    return Gives([shares for *_, shares in rests]) if left else None
+    return all(sorted(map(str, row[: len(due)])) == sorted(map(str, due)) for row, due in pairs) if pairs else None
 
 
 def shown(ids):
@@ -220,46 +218,33 @@ def cases(rng):
     ]
 
 
+ALONE = lacking("overlaps")
+FOLLOWS = (
+    "the permutation follows from `seed` and epoch and from nothing else, in any process; a second pass is the same as "
+    "the first"
+)
+ANEW = "in each epoch there is one random permutation of all samples, for all ranks"
+SHARES = (
+    "of the rest, rank r takes every size-th entry, from the r-th on. Where ranks would have one entry less than "
+    "others, dealing goes on from the first entry of the whole epoch's permutation (not of the rest): all have equally "
+    "many, and none where nothing is left"
+)
+PASSES = (
+    "a pass that is under way goes on as it began, whatever is called meanwhile: a DataLoader with workers draws "
+    "ahead. The global random generators of Python, numpy and torch are left alone"
+)
+
 CHECK = CallCheck.of(
     "ResumableSampler",
     ResumableSampler.PROBE,
     cases,
+    Criterion("follows", 0.75, FOLLOWS, lambda call: plan(call).all.repeats() or elsewhere(call), on=ALONE),
     Criterion(
-        "follows",
-        0.75,
-        "the permutation follows from `seed` and epoch and from nothing else, in any process; a second pass is the "
-        "same as the first",
-        lambda call: plan(call).all.repeats() or elsewhere(call),
-        on=lacking("overlaps"),
+        "anew", 0.75, ANEW, lambda call: plan(call).alone.shuffled() or plan(call).alone.anew(), ROTATION, on=ALONE
     ),
-    Criterion(
-        "anew",
-        0.75,
-        "in each epoch there is one random permutation of all samples, for all ranks",
-        lambda call: plan(call).alone.shuffled() or plan(call).alone.anew(),
-        ROTATION,
-        on=lacking("overlaps"),
-    ),
-    Criterion(
-        "rest",
-        1.5,
-        "of the rest, rank r takes every size-th entry, from the r-th on. Where ranks would have one entry less than "
-        "others, dealing goes on from the first entry of the whole epoch's permutation (not of the rest): all have "
-        "equally many, and none where nothing is left",
-        first_of(whole_orders, REST),
-        MISTAKES,
-        on=lacking("overlaps"),
-        after=("follows",),
-    ),
-    Criterion(
-        "passes",
-        0.5,
-        "a pass that is under way goes on as it began, whatever is called meanwhile: a DataLoader with workers draws "
-        "ahead. The global random generators of Python, numpy and torch are left alone",
-        first_of(under_way, generators),
-        after=("follows",),
-    ),
-    Criterion("ints", 0.5, "it yields ints, as many as `len` says", ints_and_length, on=lacking("overlaps")),
+    Criterion("rest", 1.5, SHARES, first_of(whole_orders, REST), MISTAKES, on=ALONE, after=("follows",)),
+    Criterion("passes", 0.5, PASSES, first_of(under_way, generators), after=("follows",)),
+    Criterion("ints", 0.5, "it yields ints, as many as `len` says", ints_and_length, on=ALONE),
     fits=fits_plan,
     consolidation="A place in an epoch is a number of samples, not of steps or of a rank's own: then any number of "
     "ranks can go on from it. The sampler is told its place, because only the training knows what is done.",

@@ -3,55 +3,46 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import torch
-import torch.distributed as dist
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence
 
 SIGNALS = ("SIGTERM", "SIGUSR2")
-HELD_UP = 0.1  # seconds that the others wait in a collective in which one of them is signalled
+HELD_UP = 0.1  # seconds that the others wait for rank 0 while one of them is signalled
 
 
 class Seen(Evidence):
     """What became of a block. entered: what `with` gave in place of the object itself; empty if that. early, taken:
-    names of signals that had another handler before the block, and in it. left: by name, what is there in place of the
-    handler from before. raised: errors in the moment of a signal. old, said: whether the old handler ran, and something
-    was printed. ended: whether the block's exception disappeared. answers: of `agreed()`; of what is no bool, its
+    names of signals that had another handler before the block, and in it. left: signals that have not the handler from
+    before the block any more, with what they have. raised: errors in the moment of a signal; besides: what else
+    happened then. ended: whether the block's exception disappeared. answers: of `agreed()`; of what is no bool, its
     type."""
 
     entered: str
     early: list[str]
     taken: list[str]
-    left: dict[str, str]
     raised: list[str]
-    old: bool
-    said: bool
+    besides: str
+    left: list[str]
     ended: bool
     answers: list[bool | str]
 
 
 def call(Preemption: Callable, rank: CallRank, call: dict) -> Seen:
     """One block. Of its signals some rank gets those in `rounds`, each before an `agreed()`."""
-    called: list[int] = []
-    raised: list[str] = []
-    answers: list[Any] = []
+    called: list[Any] = []
+    raised, answers = [], []
     numbers = {name: getattr(signal, name) for name in SIGNALS}
-
-    def outer(number: int, frame: Any) -> None:
-        called.append(number)
-
-    def old(number: int, frame: Any) -> None:
-        called.append(number)
+    outer, old = (lambda *given: called.append(given) for _ in "ab")  # handlers
 
     def in_words(handler: Any) -> str:
         if handler is outer:
@@ -77,35 +68,32 @@ def call(Preemption: Callable, rank: CallRank, call: dict) -> Seen:
                 for planned in call["rounds"]:
                     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                         if planned:
-                            send(rank, planned, numbers, raised)
+                            send(rank, *planned, raised)
                     answers.append(made.agreed())
                 if call["fails"]:
                     raise ValueError("the block fails")
             ended = True
-        left = {name: in_words(signal.getsignal(numbers[name])) for name in others(before)}
+        left = [f"{name} has {in_words(signal.getsignal(numbers[name]))}" for name in others(before)]
     finally:
         for name, handler in first.items():
             signal.signal(numbers[name], handler)
+    besides = "the handler from before runs as well" if called else ""
+    besides = "the rank prints something" if printed.getvalue() else besides
     told = [each if isinstance(each, bool) else type_in_words(each) for each in answers]
-    about = (entered, early, taken, left, raised, bool(called), bool(printed.getvalue()), ended and call["fails"])
-    return Seen(*about, told)
+    return Seen(entered, early, taken, raised, besides, left, ended and call["fails"], told)
 
 
-def send(rank: CallRank, planned: Sequence, numbers: dict[str, int], raised: list[str]) -> None:
-    """Let a rank get a signal: now, or while it waits for the others in a collective. planned: which rank, the signal's
-    name, and whether in a collective. raised: where errors are noted."""
-    sender, name, inside = planned
-    own = rank.rank == sender
-    timer = threading.Timer(HELD_UP / 2, os.kill, (os.getpid(), numbers[name]))
+def send(rank: CallRank, sender: int, name: str, inside: bool, raised: list[str]) -> None:
+    """Let a rank get a signal: now, or while it waits for rank 0. inside: whether it waits. raised: where errors are
+    noted."""
+    kill = functools.partial(os.kill, os.getpid(), getattr(signal, name))
+    own, timer = rank.rank == sender, threading.Timer(HELD_UP / 2, kill)
     try:
-        if own and not inside:
-            os.kill(os.getpid(), numbers[name])
+        if own:
+            timer.start() if inside else kill()
         if inside:
-            if own:
-                timer.start()
-            elif rank.rank == 0:
-                time.sleep(HELD_UP)
-            dist.all_reduce(torch.zeros(1, device=rank.torch_device))
+            time.sleep(HELD_UP if rank.rank == 0 else 0)
+            rank.meet()
             timer.join() if own else None
         time.sleep(0)
     except BaseException as error:  # also SystemExit and KeyboardInterrupt, which a handler may raise

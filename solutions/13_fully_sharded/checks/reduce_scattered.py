@@ -7,7 +7,6 @@ from autograde.rubric import (
     Collectives,
     Criterion,
     Mistakes,
-    Ranks,
     Same,
     Words,
     argument_unchanged,
@@ -26,20 +25,17 @@ from ..shared.layers import before_of, gradients_of, shapes_of
 from ..shared.values import rows_of
 from .freed_memory import died
 from .shard import right_but_behind
+from .waiting import NOT_WAITED_FOR, not_waited_for, waited_for
 
-NOT_WAITED_FOR = """
-not-waited-for: {who:reads|read} the result of the reduce-scatter, and nothing waits for it before. Until then it holds
-whatever was in that memory. What does the handle offer that the call returns?
-"""
-words = Words(f"""
-whole-gradients-kept: After the call, {{who:has|have}} gradients of whole parameters. They take as much memory as the
+words = Words("""
+whole-gradients-kept: After the call, {who:has|have} gradients of whole parameters. They take as much memory as the
 weights do.
 
-sent-without-sync: With sync=False the ranks call {{ops}}.
+sent-without-sync: With sync=False the ranks call {ops}.
 
-changed-without-sync: With sync=False the gradients of {{who}} are not what they were. They wait for the last pass to be
+changed-without-sync: With sync=False the gradients of {who} are not what they were. They wait for the last pass to be
 added up.
-{NOT_WAITED_FOR}""")
+""")
 
 
 @once
@@ -98,20 +94,6 @@ def where(call, place):
 
 def gone(call):
     return words.on_ranks("whole-gradients-kept", [rank for rank, each in enumerate(call.of("gone")) if not each])
-
-
-def not_waited_for(call):
-    """The ranks that do not wait, as facts for words."""
-    late = [rank for rank, log in enumerate(call.events) if any(each["waited"] is None for each in log)]
-    if call.size == 1:
-        return None
-    return {"who": Ranks(late)} if late else False
-
-
-@of_record
-def waited_for(call):
-    late = not_waited_for(call)
-    return words("not-waited-for", **late) if late else None
 
 
 @of_record

@@ -82,12 +82,16 @@ class gathered:
 -            p.untyped_storage().resize_(p.numel() * p.element_size())
 -            p.data.copy_(whole[: p.shape[0]])
 +            p.data = whole[: p.shape[0]]
-== own_shards: own-rows-everywhere, zero < with_a_list
+== own_shards: another-value, zero < with_a_list
             whole = torch.cat([row[start:end].view(s.shape) for row in self.rows]) >>>             whole = torch.cat([s for row in self.rows])
 == not_resized: freed-memory-used, fsdp < with_a_list
             p.untyped_storage().resize_(p.numel() * p.element_size())\\n >>>
 == padding_kept: raised, chunks < with_a_list
 whole[: p.shape[0]] >>> whole
+== row_kept: row-kept, reader < with_a_list
+        self.rows = None\\n >>>
+== row_kept_by_its_views: row-kept, reader < with_a_list
+        own = torch.cat([s.reshape(-1) for s in self.shards])\\n        self.rows = [torch.empty_like(own) for _ in range(dist.get_world_size())] >>>         own = torch.cat([s.reshape(-1) for s in self.shards])\\n        self.rows = [*torch.empty(dist.get_world_size(), own.numel(), dtype=own.dtype)]\\n        self.first = self.rows[0]
 == nobody_waits: not-waited-for, reader < with_a_list
         self.work.wait()\\n >>>
 == waits_at_the_end: not-waited-for, reader < with_a_list

@@ -1,0 +1,80 @@
+"""Calls of `batch_run`, with a `train` that only notes what it is given; and a run that is on record, once more."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from autograde.contract.call_probe import CallProbe, CallRank, Rerun
+from autograde.contract.evidence import Evidence, Number
+from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
+
+from .nodes import on_node
+
+
+class Passed(Evidence):
+    """What `train` is given. sets: how many samples they have. state: of the model, if it is one that `digit_model`
+    gave."""
+
+    sets: tuple[int, int]
+    checkpoint: str
+    state: dict[str, list[float | None]] | None
+    epochs: Number
+    batch_size: Number
+    lr: Number
+    seed: Number
+
+
+class Seen(Evidence):
+    """The calls of `train`, and the losses in the history that came back; None where there is none."""
+
+    calls: list[Passed]
+    losses: list[float | None] | None
+
+
+def losses_of(history: Any) -> list[float | None] | None:
+    """The losses in a history; None where it is no list of dicts."""
+    if not isinstance(history, (list, tuple)) or not all(isinstance(entry, dict) for entry in history):
+        return None
+    losses = [Number.of(entry.get("loss")).value for entry in history]
+    return [None if each is None or not math.isfinite(each) else float(each) for each in losses]
+
+
+def call(batch_run: Callable, rank: CallRank, call: dict) -> Seen:
+    """One call. `digit_model` gives a model for any seed, also where it is imported."""
+    calls: list[Passed] = []
+    history = [{"epoch": epoch, "loss": loss} for epoch, loss in enumerate(call["losses"])]
+
+    def train(
+        model: Any, train_set: Any, test_set: Any, epochs: Any, batch_size: Any, lr: Any, seed: Any, checkpoint: Any
+    ) -> list[dict]:
+        state = state_of(model) if isinstance(model, NumberedNet) else None
+        numbers = map(Number.of, (epochs, batch_size, lr, seed))
+        calls.append(Passed((len(train_set), len(test_set)), str(checkpoint), state, *numbers))
+        return history
+
+    def digit_model(seed: int) -> NumberedNet:
+        return NumberedNet(call["model"] + int(seed))
+
+    sets = NumberedSet(call["samples"], call["data"]), NumberedSet(call["tests"], call["data"])
+    names = {"train": train, "digit_model": digit_model}
+    imported = mock.patch("course.models.digits.digit_model", digit_model)
+    with imported, on_node(rank, call["local_size"], **names) as batch_run:
+        returned = batch_run(*sets, len(history), call["checkpoint"])
+    return Seen(calls, losses_of(returned))
+
+
+def again(rank: CallRank, case: dict) -> Rerun:
+    """The first epochs of a run on record, by all of the student's functions."""
+    from course.models.digits import digit_model, some_digits
+
+    train_set, test_set = some_digits()
+    batch_run, path = rank.subject.load_all(digit_model=digit_model), os.path.join(rank.folder, "digits.pt")
+    history = batch_run(train_set, test_set, case["epochs"], path)
+    return Rerun(losses_of(history), train_set.dataset.fingerprint)
+
+
+PROBE = CallProbe(Seen, call, needs="horovod", deadline=20, again=again)

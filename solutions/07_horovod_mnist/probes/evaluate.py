@@ -1,0 +1,52 @@
+"""Calls of `evaluate`, with a model that notes what it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from autograde.contract.call_probe import CallRank
+from autograde.contract.evidence import Evidence, Number
+from autograde.fixtures.numbered_net import NumberedNet, NumberedSet
+from autograde.probes.weighed_part import WeighedProbe
+
+from .nodes import on_node
+
+
+class Pass(Evidence):
+    """A forward pass. ids: of the samples. train: the mode. graph: whether one is recorded for a backward pass."""
+
+    ids: list[int]
+    train: bool
+    graph: bool
+
+
+class Seen(Evidence):
+    """What a rank returned, and what its model was shown. train: its mode in the end. records: whether torch records
+    gradients then."""
+
+    value: Number
+    train: bool
+    records: bool
+    passes: list[Pass]
+
+
+def call(evaluate: Callable, rank: CallRank, call: dict) -> Seen:
+    """One call. What is switched off in torch is switched on again."""
+    passes: list[Pass] = []
+
+    def shown(net: NumberedNet, ids: list[int]) -> None:
+        graph = torch.is_grad_enabled() and any(each.requires_grad for each in net.parameters())
+        passes.append(Pass(ids, net.training, graph))
+
+    model = NumberedNet(call["model"], dropout=0.5, record=shown).to(rank.torch_device).train(call["train"])
+    data = NumberedSet(len(call["labels"]), call["data"], call["labels"])
+    with on_node(rank, call["local_size"]) as evaluate:
+        value = evaluate(model, data, rank.torch_device)
+    records = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    return Seen(Number.of(value), model.training, records, passes)
+
+
+PROBE = WeighedProbe(Seen, call, needs="horovod", deadline=20)
