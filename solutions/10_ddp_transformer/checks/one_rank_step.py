@@ -13,7 +13,7 @@ from autograde.rubric import (
 )
 
 from ..probes import one_rank_step
-from .stepping import LRS, draw_step, loss_afterwards, mean_loss, parts, step_made
+from .steps import LRS, draw_step, loss_afterwards, mean_loss, parts, step_made
 
 words = Words("""
 not-train-mode: The model was not in train mode while it was trained: dropout and BatchNorm then do what they do in an
