@@ -66,6 +66,7 @@ class MeanOnAll(Comparing):
     """
 
     of_record: ClassVar[bool] = True
+    alike: ClassVar[Rounding] = KNOWN
     parts: Callable[[Call], Sequence[Part]]
     expected: Callable[[Call], float] | None = None
     n: Callable[[Call], int] | None = None
@@ -84,10 +85,6 @@ class MeanOnAll(Comparing):
     def seen(self, call: Call) -> Any:
         """See `Comparing`."""
         return self.value(call)
-
-    def alike(self) -> Rounding:
-        """See `Comparing`."""
-        return KNOWN
 
     def __call__(self, call: Call) -> Wrong | None:
         """The number, then where it comes from."""

@@ -68,6 +68,11 @@ def replayed(call, times=None, momentum=0.9, rules=None):
     return epochs
 
 
+def hits_in(call, model):
+    """Whether a model is right, for each sample of the test set."""
+    return hits_of(model, NumberedSet(call.arguments["tests"], call.arguments["test_data"]))
+
+
 def accuracy_of(call, model, tests=True):
     """Of a model, as the check's `evaluate` gives it or as it is. tests: of the test set, else of the training set."""
     about = call.arguments
