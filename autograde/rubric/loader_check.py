@@ -77,6 +77,7 @@ def shared_evenly(call: Call) -> Wrong | None:
     return None
 
 
+# Mistakes of those who cut a rank's samples into batches otherwise.
 CUT = Mistakes(
     """
     batch-size-divided: The batches of a rank have the sizes {actual}, where `batch_size` is {batch_size}. That number
@@ -91,4 +92,5 @@ CUT = Mistakes(
         last_batch_dropped={"keep": False},
     ),
 )
+# Judge: each rank's samples are cut into batches of `batch_size`, and a smaller one in the end.
 in_batches = Same(sizes, batches, on_ranks("the sizes of batches", "pass", "batch"), otherwise=wrong_batches)

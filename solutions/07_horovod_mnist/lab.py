@@ -213,9 +213,9 @@ from torch.utils.data.distributed import DistributedSampler
 def make_loader(dataset: Dataset, batch_size: int, seed: int) -> DataLoader:
     """A loader that yields this rank's shard of `dataset`, in batches.
 
-    Horovod's ranks share the samples. If the number of ranks does not divide that of the
-    samples, some are drawn twice, as in lab 06. Any sampler that does what is listed
-    below will do.
+    Horovod's ranks share the samples. If the number of ranks does not divide that of
+    the samples, some are drawn twice, as in lab 06. Any sampler that does what is
+    listed below will do.
 
     dataset: `dataset[i]` is (float tensor, int). batch_size: of one rank.
     """
@@ -320,8 +320,8 @@ def synchronize_start(
     """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
     A model's state is what its `state_dict()` holds: parameters and buffers. The
-    optimizer's state is what its own `state_dict()` holds: momentum, and options such as
-    the learning rate.
+    optimizer's state is what its own `state_dict()` holds: momentum, and options such
+    as the learning rate.
 
     optimizer: as `make_optimizer` makes it. Some ranks may have momentum from earlier
     steps, and others none. If rank 0 has none, the others may end with none, or with
@@ -366,8 +366,8 @@ def train_epoch(
 ) -> float:
     """Train `model` on one pass through `loader`; return the loss of the epoch.
 
-    A sample drawn twice counts twice in the loss. All ranks have equally many batches;
-    their last batches may differ in size.
+    A sample drawn twice counts twice in the loss. All ranks have equally many
+    batches; their last batches may differ in size.
 
     loader, optimizer: as `make_loader` and `make_optimizer` make them. model: returns
     logits, and is on `device`. The loader's batches are on the CPU.
@@ -459,8 +459,8 @@ def train(
         seconds    how long this epoch took, with or without evaluating and saving
 
     model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
-    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader. checkpoint:
-    path of a file. You may write to another file that then replaces it.
+    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader.
+    checkpoint: path of a file. You may write to another file that then replaces it.
 
     You may call the six functions above: the check has right ones, in case yours are
     not. The mode in which the model is left does not matter.
@@ -648,7 +648,8 @@ def batch_run(
 ) -> list[dict]:
     """Train a new model by one call of `train` on each rank; return its history.
 
-    Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank 0's.
+    Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank
+    0's.
 
     There may be 1 to 64 ranks; on 3 ranks, all together take 63 images in a step. The
     effective learning rate is N times what you pass to `train`.

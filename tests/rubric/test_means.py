@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from made_events import event
 
@@ -53,7 +55,8 @@ def test_a_mean_is_known_by_the_mistake_that_made_it(values, key):
 
 def test_a_right_mean_comes_of_what_the_ranks_put_in():
     assert CRITERION.wrong([call(MEAN, MEAN)]) is None
-    assert CRITERION.wrong([call(MEAN, MEAN, sums=(0.0, 1.0))]).key == "not-own-part"
+    silent = replace(call(MEAN, MEAN), events=[[], []])
+    assert CRITERION.wrong([silent]).key == "unseen-communication"
 
 
 def test_where_a_part_weighs_more_a_mean_that_stays_is_wrong_and_one_that_moves_says_nothing_of_mistakes():

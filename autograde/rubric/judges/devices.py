@@ -81,7 +81,9 @@ def current(call: Call) -> Wrong | None:
 
 
 DEVICE = Same(lambda call: [each.device for each in chosen(call)], devices, on_ranks("the device"), otherwise=unlike)
+# Judge: each rank has the device of its place on its node, and makes it the current one.
 device_chosen = first_of(DEVICE, current)
+# Mistakes of those who go by another number.
 DEVICE_MISTAKES = Mistakes(
     """
     rank-for-local-rank: The check simulates {node}. On it, rank {rank} is number {local}, and gets {device}. Other

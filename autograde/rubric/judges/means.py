@@ -37,8 +37,8 @@ expected: {expected:.6g}. What should the sum be divided by?
 mean-with-padding: The result is {actual:.6g}: the sum is divided by all places, padding included. Over the {what} alone
 it is {expected:.6g}. Which places count?
 
-fraction-lost: The result is {actual:.6g}, where {expected:.6g} is expected: a whole number. Where does the fraction get
-lost?
+fraction-lost: The result is {actual:.6g}, where {expected:.6g} is expected: somewhere a fraction is cut off. Which
+numbers are whole ones on their way, and may not be?
 
 average-for-sum: The result is {actual:.6g}, which is {size} times too small. Is there an average over the ranks where a
 sum belongs?
@@ -66,6 +66,7 @@ class MeanOnAll(Comparing):
     """
 
     of_record: ClassVar[bool] = True
+    alike: ClassVar[Rounding] = KNOWN
     parts: Callable[[Call], Sequence[Part]]
     expected: Callable[[Call], float] | None = None
     n: Callable[[Call], int] | None = None
@@ -79,15 +80,11 @@ class MeanOnAll(Comparing):
 
     def count(self, call: Call) -> int:
         """The number that it is of."""
-        return self.n(call) if self.n else sum(part.count for part in self.parts(call))
+        return self.n(call) if self.n else max(1, sum(part.count for part in self.parts(call)))
 
     def seen(self, call: Call) -> Any:
         """See `Comparing`."""
         return self.value(call)
-
-    def alike(self) -> Rounding:
-        """See `Comparing`."""
-        return KNOWN
 
     def __call__(self, call: Call) -> Wrong | None:
         """The number, then where it comes from."""
@@ -112,6 +109,9 @@ class MeanOnAll(Comparing):
             given = means.mean_candidates(parts, call.size, self.count(call))
             given |= {"fraction-lost": float(int(mean)), "fraction-lost/rounded": float(round(mean))}
             given |= {"average-for-sum": mean / call.size}
+            if is_whole(parts):
+                average = sum(part.total for part in parts) // call.size
+                given["fraction-lost/average"] = average * call.size / self.count(call)
             for form, value in given.items():
                 known.setdefault(form.partition("/")[0], []).append(value)
             if all(each.value is None for each in self.value(call)):
@@ -121,12 +121,17 @@ class MeanOnAll(Comparing):
         def wrong_divisor(call: Call) -> dict | bool | None:
             """Of small whole numbers nobody can tell: they divide by chance."""
             parts, numbers = self.parts(call), [each.value for each in self.value(call)]
-            if was_weighed(call.case, call.notes) or all(float(part.total).is_integer() for part in parts):
+            if was_weighed(call.case, call.notes) or is_whole(parts):
                 return None
             divisor = means.whole_divisor(sum(part.total for part in parts), numbers, means.TOLERANCE)
             return {"divisor": divisor, **facts(call)} if divisor and divisor != self.count(call) else False
 
         return Mistakes(MEANS + text, values, wrong_divisor=wrong_divisor, **signs)
+
+
+def is_whole(parts: Sequence[Part]) -> bool:
+    """Whether whole numbers are added up, such as hits."""
+    return all(float(part.total).is_integer() for part in parts)
 
 
 def evaluated(training: Sequence[bool], came: bool, left: Sequence[bool]) -> Wrong | None:

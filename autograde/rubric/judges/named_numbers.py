@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from autograde.contract.evidence import NumbersByName
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.same import Comparing
+from autograde.rubric.judges.same import Comparing, differences
 from autograde.rubric.rounding import Rounding
 from autograde.rubric.words import Words, Wrong
 
@@ -36,23 +36,26 @@ class HasNumbers(Comparing):
     def __call__(self, call: Call) -> Wrong | None:
         """The first thing that is wrong with one call."""
         [seen], expected = call.seen, self.expected(call)
-        if missing := [name for name in expected if name not in seen.numbers]:
-            kind = seen.kind or f"a dict without {' and '.join(map(repr, missing))}"
-            return words("not-all-numbers", kind=kind, keys=[*map(repr, expected)])
-        for name in self.of or expected:
-            number, due = seen.numbers[name], expected[name]
-            if number.value is None:
-                return words("entry-is-no-number", name=name, kind=number.kind)
-            if not self.rounding(number.value, float(due)):
-                arguments = ", ".join(f"{each} = {call.arguments[each]}" for each in self.told)
-                about = {"name": name, "actual": float(number.value), "expected": float(due)}
-                return words("other-number", compared=True, arguments=arguments, **about)
+        for each in differences(seen, expected, self.rounding):
+            if not each.place:
+                missing = [name for name in expected if name not in seen.numbers]
+                kind = seen.kind or f"a dict without {' and '.join(map(repr, missing))}"
+                return words("not-all-numbers", kind=kind, keys=[*map(repr, expected)])
+            [name] = each.place
+            if name not in (self.of or expected):
+                continue
+            if each.what == "kind":
+                return words("entry-is-no-number", name=name, kind=each.actual.kind)
+            arguments = ", ".join(f"{argument} = {call.arguments[argument]}" for argument in self.told)
+            about = {"name": name, "actual": float(each.actual.value), "expected": float(each.expected)}
+            return words("other-number", compared=True, arguments=arguments, **about)
         return None
 
     def seen(self, call: Call) -> NumbersByName:
         """See `Comparing`."""
         return call.seen[0]
 
+    @property
     def alike(self) -> Rounding:
         """See `Comparing`."""
         return self.rounding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from autograde.contract.evidence import Number, Values
 from autograde.rubric.judge import Call, Judge
@@ -78,6 +79,7 @@ class EachRankReturns(Comparing):
     value: of a call, the `Number` of each rank. rounding: how near they have to be.
     """
 
+    alike: ClassVar[Rounding] = KNOWN
     expected: Callable[[Call], float | Sequence[float]]
     value: Callable[[Call], list[Number]] = lambda call: call.of("value")
     rounding: Rounding = field(default_factory=Rounding)
@@ -126,10 +128,6 @@ class EachRankReturns(Comparing):
         """See `Comparing`."""
         return self.value(call)
 
-    def alike(self) -> Rounding:
-        """See `Comparing`."""
-        return KNOWN
-
 
 @dataclass(frozen=True)
 class EachRankReturnsInt(Comparing):
@@ -140,6 +138,7 @@ class EachRankReturnsInt(Comparing):
     digits_lost_in_a_float=judge.lost_digits)` says where only the last digits are others.
     """
 
+    alike: ClassVar[Rounding] = DOUBLE  # an int is compared exactly
     expected: Callable[[Call], int | Sequence[int]]
     value: Callable[[Call], list[Number]] = lambda call: call.of("value")
     what: str = "the result"
@@ -175,10 +174,6 @@ class EachRankReturnsInt(Comparing):
     def seen(self, call: Call) -> list[Number]:
         """See `Comparing`."""
         return self.value(call)
-
-    def alike(self) -> Rounding:
-        """See `Comparing`; an int is compared exactly."""
-        return DOUBLE
 
 
 def has_values(what: str, values: Callable[[Call], list[Values]]) -> Judge:

@@ -144,21 +144,22 @@ def shown(value: Any) -> str:
 
 
 class Comparing:
-    """Base of judges that compare: `gives` says whether a call shows a value, such as that of a known mistake."""
+    """Base of judges that compare: `gives` says whether a call shows a value, such as that of a known mistake.
+
+    alike: how near numbers have to be to come of a mistake.
+    """
+
+    alike: Rounding
 
     def seen(self, call: Call) -> Any:
         """What the call shows, in the form of the values of mistakes."""
-        raise NotImplementedError
-
-    def alike(self) -> Rounding:
-        """How near numbers have to be to come of a mistake."""
         raise NotImplementedError
 
     def gives(self, call: Call, value: Any) -> bool:
         """Whether this is what is shown. value: where the ranks' results stand in a list, one for each, or for all."""
         seen = self.seen(call)
         due = by_rank(value, len(seen)) if isinstance(seen, list) else value
-        return next(differences(seen, due, self.alike()), None) is None
+        return next(differences(seen, due, self.alike), None) is None
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ class Same(Comparing):
         """See `Comparing`."""
         return self.actual(call)
 
+    @property
     def alike(self) -> Rounding:
         """See `Comparing`."""
         return self.near

@@ -16,6 +16,7 @@ from autograde.rubric import (
 )
 
 from ..probes import synchronize_start
+from .states import whole
 
 NEAR = Rounding(1e-9)
 ENTRIES = [count for name, count in SIZES.items() if name != "frozen"]  # of each parameter that may have momentum
@@ -182,6 +183,7 @@ CHECK = CallCheck.of(
         ROOT,
         after=("parameters",),
     ),
+    fits=lambda case, arguments, seen: whole(seen.model) and len(seen.momentum) == len(ENTRIES),
     consolidation="Averaged gradients keep models equal only if they began equal, in parameters, buffers and momentum. "
     "Then one broadcast at the start is enough for the whole training.",
 )

@@ -1,5 +1,6 @@
 """What a run of `train` should have come to, by a replay of the batches that it drew."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +25,8 @@ def net(seed, state=None):
     """A model of the check's. state: that it has, as plain numbers."""
     model = NumberedNet(seed, follows=0.0)
     for name, values in model.state_dict().items() if state else ():
-        values.copy_(torch.tensor(state[name], dtype=torch.float64).reshape(values.shape))
+        numbers = [math.nan if each is None else each for each in state[name]]
+        values.copy_(torch.tensor(numbers, dtype=torch.float64).reshape(values.shape))
     return model
 
 
@@ -64,6 +66,11 @@ def replayed(call, times=None, momentum=0.9, rules=None):
         kept.load_state_dict(replicas.models[0].state_dict())
         epochs.append(Epoch([*map(state_of, replicas.models)], losses, kept))
     return epochs
+
+
+def hits_in(call, model):
+    """Whether a model is right, for each sample of the test set."""
+    return hits_of(model, NumberedSet(call.arguments["tests"], call.arguments["test_data"]))
 
 
 def accuracy_of(call, model, tests=True):

@@ -12,6 +12,7 @@ from autograde.rubric import (
     Rules,
     Same,
     Words,
+    accuracy_parts,
     came_of,
     changed,
     due_of,
@@ -28,7 +29,8 @@ from autograde.rubric import (
 
 from ..probes import train
 from .averages import cut_by_epoch, without_averages
-from .runs import accuracy_of, drawn, net, replayed, stood_in
+from .runs import accuracy_of, drawn, hits_in, net, replayed, stood_in
+from .states import whole
 
 NEAR, REPORTED = Rounding(1e-6), Rounding(1e-5)
 words = Words("""
@@ -247,16 +249,23 @@ def come_about(call):
     logs = [without_averages(log, steps * epochs) for log in call.events]
     for epoch, own in enumerate(cut_by_epoch(call.events, steps, epochs) or [logs] * epochs):
         mean, every = loss(call, epoch)[0], parts(call, epoch)
-        values = [rank[epoch]["loss"].value for rank in call.of("history")]
-        n, hits = sum(part.count for part in every), []
-        if not all(REPORTED(value, mean) for value in values):
+        if not all(REPORTED(rank[epoch]["loss"].value, mean) for rank in call.of("history")):
             continue
-        about = (every, call.size, mean, n, hits)
+        about = every, call.size, mean, sum(part.count for part in every), hits_by_rank(call, epoch)
         weighed = was_weighed(call.case, call.notes)
-        found = stays(own, due_of(*about)) if weighed else came_of(own, *about)
-        if found:
+        if found := stays(own, due_of(*about)) if weighed else came_of(own, *about):
             return first_finding(found)
     return None
+
+
+def hits_by_rank(call, epoch):
+    """What ranks may put in besides: their hits, where the function evaluates by itself."""
+    if any(call.of("evaluated")):
+        return []
+    after = len(drawn(call)[0][0]) * (epoch + 1)
+    shares = [[number for each in own if each.after == after for number in each.ids] for own in call.of("tests")]
+    every = accuracy_parts(hits_in(call, known(call)[epoch].model), shares)
+    return [[sum(part.total for part in every if part.rank == rank) for rank in range(call.size)]]
 
 
 REPORT = Same(told_history, history, on_ranks("the history", "epoch"), REPORTED)
@@ -407,6 +416,7 @@ CHECK = CallCheck.of(
     repeats=False,
     gpu_case=lambda rng: case(rng, 2, 2, epochs=1),
     broke_off=broke_off,
+    fits=lambda case, arguments, seen: whole(seen.begin, seen.state) and len(seen.train) == len(seen.batches),
     consolidation="The loop is that of an ordinary training: what is special about many ranks is in the functions that "
     "it calls. All ranks do everything, except for writing the file.",
 )

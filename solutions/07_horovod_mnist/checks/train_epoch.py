@@ -25,6 +25,7 @@ from autograde.rubric import (
 )
 
 from ..probes import train_epoch
+from .states import whole
 
 NEAR = Rounding(1e-6)
 WRONG = {
@@ -215,6 +216,7 @@ CHECK = CallCheck.of(
     ),
     DeviceCriterion(0.5, "batches are moved to `device`"),
     gpu_case=gpu_case,
+    fits=lambda case, arguments, seen: whole(seen.state) and len(seen.train) == len(seen.batches),
     consolidation="Sums and counts add up over ranks, and means do not: divide once, at the end. The loss of one rank "
     "is about its own images; the loss that you report is about all of them.",
 )

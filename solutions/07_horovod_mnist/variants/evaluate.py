@@ -61,6 +61,11 @@ hits += >>> hits =
     hits = sum(int(model(dataset[i][0][None].to(device)).argmax()) == dataset[i][1] for i in mine)
     model.train(mode)
     return hits / max(1, len(mine))
+== local_ranks: share-by-local-rank, metrics < own_share
+mine = range(hvd.rank(), len(dataset), hvd.size()) >>> mine = range(hvd.local_rank(), len(dataset), hvd.local_size())
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
+== average_of_whole_numbers: fraction-lost, average < own_share
+hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits)).item() * hvd.size() / len(dataset)
 == rank_0s_share: one-ranks-part, metrics on rank 0 < own_share
 hits / max(1, len(mine)) >>> hvd.broadcast(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64), 0).item()
 == mean_of_shares: mean-of-means, mean of means < own_share
@@ -136,7 +141,7 @@ hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()
     return found / len(dataset)
 == by_files_beside_rank_numbers: result-stays, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n    found =
-== by_files_beside_twice_its_part: not-what-came-out, metrics < by_files
+== by_files_beside_twice_its_part: result-stays, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(2.0 * hits), op=hvd.Sum)\n    found =
 == by_files_beside_the_largest_part: not-what-came-out, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Max)\n    found =

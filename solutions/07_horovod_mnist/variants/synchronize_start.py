@@ -45,6 +45,11 @@ model.state_dict( >>> list(model.named_parameters()
         for values in model.state_dict().values():
             values.copy_(hvd.allreduce(values.double()))
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+== rate_averaged: rank-0-changed, average
+    rate = hvd.allreduce(torch.tensor(optimizer.param_groups[0]["lr"], dtype=torch.float64)).item()
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    hvd.broadcast_optimizer_state(optimizer, root_rank=0)
+    optimizer.param_groups[0]["lr"] = rate
 == out_of_place: no-broadcast, no broadcast
     for name, values in model.state_dict().items():
         hvd.broadcast(values, 0, name=name)

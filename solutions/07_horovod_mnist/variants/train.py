@@ -127,6 +127,8 @@ make_loader(train_set, batch_size, seed) >>> DataLoader(train_set, batch_size=ba
 \n        loader.sampler.set_epoch(epoch) >>>
 == no_set_epoch: same-order-every-epoch, set_epoch missing < written_out
 \n        loader.sampler.set_epoch(epoch) >>>
+== optimizer_anew: momentum, learning rate < plain
+began = time >>> optimizer = make_optimizer(model, lr)\n        began = time
 == own_loss: own-part-only, metrics < written_out
 \n        total = hvd.allreduce(total) >>>
 == loss_by_files: unseen-communication, metrics < written_out

@@ -40,14 +40,13 @@ def best(call, half=2, nodes=None, steps=True, whole=beside):
 class Least(Comparing):
     """Judge of the share that is lost at the k that is returned. above: relative, how much more than the least."""
 
+    alike = EXACT
+
     def __init__(self, above):
         self.above = above
 
     def seen(self, call):
         return call.seen[0].value.value and max(1, call.seen[0].value.value)
-
-    def alike(self):
-        return EXACT
 
     def __call__(self, call):
         number, plan = call.seen[0].value, call.arguments
