@@ -29,8 +29,8 @@ decides by itself who writes, and no rank leaves it before the file is there.
 other-samples: {when}, rank {rank} trains on samples {actual} in step {step}, at {place} (epoch, consumed); expected are
 {expected}.
 
-off-the-path: {when}, before step {step}, the weights on rank {rank} are not those of the undisturbed training. What has
-changed them otherwise: a step before, or the resume, if this is the first step after one?
+off-the-path: {when}, before step {step}, the weights on rank {rank} are not those of the undisturbed training. Which
+step before it is another one, or what has not been put back as it was saved?
 
 asked-otherwise: `agreed()` is asked when {actual} steps are done; expected is once after each.
 
@@ -73,7 +73,7 @@ def off_the_path(call, off):
     if what == "weights":
         return words("off-the-path", **about)
     begin, ids = due_in(call).steps[at[0]]
-    about |= {"place": begin, "actual": str(made(call)[rank][what][at[0]]), "expected": str(ids[rank])}
+    about |= {"place": str(begin), "actual": str(made(call)[rank][what][at[0]]), "expected": str(ids[rank])}
     return words("other-samples", **about)
 
 

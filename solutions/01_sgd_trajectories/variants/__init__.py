@@ -67,5 +67,6 @@ SOURCES = {
     "docs pytorch org 11": (
         "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html (returns a handle, to remove it)"
     ),
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "zero is false": "`if seed:`, which takes the seed 0 for none",
 }

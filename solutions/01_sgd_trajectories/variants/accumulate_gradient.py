@@ -76,4 +76,9 @@ p.grad is not None >>> True
         if p.grad is not None:\n            p.grad /= total >>>         p.grad.div_(total)
 == in_train_mode: mode-changed, docs pytorch org 8 < solution
     model.zero_grad() >>>     model.train()\n    model.zero_grad()
+== eval_meanwhile: mode-changed, blind < solution
+model.zero_grad() >>> model.zero_grad()\n    mode = model.training\n    model.eval()
+(loss * len(inputs) / total).backward() >>> (loss * len(inputs) / total).backward()\n    model.train(mode)
+== weight_alone: no-gradient, blind < solution
+(loss * len(inputs) / total).backward() >>> (loss * len(inputs) / total).backward()\n        model.bias.grad = None
 """

@@ -54,4 +54,7 @@ def mse_gradient(m, n, x, y):
 == by_48: right-direction, andrew ng s
     error = m * x + n - y
     return 2 * (error * x).sum() / 48, 2 * error.sum() / 48
+== x_in_both: x-twice, blind
+    error = m * x + n - y
+    return 2 * (error * x).mean(), 2 * (error * x).mean()
 """

@@ -105,7 +105,7 @@ generator=generator) >>> generator=generator)\n        y = y[torch.randperm(len(
 generator=generator) >>> generator=generator)\n        x[:], y[:] = x[order], y[order]\n        order = torch.arange(len(x))
 == whole_set_each_step: whole-set-each-step, the batch drawn < plain
 x[batch], y[batch] >>> x, y
-== samples_missed: wrong-number-of-steps, an index off < plain
+== samples_missed: wrong-number-of-rows, an index off < plain
 generator=generator) >>> generator=generator)[:-1]
 == wrong_batch_size: wrong-batch-size, docs pytorch org 3 < plain
 order.split(batch_size) >>> order.tensor_split(-(-len(x) // batch_size))
@@ -113,7 +113,7 @@ order.split(batch_size) >>> order.tensor_split(-(-len(x) // batch_size))
 path = [(m, n)] >>> path = []
 == last_row_missing: last-row-missing, the point noted < plain
 torch.tensor(path, >>> torch.tensor(path[:-1],
-== wrong_number_of_steps: wrong-number-of-steps, the usual log < plain
+== wrong_number_of_steps: wrong-number-of-rows, the usual log < plain
     path.append >>> path.append
 == wrong_start: not-from-start, weights that start < plain
 m, n = start >>> m, n = 0.0, 0.0
@@ -144,4 +144,8 @@ optimizer.zero_grad() >>> pass
 path.append(theta.detach().clone()) >>> path.append(theta.detach())
 == not_detached: not-detached, docs pytorch org 6 < with_autograd_and_the_global_generator
 path.append(theta.detach().clone()) >>> path.append(theta.clone())
+== columns_in_boxes: not-a-path, blind < plain
+, dtype=x.dtype) >>> , dtype=x.dtype)[:, :, None]
+== lr_over_batch_size: mean-divided-again, blind < plain
+path = [(m, n)] >>> path, lr = [(m, n)], lr / batch_size
 """
