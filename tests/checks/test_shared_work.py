@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
 from lab_packages import check_module
 
 from autograde.contract.verdict import settle
-from autograde.probes.simulated_node import described_device, seeded_apart, simulated_node
+from autograde.probes.simulated_node import Chosen, seeded_apart, simulated_node
+from autograde.rubric import DEVICE_MISTAKES, Call, Criterion, device_chosen
 from autograde.verdicts import means
-from autograde.verdicts.devices import device_mistakes
 from autograde.verdicts.shards import loader_mistakes
 
 evaluate = check_module("07_horovod_mnist", "evaluate")
@@ -118,12 +119,14 @@ def test_in_a_drawn_evaluation_parts_of_the_set_have_other_accuracies():
     ],
 )
 def test_a_device_is_that_of_the_rank_on_its_node(device, current, gpus, key):
-    chosen, local = [], [(rank % 2, 2) for rank in range(4)]
+    seen, local = [], [[rank % 2, 2] for rank in range(4)]
     for rank, (number, _) in enumerate(local):
         about = {"rank": rank, "local": number, "other": 1 - number}
-        own = described_device(torch.device(device.format(**about)))
-        chosen.append(own | {"current": None if current is None else int(str(current).format(**about))})
-    assert keys(settle([device_mistakes(local, gpus, chosen)])) == ([key] if key else [])
+        noted = {"current": None if current is None else int(str(current).format(**about))}
+        seen.append(SimpleNamespace(chosen=Chosen.of(torch.device(device.format(**about)), noted)))
+    criterion = Criterion("device", 1, "the device", device_chosen, DEVICE_MISTAKES)
+    wrong = criterion.wrong([Call({}, 0, {"local": local, "gpus": gpus}, seen)])
+    assert (wrong and wrong.key) == key
 
 
 def test_a_simulated_node_ends_with_its_block():
