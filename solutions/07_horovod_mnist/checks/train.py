@@ -30,6 +30,7 @@ from autograde.rubric import (
 from ..probes import train
 from .averages import cut_by_epoch, without_averages
 from .runs import accuracy_of, drawn, hits_in, net, replayed, stood_in
+from .states import known as known_samples
 from .states import whole
 
 NEAR, REPORTED = Rounding(1e-6), Rounding(1e-5)
@@ -44,6 +45,8 @@ not-trained-at-all: On {who} the model is never trained, neither by `train_epoch
 not-passed-on: On rank {rank}, the loader is made with the {name} {actual}; the argument is {expected}.
 
 epoch-numbers: On rank {rank}, `train_epoch` is called with the epochs {told}. Epochs count from 0.
+
+unknown-samples: The model is trained on what is no sample of the training set.
 
 uneven-steps: The ranks train on {counts} batches in {epochs:epoch}. All ranks need equally many in each epoch.
 
@@ -106,6 +109,8 @@ def draws(call):
     about = call.arguments
     if wrong := trained_at_all(call) or passed_on(call):
         return wrong
+    if drawn(call) is None and not known_samples(call.of("batches"), about["samples"]):
+        return words("unknown-samples")
     if drawn(call) is None:
         return words("uneven-steps", counts=[len(each) for each in call.of("batches")], **about)
     if not all(mode for own in call.of("train") for mode in own):
