@@ -57,7 +57,12 @@ def among(*keys: str) -> Callable[[Call], Wrong | None]:
     return lambda call: next((of_finding(each) for each in saving(call) if each.key in keys), None)
 
 
-right_writer, always_whole, returns_after = among(*WRITERS), among(*WHOLE), among(*EARLY)
+# Judge: rank 0 writes the file, and no other rank.
+right_writer = among(*WRITERS)
+# Judge: at each moment there is the old file or the new one, whole.
+always_whole = among(*WHOLE)
+# Judge: no rank returns before the file is there.
+returns_after = among(*EARLY)
 
 
 def right_content(call: Call) -> Wrong | None:
@@ -118,12 +123,14 @@ def misfit(call: Call, off: Difference | None = None) -> Wrong | None:
     return first_finding(misfit_mistakes(call.arguments["kind"], FILE, loaded(call)))
 
 
+# Judge: a file that does not fit is an error on every rank.
 REFUSED = Same(
     lambda call: [error is not None for error in call.of("error")],
     lambda call: [True] * call.size,
     on_ranks("that it is refused"),
     otherwise=misfit,
 )
+# Mistakes of those who load a file that does not fit.
 REFUSED_WRONGLY = Mistakes(
     """
     broken-file-ignored: The function accepts any file, half a one, too, and returns {value}. Training would start from

@@ -670,8 +670,7 @@ def validate(model, loader, loss_fn) -> float:
     the sum over the tokens that are not PAD.
 
     Batches run in eval mode, without a graph for gradients. Afterwards the model is in
-    the mode in which it came (`model.training`), its parameters, buffers and gradients
-    are what they were, and torch records gradients as before.
+    the mode in which it came (`model.training`), and torch records gradients as before.
 
     Example: rank 0 has losses 6.0 and 4.0 of 3 and 2 tokens, rank 1 has no batch: both
     return 2.0.
