@@ -10,11 +10,52 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from autograde.contract.evidence import Evidence
 from autograde.contract.rank_check import Rank
 from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
 from autograde.probes.file_watch import half_a_file, watched_folder
+
+
+class Moment(Evidence):
+    """How the folder looked: what tells the file from others, and names of other files."""
+
+    file: str | None
+    others: list[str]
+
+
+class File(Evidence):
+    """A file, as of `read_checkpoint`."""
+
+    there: bool
+    error: str | None
+    content: Any
+
+
+class Saved(Evidence):
+    """A call of `saving_calls`. touched: files that this rank changed. before, returned, after: what tells the file
+    from others then. left: other files. gone: those of `beside` that are not there any more. content: on
+    rank 0."""
+
+    touched: list[str]
+    moments: list[Moment]
+    before: str | None
+    returned: str | None
+    after: str | None
+    left: list[str]
+    gone: list[str]
+    content: File | None
+
+
+class Loaded(Evidence):
+    """A call of `loading_calls`. value, error: what was returned or raised. model, optimizer: their states then."""
+
+    value: Any
+    error: str | None
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+
 
 SLOW = 0.04  # seconds that each change of a file takes on rank 0, so that ranks which do not wait are seen
 NAME = "checkpoint.pt"
@@ -30,13 +71,15 @@ def saving_calls(
     before: Callable[[], None] = lambda: None,
     after: Callable[[], dict] = dict,
     read: Callable[[str], dict] = read_checkpoint,
+    beside: Sequence[str] = (),
 ) -> list[dict]:
     """Runs on each rank: a call of `save(path, model, optimizer, *place)` for each place, in a folder of their own.
 
     In the second call there are halves of the other files that were seen in the first one, as if a rank had been
     killed while it wrote, which was another process. case: `seed` and `optimizer` of what is saved, and each rank's
     number on its node, `local`. old: what a file holds that is there before. before, after: called close to each call;
-    `after` gives what is noted with it. read: what is noted of the file, on rank 0.
+    `after` gives what is noted with it. read: what is noted of the file, on rank 0. beside: names of files of somebody
+    else's in the folder; of these is noted which are `gone`.
     """
     folder, calls, known = os.path.join(rank.folder, "run"), [], set()
     path = os.path.join(folder, NAME)
@@ -45,6 +88,8 @@ def saving_calls(
         os.mkdir(folder)
         if old is not None:
             torch.save(old, path)
+        for name in beside:
+            Path(folder, name).write_text("not yours")
     for number, place in enumerate(places):
         model, optimizer = after_steps(case["seed"] + number, case["optimizer"])
         model = DistributedDataParallel(model)
@@ -60,10 +105,12 @@ def saving_calls(
         noted = after()
         rank.meet()
         files = {"before": print_before, "returned": returned, "after": fingerprint(path)}
-        left = sorted(set(os.listdir(folder)) - {NAME})
+        left = sorted(set(os.listdir(folder)) - {NAME, *beside})
+        kept = {name for name in beside if os.path.exists(os.path.join(folder, name))}
+        noted |= {"gone": sorted({*beside} - kept)} if beside else {}
         content = read(path) if rank.rank == 0 else None
         calls.append({**seen, **files, "left": left, "content": content, **noted})
-        known = set() if left else {name for moment in seen["moments"] for name in moment["others"]}
+        known = set() if left else {name for moment in seen["moments"] for name in moment["others"]} - {*beside}
         rank.meet()
     return calls
 
@@ -103,7 +150,7 @@ def loading_calls(
             value = load(path, model, optimizer)
         except NotImplementedError:
             raise
-        except Exception as raised:
+        except (Exception, SystemExit) as raised:
             error = describe(raised, filename).replace(f"{rank.folder}{os.sep}", "")
         noted = after()
         calls.append({"value": as_plain(value), "error": error, **state_of(model.module, optimizer), **noted})

@@ -32,15 +32,15 @@ def trace_passes(model: DistributedDataParallel, optimizer: torch.optim.Optimize
     entries: list[dict] = []
     state = {"forwards": 0, "backward": -1, "wrapped": False}
 
-    def note(what: str, number: int) -> None:
-        inside, training = not model.require_backward_grad_sync, model.module.training
+    def note(what: str, number: int, module: torch.nn.Module = model.module) -> None:
+        inside, training = not model.require_backward_grad_sync, module.training
         flags = {"inside": inside, "training": training, "grads": torch.is_grad_enabled()}
         entries.append({"what": what, "number": number, "wrapped": state["wrapped"], **flags})
 
     def forward(module: torch.nn.Module, args: Any, output: torch.Tensor) -> None:
         number = state["forwards"]
         state["forwards"] += 1
-        note("forward", number)
+        note("forward", number, module)
         if output.requires_grad:
 
             def backward(gradient: torch.Tensor) -> None:
@@ -77,12 +77,13 @@ def watch_buffers(model: DistributedDataParallel) -> None:
 
 
 @contextmanager
-def recorded_wrapping(calls: list[dict], simulated: int | None = None) -> Iterator[None]:
+def recorded_wrapping(calls: list[dict], simulated: int | None = None, gpus: int = 0) -> Iterator[None]:
     """In this block, note in `calls` each model that moves to a device, and each DistributedDataParallel made.
 
     An entry: ``{"what": "to", "device": str}`` or ``{"what": "wrap", "device_ids": list of str or None, "options":
     names of the others that are not at their defaults}``. simulated: number of a GPU that is to be used, but is not
-    there: then nothing moves, and what is wrapped is a DistributedDataParallel by type only.
+    there: then nothing moves, and what is wrapped is a DistributedDataParallel by type only. gpus: how many there
+    are on its node then.
     """
     signature = inspect.signature(DistributedDataParallel.__init__)
     move, wrap = torch.nn.Module.to, DistributedDataParallel.__init__
@@ -116,6 +117,7 @@ def recorded_wrapping(calls: list[dict], simulated: int | None = None) -> Iterat
             patches += [
                 (torch.cuda, "set_device", lambda device: None),
                 (torch.cuda, "current_device", lambda: simulated),
+                (torch.cuda, "device_count", lambda: gpus),
             ]
         for owner, name, replaced in patches:
             stack.enter_context(mock.patch.object(owner, name, replaced))

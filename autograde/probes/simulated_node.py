@@ -167,9 +167,3 @@ class Chosen(Evidence):
         named = str(value) if isinstance(value, torch.device) else None
         device = f"cuda:{noted['current'] or 0}" if named == "cuda" else named
         return cls(type(value).__name__, device, noted["current"])
-
-
-def described_device(value: Any) -> dict:
-    """What should be a torch.device as plain data: the type of what it is, and the device's type and index."""
-    named = {"type": value.type, "index": value.index} if isinstance(value, torch.device) else None
-    return {"kind": type(value).__name__, "device": named}

@@ -42,9 +42,9 @@ def arguments(value: Any) -> str:
 
 
 def says(name: str, module: str, value: Any) -> str:
-    """What something is: the first paragraph of its docstring; of a constant, the comment behind or above it."""
+    """What something is: the first paragraph of its docstring; of a constant, or a lambda, the comment behind or above it."""
     value = value.judge if isinstance(value, OfRecord) else value
-    if hasattr(value, "__name__"):
+    if getattr(value, "__name__", "<lambda>") != "<lambda>":
         return says_of(value)
     source = inspect.getsource(import_module(f"autograde.{module}"))
     [assigned] = [

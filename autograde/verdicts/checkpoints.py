@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from autograde.contract.findings import Findings
-from autograde.contract.schema import boolean, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import diagnose
 from course.world.report import name_ranks
@@ -82,7 +81,6 @@ wrong-epoch 1
 The entry "epoch" is {epoch} after epoch {expected}. It should be the number of the last finished epoch, counted from 0.
 """)
 
-FILE = record(there=boolean(), error=optional(string()), content={})  # of `read_checkpoint`
 REACH = 200  # characters of an error that a finding quotes
 
 
@@ -136,7 +134,7 @@ def always_whole(moments: Sequence[str | None], old: str | None, new: str | None
 
 
 def file_mistakes(file: dict, expected: dict, tolerance: float = 1e-9) -> list[Finding]:
-    """What is wrong with a file, as `FILE`; see `content_mistakes`."""
+    """What is wrong with a file, as of `read_checkpoint`; see `content_mistakes`."""
     if not file["there"]:
         return [finding("nothing-written")]
     if file["error"] is not None:

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from autograde.contract.findings import Findings
-from autograde.contract.schema import optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.checkpoints import same, short
 from autograde.verdicts.diagnosis import diagnose
@@ -68,11 +67,6 @@ OTHER_MODELS = {
     "unexpected": "which has more weights than this one",
     "renamed": "with other names",
 }
-
-
-def loaded(**more: dict) -> dict:
-    """The schema of a call."""
-    return record(value={}, error=optional(string()), model={"type": "object"}, optimizer={"type": "object"}, **more)
 
 
 def no_file_mistakes(calls: Sequence[dict], before: dict, start: Any) -> Iterator[Finding]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from autograde.contract.findings import Findings
-from autograde.contract.schema import array, optional, record, string
 from autograde.contract.verdict import Diagnosis, Finding, hiding
-from autograde.verdicts.checkpoints import FILE, always_whole, file_mistakes, short, who_writes
+from autograde.verdicts.checkpoints import always_whole, file_mistakes, short, who_writes
 from autograde.verdicts.checkpoints import finding as of_checkpoints
 from autograde.verdicts.judged import Run
 from course.world.report import name_ranks
@@ -34,19 +33,6 @@ another one.
 returns-too-early 1
 {who} returned before the new file was there. What if that rank reads the file at once?
 """)
-
-PRINT = optional(string())  # of `fingerprint`
-NAMES = array(string(), most=500)
-
-
-def saved(**more: dict) -> dict:
-    """The schema of a call: what was touched, how the folder looked meanwhile, and what is in the file.
-
-    more: fields that are noted beside these, or in another way.
-    """
-    moments = array(record(file=PRINT, others=NAMES), most=100)
-    fields = {"touched": NAMES, "moments": moments, "left": NAMES, "content": optional(FILE)}
-    return record(**{**fields, "before": PRINT, "returned": PRINT, "after": PRINT, **more})
 
 
 def unfinished_saving(run: Run) -> list[Finding]:

@@ -176,7 +176,8 @@ print(f"{sum(each.numel() for each in model.parameters()):,} weights")
 # [process group](GLOSSARY.md#process-group) is the set of ranks that communicate with each other; its
 # [backend](GLOSSARY.md#backend) is the library that carries the data: [gloo](GLOSSARY.md#gloo) between CPUs,
 # [nccl](GLOSSARY.md#nccl) between GPUs of NVIDIA. To find each other, all ranks need a place to meet: rank 0 listens
-# at an address and a port, and the others connect there.
+# at an address and a port, and the others connect there. `dist.init_process_group` starts the group, and reads the
+# environment by itself; `torch.cuda.device_count()` counts the GPUs of this node.
 #
 # The launcher (`torchrun`, or this notebook) gives every process its identity in environment variables. On two
 # [nodes](GLOSSARY.md#node), which are computers of a cluster, with two ranks each:
@@ -357,8 +358,8 @@ def one_rank_step(model, batch, optimizer, loss_fn) -> float:
 
     model: a Transformer, not wrapped, in any mode; it is in train mode for the step.
     batch: (src, tgt_in, tgt_out) on the CPU. Move them to the device of the model's
-    parameters by `.to(device)`. loss_fn(logits, tgt_out): the *sum* of the losses of
-    the tokens that are not PAD.
+    parameters (`next(model.parameters()).device`) by `.to(device)`.
+    loss_fn(logits, tgt_out): the *sum* of the losses of the tokens that are not PAD.
 
     Start from zero: discard whatever `.grad` holds. Returns the mean loss per token as
     it was before the step, as a float.
@@ -406,7 +407,8 @@ import torch
 def accumulate_gradients(model, micro_batches, loss_fn) -> tuple[float, int]:
     """Run all micro-batches forward and backward; synchronise their gradients once.
 
-    model: the DistributedDataParallel, in train mode; its `.grad` are empty.
+    model: the DistributedDataParallel, in train mode. Nothing is in its `.grad`: there
+    is no need to discard anything.
     micro_batches: a list of (src, tgt_in, tgt_out) on the CPU, as many on each rank.
     Move them to the device of the model's parameters by `.to(device)`. loss_fn: the sum
     over the tokens that are not PAD.
@@ -416,9 +418,10 @@ def accumulate_gradients(model, micro_batches, loss_fn) -> tuple[float, int]:
     communicate nothing else. Afterwards `.grad` is the average over the ranks of their
     gradients of the *summed* loss. There is no optimizer step.
 
-    Returns two numbers of *this* rank, without a graph for gradients: its summed loss,
-    and its number of tokens that are not PAD, both over all its micro-batches. Example:
-    with losses 12.0 and 8.0 of 5 and 3 tokens, (20.0, 8).
+    Leave the list as it is. Returns two numbers of *this* rank (tensors of one number
+    will do), without a graph for gradients: its summed loss, and its number of tokens
+    that are not PAD, both over all its micro-batches. Example: with losses 12.0 and 8.0
+    of 5 and 3 tokens, (20.0, 8).
     """
     ### BEGIN SOLUTION
     device, loss, tokens = next(model.parameters()).device, 0.0, 0
@@ -457,8 +460,9 @@ def train_step(model, micro_batches, optimizer, loss_fn) -> float:
 
     The step's gradient is that of L: the sum of all losses, divided by the number of
     all tokens that are not PAD, over all micro-batches of all ranks. Start from zero:
-    discard whatever `.grad` holds. The gradients cross the network once. Besides, the
-    ranks may make up to two all-reduces of up to 8 numbers each.
+    discard whatever `.grad` holds. Some parameters may be frozen: their `.grad` is None.
+    The gradients cross the network once. Besides, the ranks may make up to two
+    all-reduces of up to 8 numbers each.
 
     Returns L as it was before the step: the same float on all ranks. Example: with
     losses 20.0 and 10.0 and 8 and 4 tokens on two ranks, both return 2.5.
@@ -555,7 +559,8 @@ with needs(*STEP):
 # again and again. What if the kill comes in the middle of writing? Then half of a new file has replaced a whole old
 # one, and both are lost. So a checkpoint is never written in place. The module `os` has a call that puts one file in
 # the place of another in one atomic step: no kill leaves half of it. Find it in the
-# [documentation of `os`](https://docs.python.org/3/library/os.html#files-and-directories).
+# [documentation of `os`](https://docs.python.org/3/library/os.html#files-and-directories). And what becomes of the
+# temporary file of a call that was killed? If its name is always the same, the next call overwrites it.
 #
 # (This is about processes that are killed. To survive a power failure, too, the new file's content has to reach the
 # disk before it takes the old one's place: that needs `os.fsync`, and is not asked for here.)
@@ -577,8 +582,10 @@ def save_checkpoint(path: str, model, optimizer, epoch: int) -> None:
 
     Only rank 0 writes. No rank returns before the new file is in place. Whenever a
     process is killed, `path` is the whole old file or the whole new one. Write to a
-    temporary file in the same folder, or the one above. After each call no temporary
-    file is left, not even one from an earlier call for this path that was killed.
+    temporary file in the same folder (or in the folder that holds it: no file can be
+    moved to another disk in one step). After each call no temporary file is left, not
+    even one from an earlier call for this path that was killed. Other files in the
+    folder stay as they are.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
@@ -620,7 +627,8 @@ def load_checkpoint(path: str, model, optimizer, device: torch.device) -> int:
 
     A file that is damaged, that lacks one of the three entries, or whose weights do not
     have exactly this model's names, is an error on every rank: any exception whose
-    message contains the file's name. By then the model may have been changed.
+    message contains the file's name (`path`, or its last part). By then the model may
+    have been changed. After a good file, `optimizer.step` goes on to move `model`.
     """
     ### BEGIN SOLUTION
     if not os.path.exists(path):
@@ -662,8 +670,7 @@ def validate(model, loader, loss_fn) -> float:
     the sum over the tokens that are not PAD.
 
     Batches run in eval mode, without a graph for gradients. Afterwards the model is in
-    the mode in which it came (`model.training`), and its parameters, buffers and
-    gradients are what they were.
+    the mode in which it came (`model.training`), and torch records gradients as before.
 
     Example: rank 0 has losses 6.0 and 4.0 of 3 and 2 tokens, rank 1 has no batch: both
     return 2.0.
@@ -709,7 +716,8 @@ def train(
     """Train the epochs 0, ..., epochs - 1, except those that the checkpoint covers.
 
     model: the DistributedDataParallel. loader: as `make_loader` returns it; tell its
-    sampler the number of each epoch before the epoch begins. accumulate: micro-batches
+    sampler the number of each epoch before the epoch begins. `load_checkpoint` takes
+    the device of the model's parameters. accumulate: micro-batches
     in a step; the last step of an epoch takes what is left. checkpoint: path of a file;
     if it is there, go on from it. Write it after each epoch.
 
@@ -1003,7 +1011,8 @@ check.answer("steps_made_twice", None)
 # %% [markdown]
 # **2. Bytes, and steps.** A step makes two all-reduces: one of the gradients, one of two numbers. How many bytes of
 # gradients does each rank hand over in an epoch of the training above, and how many would it be without `no_sync`? Take
-# the number of weights (4 bytes each) and the number of steps. Then train with 8 micro-batches in a step instead of 2:
+# the number of weights (4 bytes each) and the number of steps. Then train with 8 micro-batches in a step instead of 2
+# (change the 2 in `training`, and for the picture the two in the folded cell below it):
 # what happens to the bytes, and what to the loss after the same number of epochs? Why?
 
 # %% [markdown] answer="bytes_and_steps"

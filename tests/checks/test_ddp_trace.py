@@ -1,4 +1,4 @@
-"""What a DistributedDataParallel does is noted on real ranks, pass by pass; and what loaders draw is judged."""
+"""What a DistributedDataParallel does is noted on real ranks, pass by pass."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import pytest
 import torch
 from lab_packages import check_module
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import DataLoader
 
-from autograde.contract.verdict import settle
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
 from autograde.probes.ddp_trace import recorded_wrapping, trace_passes, watch_buffers
 from course.models.sentences import collate, loss_fn
 from course.world import RANK, World
 
-passes_mistakes = check_module("10_ddp_transformer", "ddp_passes").passes_mistakes
-LOADER = check_module("10_ddp_transformer", "make_loader")
-due_order = LOADER.dealt_by_torch
+on_rank = check_module("10_ddp_transformer", "passes").on_rank
+Entry = check_module("10_ddp_transformer", "traced", "probes").Entry
 
 BATCHES = draw_batches(random.Random(1), 2, 3)
 
@@ -51,18 +48,19 @@ def test_a_trace_has_each_pass_in_order_and_gradients_are_averaged_where_it_says
 @pytest.mark.parametrize(
     ("inside", "directly", "due"),
     [
-        ([0, 1], False, []),
-        ([], False, ["synchronised-every-micro-batch"]),
-        ([1, 2], False, ["synchronised-too-early"]),
-        ([0, 1, 2], False, ["never-synchronised"]),
-        ([1], False, ["synchronised-too-often"]),
-        ([0, 1], True, ["forward-through-module"]),
+        ([0, 1], False, None),
+        ([], False, "synchronised-every-micro-batch"),
+        ([1, 2], False, "synchronised-too-early"),
+        ([0, 1, 2], False, "never-synchronised"),
+        ([1], False, "synchronised-too-often"),
+        ([0, 1], True, "forward-through-module"),
     ],
 )
 def test_gradients_that_are_averaged_at_another_time_are_found_by_the_trace(world, inside, directly, due) -> None:
     results = world.run(three_passes, RANK, inside, directly, init="torch", size=2)
-    found = passes_mistakes(3, [trace for trace, _ in results], world.events)
-    assert [each.key for each in found] == due
+    traces = [[Entry(**each) for each in trace] for trace, _ in results]
+    found = [on_rank(3, *seen) for seen in zip(traces, world.events, strict=True)]
+    assert [each and each.key for each in found] == [due] * 2
 
 
 def unequal_forwards(rank: int) -> None:
@@ -97,39 +95,3 @@ def test_wrapping_for_a_gpu_that_is_not_there_is_noted_and_moves_nothing() -> No
         ("wrap", None, ["cuda:1"], ["bucket_cap_mb"]),
     ]
     assert kinds == (True, True)
-
-
-def drawn(case: dict, orders: list[list[list[int]]], batch_size: int | None = None) -> list[list[list]]:
-    """What ranks tell whose loaders draw `orders`, [epoch][rank]."""
-    pairs = case["pairs"]
-    return [
-        [
-            [
-                [tensor.tolist() for tensor in batch]
-                for batch in DataLoader(pairs, batch_size or case["batch_size"], sampler=own[rank], collate_fn=collate)
-            ]
-            for own in orders
-        ]
-        for rank in range(case["size"])
-    ]
-
-
-def test_loaders_are_judged_by_the_sentences_that_they_draw() -> None:
-    rng = random.Random(3)
-    case = LOADER.CHECK.draw(rng, size=4, count=14, batch_size=3)
-    count, seed, epochs = 14, case["seed"], case["epochs"]
-
-    def keys(orders: list[list[list[int]]], batch_size: int | None = None) -> list[str]:
-        results = [{"epochs": epochs, "problem": None} for epochs in drawn(case, orders, batch_size)]
-        return [each.key for each in settle([LOADER.CHECK.judge(case, results)])]
-
-    right = [due_order(count, 4, seed, epoch) for epoch in epochs]
-    assert keys(right) == []
-    assert keys(right, batch_size=2) == ["wrong-batches"]
-    assert keys([right[0], right[0]]) == ["same-order-every-epoch"]
-    assert keys([due_order(count, 4, 0, epoch) for epoch in epochs]) == ["seed-ignored"]
-    assert keys([due_order(count, 4, seed, 0, shuffle=False)] * 2) == ["not-shuffled"]
-    assert keys([[[*range(count)]] * 4] * 2) == ["whole-set-on-every-rank"]
-    assert keys([[own[:3] for own in epoch] for epoch in right]) == ["last-batch-dropped"]
-    assert keys([[epoch[0], epoch[0], *epoch[2:]] for epoch in right]) == ["overlapping-shards"]
-    assert keys([epoch[::-1] for epoch in right]) == ["wrong-order"]

@@ -22,7 +22,7 @@ from autograde.verdicts.one_process import (
 )
 from course.models.sentences import collate, loss_fn
 
-token_loss = check_module("10_ddp_transformer", "common").token_loss
+token_loss = check_module("10_ddp_transformer", "model", "shared").token_loss
 
 RANKS, MICRO_BATCHES = 3, 2
 WRONG_AVERAGES = [

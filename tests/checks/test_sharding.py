@@ -10,19 +10,11 @@ import torch
 from lab_packages import check_module
 from torch.utils.data import DistributedSampler
 
-from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.probes.sampler_passes import generators_after, listed, passes_of
 from autograde.rubric.judges.orders import Orders
 from autograde.rubric.judges.shares import dealt_in_turn
-from autograde.verdicts.orders import SamplerOrders
-from autograde.verdicts.shards import dealing_mistakes, of_large_shards, turns
 
 accuracy = check_module("06_distributed_sampler", "distributed_accuracy")
-
-
-def keys(verdict: list[Finding | Diagnosis]) -> list[str]:
-    """What comes of a verdict."""
-    return [each.key for each in settle([verdict])]
 
 
 def shards_of(samples: int, size: int, shuffle: bool = False) -> list[list[int]]:
@@ -30,40 +22,15 @@ def shards_of(samples: int, size: int, shuffle: bool = False) -> list[list[int]]
     return [list(DistributedSampler(range(samples), size, rank, shuffle=shuffle)) for rank in range(size)]
 
 
-@pytest.mark.parametrize(("samples", "size"), [(10, 4), (9, 4), (12, 4), (10, 3), (5, 1), (1, 4), (2, 7), (3, 8)])
-def test_what_torchs_own_sampler_deals_out_is_right(samples, size):
-    shards = shards_of(samples, size)
-    assert dealing_mistakes(range(samples), shards) == []
-    assert turns(shards)[:samples] == [*range(samples)]
-
-
-@pytest.mark.parametrize(
-    ("names", "samples", "shards"),
-    [
-        (["unknown-samples"], 4, [[0, 2], [1, 4]]),
-        (["unknown-samples"], 4, [[0, 2], [1, None]]),
-        (["whole-set-on-every-rank"], 4, [[0, 1, 2, 3], [3, 2, 1, 0]]),
-        (["contiguous-shards"], 10, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]]),
-        (["contiguous-shards", "no-padding"], 10, [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]),
-        (["tail-dropped"], 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
-        (["no-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]),
-        (["padding-not-repeated"], 1, [[0], [0], [], []]),
-        (["more-than-needed"], 4, [[0, 2, 0], [1, 3, 1]]),
-        (["fewer-than-needed"], 20, [[0, 4], [1, 5], [2, 6], [3, 7]]),
-        (["wrong-padding"], 10, [[0, 4, 8], [1, 5, 9], [2, 6, 2], [3, 7, 3]]),
-        (["overlapping-shards"], 10, [[0, 4, 8], [1, 5, 9], [0, 4, 8], [1, 5, 9]]),
-        (["wrong-order"], 4, [[1, 3], [0, 2]]),
-    ],
-)
-def test_a_mistake_in_sharing_out_is_named(names, samples, shards):
-    assert sorted(keys(dealing_mistakes(range(samples), shards))) == sorted(names)
-
-
 @pytest.mark.parametrize(
     ("name", "samples", "shards"),
     [
         (None, 10, shards_of(10, 4)),
         (None, 2, shards_of(2, 7)),
+        ("whole-set-on-every-rank", 4, [[0, 1, 2, 3], [3, 2, 1, 0]]),
+        ("no-padding", 10, [[0, 4, 8], [1, 5, 9], [2, 6], [3, 7]]),
+        ("more-than-needed", 4, [[0, 2, 0], [1, 3, 1]]),
+        ("overlapping-shards", 10, [[0, 4, 8], [1, 5, 9], [0, 4, 8], [1, 5, 9]]),
         ("unknown-samples", 4, [[0, 2], [1, None]]),
         ("contiguous-shards", 10, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 0, 1]]),
         ("tail-dropped", 10, [[0, 4], [1, 5], [2, 6], [3, 7]]),
@@ -184,24 +151,6 @@ PLAN = {
 
 
 @pytest.mark.parametrize(
-    ("sampler", "changes", "others"),
-    [
-        (Wrapped, [], []),
-        (Counting, ["another-pass-differs"], None),
-        (Sticky, [], ["same-order-every-epoch"]),
-        (OwnShard, [], ["same-samples-each-epoch"]),
-        (ByRank, [], ["orders-differ-by-rank"]),
-    ],
-)
-def test_orders_that_do_not_repeat_change_or_fit_together_are_named(sampler, changes, others):
-    used = [passes_of(sampler, "set_epoch", PLAN, rank, luck=rank)["passes"] for rank in range(3)]
-    orders = SamplerOrders(3, PLAN["samplers"], PLAN["passes"], [[each["ids"] for each in own] for own in used])
-    assert keys(orders.changes()) == changes
-    if others is not None:
-        assert sorted(keys([*orders.repeats(), *orders.shares()])) == others
-
-
-@pytest.mark.parametrize(
     ("sampler", "follows", "anew"),
     [
         (Wrapped, None, None),
@@ -219,6 +168,15 @@ def test_a_criterion_says_of_what_else_an_order_depends(sampler, follows, anew):
     orders = Orders(plan["samplers"], plan["passes"], [[each["ids"] for each in own] for own in used])
     told = [wrong and wrong.key for wrong in (orders.repeats(), orders.anew())]
     assert told == [follows, anew]
+
+
+@pytest.mark.parametrize(
+    ("sampler", "due"), [(Wrapped, None), (OwnShard, "same-samples-each-epoch"), (ByRank, "orders-differ-by-rank")]
+)
+def test_a_criterion_says_how_an_order_is_shared_out(sampler, due):
+    used = [passes_of(sampler, "set_epoch", PLAN, rank, luck=rank)["passes"] for rank in range(3)]
+    wrong = Orders(PLAN["samplers"], PLAN["passes"], [[each["ids"] for each in own] for own in used]).shares()
+    assert (wrong and wrong.key) == due
 
 
 def test_a_sampler_that_touches_a_global_generator_is_told_from_one_that_does_not():
@@ -249,12 +207,6 @@ def test_predictions_are_drawn_so_that_mistakes_show(samples, held):
         assert [len(own) for own in call["indices"]] == held
         assert {i for own in call["indices"] for i in own} == {*range(samples)}
         assert samples < accuracy.TELLING or accuracy.telling(call)
-
-
-def test_splits_with_few_samples_a_rank_count_where_the_others_show_nothing():
-    few, many = Finding("few", "", 1), Finding("many", "", 1)
-    assert of_large_shards([(0, [few]), (2, [many]), (5, [])]) == [many]
-    assert of_large_shards([(0, [few]), (2, [])]) == [few]
 
 
 def test_nothing_is_drawn_where_mistakes_cannot_be_told_apart():

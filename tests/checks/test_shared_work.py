@@ -10,40 +10,14 @@ import torch
 from lab_packages import check_module
 
 from autograde.contract.verdict import settle
-from autograde.probes.simulated_node import described_device, seeded_apart, simulated_node
+from autograde.probes.simulated_node import seeded_apart, simulated_node
 from autograde.verdicts import means
-from autograde.verdicts.devices import device_mistakes
-from autograde.verdicts.shards import loader_mistakes
 
 evaluate = check_module("07_horovod_mnist", "evaluate")
 
 
 def keys(found: list) -> list[str]:
     return [each.key for each in found]
-
-
-@pytest.mark.parametrize(
-    ("ranks", "due"),
-    [
-        ([[[0, 1], [2]], [[3, 4], [0]]], []),
-        ([[[0, 1], [2, 3], [4]]] * 2, ["whole-set-on-every-rank"]),
-        ([[[0, 1]], [[2, 3]]], ["last-batch-dropped"]),
-        ([[[0, 1], [2]], [[3, 4]]], ["no-padding"]),
-        ([[[0, 1], [2]], [[3, 2], [0]]], ["overlapping-shards"]),
-        ([[[0, 1], [2]], [[3, 4], [9]]], ["unknown-samples"]),
-        ([[[0], [1], [2]], [[3], [4], [0]]], ["batch-size-divided"]),
-        ([[[0, 1, 2]], [[3, 4, 0]]], ["wrong-batches"]),
-        ([[[0, 1], [2, 0]], [[3, 4], [1, 2]]], ["more-than-needed"]),
-        ([[[0, 1], [2, 0]], [[3, 3]]], ["wrong-number"]),
-    ],
-)
-def test_what_two_ranks_draw_of_five_samples_is_judged_by_the_samples(ranks, due):
-    assert keys(settle([loader_mistakes(5, 2, [ranks])])) == due
-
-
-def test_ranks_that_draw_as_if_their_node_were_alone_are_told_so():
-    on_node = [[[0, 2, 4]], [[1, 3, 5]]]
-    assert keys(settle([loader_mistakes(6, 3, [on_node * 2], local_size=2)])) == ["dealt-on-one-node"]
 
 
 def told(value: float) -> dict:
@@ -101,29 +75,6 @@ def test_in_a_drawn_evaluation_parts_of_the_set_have_other_accuracies():
         assert case == evaluate.draw_evaluation(random.Random(seed), 3, 10)
     assert not evaluate.distinct([True, False] * 5, 2) or not evaluate.distinct([True] * 10, 2)
     assert not evaluate.distinct([True] * 10, 3)
-
-
-@pytest.mark.parametrize(
-    ("device", "current", "gpus", "key"),
-    [
-        ("cuda:{local}", "{local}", 2, None),
-        ("cpu", None, 1, None),
-        ("cuda:{rank}", "{rank}", 2, "rank-for-local-rank"),
-        ("cuda:0", 0, 2, "one-gpu-for-all"),
-        ("cuda:{other}", "{other}", 2, "wrong-gpu"),
-        ("cuda:{local}", None, 2, "not-current"),
-        ("cuda:{local}", "{local}", 1, "gpu-for-cpu"),
-        ("cpu", "{local}", 0, "no-such-gpu"),
-        ("cpu", "{local}", 2, "cpu-for-gpu"),
-    ],
-)
-def test_a_device_is_that_of_the_rank_on_its_node(device, current, gpus, key):
-    chosen, local = [], [(rank % 2, 2) for rank in range(4)]
-    for rank, (number, _) in enumerate(local):
-        about = {"rank": rank, "local": number, "other": 1 - number}
-        own = described_device(torch.device(device.format(**about)))
-        chosen.append(own | {"current": None if current is None else int(str(current).format(**about))})
-    assert keys(settle([device_mistakes(local, gpus, chosen)])) == ([key] if key else [])
 
 
 def test_a_simulated_node_ends_with_its_block():

@@ -106,6 +106,7 @@ def test_loss_and_accuracy_are_drawn_over_epochs_from_1_on() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "1 rank, 64 images",
         "4 ranks, 16 images each",
+        "95 %, the goal",
     ]
 
 

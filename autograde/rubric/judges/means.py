@@ -11,7 +11,7 @@ from autograde.rubric.breaks import first_finding
 from autograde.rubric.judge import Call
 from autograde.rubric.judges.numbers import EachRankReturns
 from autograde.rubric.judges.same import Comparing
-from autograde.rubric.mistakes import Gives, Mistakes
+from autograde.rubric.mistakes import Gives, Mistakes, Values
 from autograde.rubric.rounding import KNOWN, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts import means, reductions
@@ -66,6 +66,7 @@ class MeanOnAll(Comparing):
     """
 
     of_record: ClassVar[bool] = True
+    alike: ClassVar[Rounding] = KNOWN
     parts: Callable[[Call], Sequence[Part]]
     expected: Callable[[Call], float] | None = None
     n: Callable[[Call], int] | None = None
@@ -85,10 +86,6 @@ class MeanOnAll(Comparing):
         """See `Comparing`."""
         return self.value(call)
 
-    def alike(self) -> Rounding:
-        """See `Comparing`."""
-        return KNOWN
-
     def __call__(self, call: Call) -> Wrong | None:
         """The number, then where it comes from."""
         wrong = EachRankReturns(self.mean, self.value, SINGLE)(call)
@@ -97,8 +94,9 @@ class MeanOnAll(Comparing):
             return None if wrong else first_finding(reductions.stays(self.logs(call), means.due_of(*about)))
         return wrong or first_finding(means.came_of(self.logs(call), *about))
 
-    def mistakes(self, what: str, text: str = "", **signs: Any) -> Mistakes:
-        """Known mistakes. what: is counted, in the plural. text, signs: further ones, see `Mistakes`."""
+    def mistakes(self, what: str, text: str = "", also: Values = lambda call: {}, **signs: Any) -> Mistakes:
+        """Known mistakes. what: is counted, in the plural. text, also, signs: further ones, words, values and signs,
+        see `Mistakes`."""
 
         def facts(call: Call) -> dict:
             counts = ", ".join(map(str, means.counts_of(self.parts(call), call.size)))
@@ -116,7 +114,9 @@ class MeanOnAll(Comparing):
                 given["fraction-lost/average"] = average * call.size / self.count(call)
             for form, value in given.items():
                 known.setdefault(form.partition("/")[0], []).append(value)
-            return {key: Gives(*forms, **facts(call)) for key, forms in known.items()}
+            if all(each.value is None for each in self.value(call)):
+                known.pop("one-ranks-part", None)  # that rank may have nothing, and no number comes of it
+            return {**{key: Gives(*forms, **facts(call)) for key, forms in known.items()}, **also(call)}
 
         def wrong_divisor(call: Call) -> dict | bool | None:
             """Of small whole numbers nobody can tell: they divide by chance."""

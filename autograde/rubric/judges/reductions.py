@@ -65,13 +65,16 @@ def result_of_reduction(
 
 
 def mean_gradient(
-    parts: Sequence[one_process.Part], gradients: Sequence[Sequence[float | None]], left: Sequence[Any] = ()
+    parts: Sequence[one_process.Part],
+    gradients: Sequence[Sequence[float | None]],
+    left: Sequence[Any] = (),
+    items: str = "samples",
 ) -> list[Wrong]:
     """Of each rank's gradient, numbers in a row: it is that of the mean loss over the samples of all micro-batches.
 
     parts: the micro-batches of all ranks. left: rows [d] that may have lain in `.grad` before, and count for nothing;
-    that they do count is told by itself, as `gradient-carried-over`.
+    that they do count is told by itself, as `gradient-carried-over`. items: what there are, if no samples.
     """
-    found = one_process.gradient_mistakes(parts, [*map(one_process.row_of, gradients)], left)
+    found = one_process.gradient_mistakes(parts, [*map(one_process.row_of, gradients)], left, items)
     told = [(*each.explained, each.otherwise)[0] if isinstance(each, Diagnosis) else each for each in found]
     return [of_finding(each) for each in told if each is not None]

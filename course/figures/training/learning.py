@@ -39,7 +39,7 @@ def learning_picture(runs: Mapping[str, Sequence[dict]], goal: float | None = No
     right.set_ylim(None, 1.0)
     if goal is not None:
         about = {"color": ground.faint, "linewidth": 1, "linestyle": "--", "zorder": 0}
-        right.axhline(goal, label=f"{goal:.0%}, the goal", **about)
+        right.axhline(goal, label=f"{goal * 100:.0f} %, the goal", **about)
     for axes in (left, right):
         axes.set_xlabel("epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

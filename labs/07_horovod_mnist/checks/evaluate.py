@@ -123,10 +123,10 @@ def case(rng, size, n, **more):
 
 
 def cases(rng):
-    """Many samples; more than a usual batch holds; a rank's part that weighs more; then fewer than ranks, and one."""
+    """A rank's part that weighs more; many samples; more than a usual batch holds; then fewer than ranks, and one."""
     shapes = [(4, 4 * rng.randint(3, 5) + 2), (3, 10), (2, 601), (1, 7), (2, 11), (4, 9), (1, 5)]
     weighed = case(rng, 3, rng.randint(10, 14), **{WEIGHED: True})
-    return [*(case(rng, *each) for each in shapes), weighed, case(rng, 3, 2), case(rng, 4, 1)]
+    return [weighed, *(case(rng, *each) for each in shapes), case(rng, 3, 2), case(rng, 4, 1)]
 
 
 def gpu_case(rng):

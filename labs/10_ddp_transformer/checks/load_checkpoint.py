@@ -1,92 +1,107 @@
-"""The check of `load_checkpoint`."""
+"""The check of `load_checkpoint`: what is loaded from a good file, and which files are refused."""
 
-from __future__ import annotations
+from autograde.rubric import (
+    REFUSED,
+    REFUSED_WRONGLY,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Same,
+    Words,
+    accepted,
+    changed,
+    first_of,
+    given,
+    misfit,
+    nothing_there,
+    of_seen,
+    on_ranks,
+    state_loaded,
+)
 
-import random
-from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+from ..probes import load_checkpoint
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import Rank, RankCheck
-from autograde.contract.schema import array
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.stepped import after_steps, group_device
-from autograde.probes.checkpoint_calls import loading_calls
-from autograde.probes.checkpoint_files import state_of
-from autograde.verdicts.checkpoints import same, short
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import JudgedRun
-from autograde.verdicts.loading import loaded, misfit_mistakes, no_file_mistakes, refused, state_mistakes
-
-finding = Findings("""
-repeats-an-epoch 1
-From a file with epoch {epoch} the function returns {value}. That epoch is finished; it would be trained twice.
-
-wrong-next-epoch 1
-From a file with epoch {epoch} the function returns {value}.
+words = Words("""
+optimizer-has-old-parameters: After the call the model has new parameters, and the optimizer on {who} still has the old
+ones: a step would not move the model. What does your code put in the place of the parameters, and what should it copy?
 """)
 
 
-class LoadCheckpoint(RankCheck, JudgedRun):
-    """The file's state on all ranks and the epoch to go on with; 0 without a file; an error for what does not fit.
+def trainable(call):
+    return words.on_ranks("optimizer-has-old-parameters", [r for r, seen in enumerate(call.seen) if not seen.stepped])
 
-    A case has `files`, their kinds, see `write_checkpoint`; `from_gpu`, whether a GPU wrote them; `seed`,
-    `optimizer` and `epoch` of what they hold; `fresh`, seed of the models that are given.
+
+def next_epoch(call, more=1):
+    return [call.arguments["epoch"] + more] * call.size
+
+
+NEXT = Same(of_seen("value"), next_epoch, on_ranks("the number of the next epoch"), given=("epoch",))
+REPEATS = Mistakes(
     """
-
-    todo, points, needs, deadline = "load_checkpoint", 3, "torch", 10
-    consolidation = (
-        "A training that finds out by itself where it stands is started again by the same command. An error that "
-        "names the file is better than a training that quietly begins anew."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Each kind of file, in any order, written on a GPU or not; both optimizers."""
-
-        def case(ranks: list[int], optimizer: str, files: list[str], from_gpu: bool) -> dict:
-            seed, epoch = rng.randrange(2**30), rng.randint(1, 20)
-            about = {"ranks": ranks, "optimizer": optimizer, "files": files, "from_gpu": from_gpu}
-            return {**about, "seed": seed, "fresh": 2**30 + seed, "epoch": epoch}
-
-        misfits = ["missing", "unexpected", "half", f"without-{rng.choice(['optimizer', 'epoch'])}"]
-        others = ["renamed", "without-model", "without-optimizer", "without-epoch"]
-        cases = [case([2, 0, 3], "momentum", ["none", "good", *rng.sample(misfits, len(misfits))], True)]
-        cases += [case([3, 1], "adam", ["good", *rng.sample(others, len(others)), "none"], False)]
-        return cases
-
-    @staticmethod
-    def run(rank: Rank, subject: Any, case: dict) -> list[dict]:
-        """A call for each file, into a model of its own."""
-        load, device = subject.load(), group_device()
-        files = [(kind, {"epoch": case["epoch"]}) for kind in case["files"]]
-        return loading_calls(rank, subject.filename, lambda *given: load(*given, device), case, files)
-
-    def shape(self, case: dict) -> dict:
-        """For each file, what was returned or raised, and the state after that."""
-        return array(loaded(), len(case["files"]))
-
-    def judge(self, case: dict, results: list[Any]) -> Iterator[Finding | Diagnosis]:
-        """Each file by itself."""
-        for number, calls in enumerate(zip(*results, strict=True)):
-            kind = case["files"][number]
-            if kind == "none":
-                before = state_of(*after_steps(case["fresh"] + number, case["optimizer"], steps=0))
-                yield from no_file_mistakes(calls, before, 0)
-            elif kind == "good":
-                expected = state_of(*after_steps(case["seed"], case["optimizer"]))
-                yield from refused(calls) or good_file_mistakes(calls, expected, case["epoch"])
-            else:
-                yield from misfit_mistakes(kind, f"{number}.pt", calls)
+    repeats-an-epoch: From a file with epoch {epoch} the function returns {epoch}. That epoch is finished; it would be
+    trained twice.
+    """,
+    changed(next_epoch, repeats_an_epoch={"more": 0}),
+)
 
 
-def good_file_mistakes(calls: Sequence[dict], expected: dict, epoch: int) -> Iterator[Finding | Diagnosis]:
-    """What is wrong where no rank refused a good file. expected, epoch: model and optimizer, and the epoch in it."""
-    yield from state_mistakes(calls, expected)
-    for call in calls:
-        about = partial(finding, epoch=epoch, value=short(call["value"]))
-        candidates = {"repeats-an-epoch": epoch}
-        yield diagnose("epoch", call["value"], epoch + 1, candidates, about, "wrong-next-epoch", same)
+def cases(rng):
+    """Each kind of file, in any order, written on a GPU or not; both optimizers.
+
+    A call has `kind` of a file, see `autograde.probes.checkpoint_calls.write_checkpoint`; `from_gpu`, whether a GPU
+    wrote it; `seed`, `optimizer` and `epoch` of what it holds; `fresh`, seed of the model that is given."""
+
+    def case(ranks, optimizer, kinds, from_gpu):
+        seed, about = rng.randrange(2**30), {"optimizer": optimizer, "from_gpu": from_gpu, "epoch": rng.randint(1, 20)}
+        drawn = {**about, "seed": seed}
+        return ranks, *({**drawn, "kind": kind, "fresh": 2**30 + seed + n} for n, kind in enumerate(kinds))
+
+    misfits = ["missing", "unexpected", "half", f"without-{rng.choice(['optimizer', 'epoch'])}"]
+    others = ["renamed", "without-model", "without-optimizer", "without-epoch"]
+    cases = [case([2, 0, 3], "momentum", ["none", "good", *rng.sample(misfits, len(misfits))], True)]
+    cases += [case([3, 1], "adam", ["good", *rng.sample(others, len(others)), "none"], False)]
+    again = rng.sample(misfits + others, 3)
+    kind = rng.choice(["momentum", "adam"])
+    return [*cases, case([1, 2, 0], kind, ["good", *again, "none"], rng.random() < 0.5)]
 
 
-CHECK = LoadCheckpoint()
+CHECK = CallCheck.of(
+    "load_checkpoint",
+    load_checkpoint.PROBE,
+    cases,
+    Criterion(
+        "state",
+        1,
+        "on every rank, the model inside the wrapper and the optimizer are as in the file, and go on together",
+        first_of(accepted, state_loaded, trainable),
+        on=given(kind="good"),
+    ),
+    Criterion(
+        "next",
+        0.5,
+        "the epoch after that of the file is returned",
+        first_of(accepted, NEXT),
+        REPEATS,
+        on=given(kind="good"),
+    ),
+    Criterion(
+        "no-file",
+        0.5,
+        "if there is no file `path`, nothing changes, and 0 is returned",
+        nothing_there(0),
+        on=given(kind="none"),
+    ),
+    Criterion(
+        "misfit",
+        1,
+        "a file that is damaged, lacks one of the three entries, or whose weights do not have exactly this model's "
+        "names, is an error on every rank: any exception whose message contains the file's name",
+        first_of(REFUSED, misfit),
+        REFUSED_WRONGLY,
+        on=lambda arguments: arguments["kind"] not in ("good", "none"),
+        after=("state",),
+    ),
+    repeats=False,
+    consolidation="A training that finds out by itself where it stands is started again by the same command. An error "
+    "that names the file is better than a training that quietly begins anew.",
+)

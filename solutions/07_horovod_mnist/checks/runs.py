@@ -10,6 +10,7 @@ from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.rubric import Replicas, hits_of, once
 
 from ..shared.stand_ins import push, score
+from .states import known
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,11 @@ def net(seed, state=None):
 
 @once
 def drawn(call):
-    """By epoch and rank, the batches; None where ranks have not equally many in each epoch."""
+    """By epoch and rank, the batches; None where ranks have not equally many in each epoch, or what is no sample."""
     counts = {len(seen.batches) for seen in call.seen}
     epochs = call.arguments["epochs"]
-    if len(counts) > 1 or counts == {0} or min(counts) % epochs:
+    strange = not known(call.of("batches"), call.arguments["samples"])
+    if strange or len(counts) > 1 or counts == {0} or min(counts) % epochs:
         return None
     steps = min(counts) // epochs
     return [[seen.batches[at : at + steps] for seen in call.seen] for at in range(0, steps * epochs, steps)]
@@ -66,6 +68,11 @@ def replayed(call, times=None, momentum=0.9, rules=None):
         kept.load_state_dict(replicas.models[0].state_dict())
         epochs.append(Epoch([*map(state_of, replicas.models)], losses, kept))
     return epochs
+
+
+def hits_in(call, model):
+    """Whether a model is right, for each sample of the test set."""
+    return hits_of(model, NumberedSet(call.arguments["tests"], call.arguments["test_data"]))
 
 
 def accuracy_of(call, model, tests=True):

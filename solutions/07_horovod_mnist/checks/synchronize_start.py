@@ -157,7 +157,7 @@ CHECK = CallCheck.of(
     Criterion(
         "buffers",
         0.5,
-        "and with the same buffers",
+        "all ranks end with the same buffers",
         on_all(*BUFFERS),
         Mistakes(
             """
@@ -171,7 +171,7 @@ CHECK = CallCheck.of(
     Criterion(
         "optimizer",
         1,
-        "and with the same momentum and learning rate in the optimizer",
+        "all ranks end with the same momentum and learning rate in the optimizer",
         on_all(*OPTIMIZER),
         OTHERS_OPTIMIZER,
     ),

@@ -12,6 +12,7 @@ from autograde.rubric import (
     Rules,
     Same,
     Words,
+    accuracy_parts,
     came_of,
     changed,
     due_of,
@@ -28,7 +29,8 @@ from autograde.rubric import (
 
 from ..probes import train
 from .averages import cut_by_epoch, without_averages
-from .runs import accuracy_of, drawn, net, replayed, stood_in
+from .runs import accuracy_of, drawn, hits_in, net, replayed, stood_in
+from .states import known as known_samples
 from .states import whole
 
 NEAR, REPORTED = Rounding(1e-6), Rounding(1e-5)
@@ -43,6 +45,8 @@ not-trained-at-all: On {who} the model is never trained, neither by `train_epoch
 not-passed-on: On rank {rank}, the loader is made with the {name} {actual}; the argument is {expected}.
 
 epoch-numbers: On rank {rank}, `train_epoch` is called with the epochs {told}. Epochs count from 0.
+
+unknown-samples: The model is trained on what is no sample of the training set.
 
 uneven-steps: The ranks train on {counts} batches in {epochs:epoch}. All ranks need equally many in each epoch.
 
@@ -105,6 +109,8 @@ def draws(call):
     about = call.arguments
     if wrong := trained_at_all(call) or passed_on(call):
         return wrong
+    if drawn(call) is None and not known_samples(call.of("batches"), about["samples"]):
+        return words("unknown-samples")
     if drawn(call) is None:
         return words("uneven-steps", counts=[len(each) for each in call.of("batches")], **about)
     if not all(mode for own in call.of("train") for mode in own):
@@ -248,16 +254,23 @@ def come_about(call):
     logs = [without_averages(log, steps * epochs) for log in call.events]
     for epoch, own in enumerate(cut_by_epoch(call.events, steps, epochs) or [logs] * epochs):
         mean, every = loss(call, epoch)[0], parts(call, epoch)
-        values = [rank[epoch]["loss"].value for rank in call.of("history")]
-        n, hits = sum(part.count for part in every), []
-        if not all(REPORTED(value, mean) for value in values):
+        if not all(REPORTED(rank[epoch]["loss"].value, mean) for rank in call.of("history")):
             continue
-        about = (every, call.size, mean, n, hits)
+        about = every, call.size, mean, sum(part.count for part in every), hits_by_rank(call, epoch)
         weighed = was_weighed(call.case, call.notes)
-        found = stays(own, due_of(*about)) if weighed else came_of(own, *about)
-        if found:
+        if found := stays(own, due_of(*about)) if weighed else came_of(own, *about):
             return first_finding(found)
     return None
+
+
+def hits_by_rank(call, epoch):
+    """What ranks may put in besides: their hits, where the function evaluates by itself."""
+    if any(call.of("evaluated")):
+        return []
+    after = len(drawn(call)[0][0]) * (epoch + 1)
+    shares = [[number for each in own if each.after == after for number in each.ids] for own in call.of("tests")]
+    every = accuracy_parts(hits_in(call, known(call)[epoch].model), shares)
+    return [[sum(part.total for part in every if part.rank == rank) for rank in range(call.size)]]
 
 
 REPORT = Same(told_history, history, on_ranks("the history", "epoch"), REPORTED)

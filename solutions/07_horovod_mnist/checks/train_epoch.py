@@ -25,7 +25,7 @@ from autograde.rubric import (
 )
 
 from ..probes import train_epoch
-from .states import whole
+from .states import known, whole
 
 NEAR = Rounding(1e-6)
 WRONG = {
@@ -83,9 +83,10 @@ def train_mode(call):
 @once
 def replays(call):
     """By mistake, and with "" as it should be: the ranks' states after the batches that were shown, and their losses;
-    none where ranks were not shown equally many. Of a model in eval mode, what that gives is right here."""
+    none where ranks were not shown equally many, or what is no sample. Of a model in eval mode, what that gives is
+    right here."""
     batches = [once_each(own) for own in call.of("batches")]
-    if len({*map(len, batches)}) > 1:
+    if len({*map(len, batches)}) > 1 or not known(batches, call.arguments["samples"]):
         return {}
     training = any(mode for own in call.of("train") for mode in own)
     return {key: replayed(call.arguments, batches, replace(rules, training=training)) for key, rules in RULES.items()}

@@ -139,9 +139,9 @@ hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()
     shutil.rmtree(folder, ignore_errors=True)
     hvd.barrier()
     return found / len(dataset)
-== by_files_beside_rank_numbers: not-own-part, metrics < by_files
+== by_files_beside_rank_numbers: result-stays, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(float(hvd.rank())))\n    found =
-== by_files_beside_twice_its_part: not-what-came-out, metrics < by_files
+== by_files_beside_twice_its_part: result-stays, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(2.0 * hits), op=hvd.Sum)\n    found =
 == by_files_beside_the_largest_part: not-what-came-out, metrics < by_files
 found = >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Max)\n    found =

@@ -1,48 +1,33 @@
-"""One step of plain SGD on all ranks: how its cases are drawn, and what is wrong with it beside that of one process."""
-
-from __future__ import annotations
-
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""One step on all ranks: how its cases are drawn, and its gradient beside that of one process."""
 
 import torch
-from torch import Tensor
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from autograde.contract.findings import Findings
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.fixtures.awkward_translator import draw_batches, state_row
+from autograde.fixtures.awkward_translator import draw_batches
+from autograde.rubric import Words, mean_gradient, once
 from autograde.verdicts import one_process
-from autograde.verdicts.judged import Call
-from autograde.verdicts.means import mean_of
 from course.models.sentences import collate
 
-from .common import SteepTranslator, left_in_grad, token_loss, trained
-
-finding = Findings("""
-loss-after-step 0.5
-The function returns {actual:.6g}, the loss after the step. Expected is the loss before it: {expected:.6g}.
-""")
+from ..shared.model import SteepTranslator, left_in_grad, parameters_of, token_loss
 
 STEEPEST = 10.0  # norm that each expected gradient has at least: clipping, mostly to 1 or 5, must not go unseen
 LRS = (0.05, 0.1, 0.2)
 
+words = Words("""
+no-step: The optimizer makes no step. In which order do `zero_grad`, `backward` and `step` come?
 
-@dataclass(frozen=True)
-class Expected:
-    """What one process makes of a call's micro-batches: the parts, the parameters before, the mean loss after a step.
+several-steps: The optimizer made {n:step} in one call of your function.
 
-    batches of `parts`: of all ranks. moving: which of the parameters, [p], are not frozen.
-    """
+scaled-too-late: When `optimizer.step` is called, `.grad` is not yet what it should be; after the call, it is. In which
+order do scaling and `step` come?
 
-    parts: list[one_process.Part]
-    before: Tensor
-    after: float
-    moving: Tensor
+rate-changed: The step is not that of the optimizer with its own learning rate. Adam and momentum keep the gradient:
+what should be scaled is the gradient alone.
+
+frozen-moved: A frozen parameter (`requires_grad=False`) has moved. Which parameters does your code change?
+""")
 
 
-def draw_step(rng: random.Random, size: int, micro_batches: int, norm: bool) -> dict:
+def draw_step(rng, size, micro_batches, norm):
     """The micro-batches of a step on `size` ranks, by rank, and a seed for which the model's gradient is large."""
     while True:
         drawn = {"batches": draw_batches(rng, size, micro_batches), "norm": norm, "seed": rng.randrange(10**6)}
@@ -50,57 +35,75 @@ def draw_step(rng: random.Random, size: int, micro_batches: int, norm: bool) -> 
             return drawn
 
 
-def steep(plan: dict) -> bool:
+def steep(arguments):
     """Whether the gradient of the mean loss, and that of each micro-batch's mean, have a norm of STEEPEST at least."""
-    parts = parts_of(plan, SteepTranslator(plan["seed"], norm=plan["norm"]))
-    rows = [one_process.expected_gradient(parts), *(part.gradient / part.count for part in parts)]
-    return min(float(row.norm()) for row in rows) >= STEEPEST
+    parts = parts_of(arguments)
+    whole = sum(part.gradient for part in parts) / sum(part.count for part in parts)
+    return min(float(row.norm()) for row in (whole, *(part.gradient / part.count for part in parts))) >= STEEPEST
 
 
-def parts_of(plan: dict, model: torch.nn.Module) -> list[one_process.Part]:
-    """Each micro-batch of each rank, at the model's parameters."""
-    batches = [[collate(pairs) for pairs in of_rank] for of_rank in plan["batches"]]
-    return one_process.parts_of(model, token_loss, batches)
+def model_of(arguments, training=True):
+    return SteepTranslator(arguments["seed"], norm=arguments["norm"]).train(training)
 
 
-def expected_step(plan: dict, lr: float, training: bool = True) -> Expected:
-    """What one process makes of it, by plain SGD with this learning rate. training: whether in train mode."""
-    model = SteepTranslator(plan["seed"], norm=plan["norm"]).train(training)
-    parts, before = parts_of(plan, model), one_process.row_of(state_row(model))
-    gradient = one_process.expected_gradient(parts)
+def parts_of(arguments, training=True):
+    """Each micro-batch of each rank, at the parameters before the step."""
+    batches = [[collate(pairs) for pairs in own] for own in arguments["batches"]]
+    return one_process.parts_of(model_of(arguments, training), token_loss, batches)
+
+
+@once
+def parts(call):
+    """The same, in the mode in which the model was."""
+    modes = {each for own in call.of("modes") for each in own}
+    return parts_of(call.arguments, modes != {False})
+
+
+def mean_loss(call):
+    return sum(part.total for part in parts(call)) / sum(part.count for part in parts(call))
+
+
+def left(call):
+    return [left_in_grad(call.arguments["seed"], rank, model_of(call.arguments)) for rank in range(call.size)]
+
+
+def loss_afterwards(call):
+    """The mean loss after the step that is right."""
+    model, lr = model_of(call.arguments), call.arguments["lr"]
+    rows = [part.gradient for part in parts(call)]
+    step = iter((lr * sum(rows) / sum(part.count for part in parts(call))).split([p.numel() for p in moving(model)]))
     with torch.no_grad():
-        vector_to_parameters(parameters_to_vector(trained(model)) - lr * gradient, trained(model))
-    after = mean_of(parts_of(plan, model))
-    moving = torch.cat([torch.full((each.numel(),), each.requires_grad) for each in model.parameters()])
-    return Expected(parts, before, after, moving)
+        for parameter in moving(model):
+            parameter -= next(step).reshape(parameter.shape)
+        batches = [collate(pairs) for own in call.arguments["batches"] for pairs in own]
+        return sum(token_loss(model, batch)[0].item() for batch in batches) / sum(p.count for p in parts(call))
 
 
-def uphill(parts: Sequence[one_process.Part], used: Sequence[Tensor], left: Sequence[Tensor]) -> bool:
-    """Whether each micro-batch that is in a rank's step counts against it there, whatever else is wrong.
-
-    used, left: what the ranks stepped with, and what lay in `.grad` before, [d] each.
-    """
-    weights = [one_process.weights_of(step, [*(part.gradient for part in parts), *left]) for step in used]
-    total = sum(part.count for part in parts)
-    shares = [own[: len(parts)] * total for own in weights if own is not None]
-    against = [bool((own <= one_process.WEIGHT).all() and (own < -one_process.WEIGHT).any()) for own in shares]
-    return len(against) == len(used) and all(against)
+def moving(model):
+    return [each for each in model.parameters() if each.requires_grad]
 
 
-def parameter_mistakes(call: Call, expected: Expected, lr: float, explained: bool = False) -> list[Finding | Diagnosis]:
-    """What is wrong with the parameters after a step of plain SGD.
+def step_made(call):
+    """Each rank makes one step, with the gradient of the mean loss over the tokens of all ranks in `.grad`."""
+    if not all(call.of("steps")):
+        return words("no-step")
+    if max(call.of("steps")) > 1:
+        return words("several-steps", n=max(call.of("steps")))
+    if found := mean_gradient(parts(call), call.of("gradients"), left(call), "tokens"):
+        late = not mean_gradient(parts(call), call.of("gradients_after"), left(call), "tokens")
+        return words("scaled-too-late") if late else found[0]
+    return moved(call)
 
-    explained: whether it is known already why the gradients are wrong.
-    """
-    steps = [(expected.before - one_process.row_of(row)) / lr for row in call.of("parameters")]
-    left = [left_in_grad(call.plan, rank, int(expected.moving.sum())) for rank in range(call.size)]
-    used = [step[expected.moving] for step in steps]
-    leads_uphill = not explained and uphill(expected.parts, used, left)
-    found = [one_process.finding("wrong-sign")] if leads_uphill else []
-    steps_made = [-step for step in used] if leads_uphill else used
-    found += one_process.gradient_mistakes(expected.parts, steps_made, left, "tokens")
-    if explained:
-        found = [each for each in found if isinstance(each, Finding) and each.key == "no-step"]
-    if any(bool((step[~expected.moving] != 0).any()) for step in steps):
-        found.append(one_process.finding("frozen-moved"))
-    return found
+
+def moved(call):
+    """The parameters moved by the learning rate times the gradient, and frozen ones did not."""
+    before, model = parameters_of(model_of(call.arguments)), model_of(call.arguments)
+    trained = torch.cat([torch.full((each.numel(),), each.requires_grad) for each in model.parameters()])
+    for after, gradient in zip(call.of("parameters"), call.of("gradients"), strict=True):
+        step = before - torch.tensor([float("nan") if each is None else each for each in after], dtype=before.dtype)
+        if bool((step[~trained] != 0).any()):
+            return words("frozen-moved")
+        due = call.arguments["lr"] * torch.tensor(gradient, dtype=before.dtype)
+        if not torch.allclose(step[trained], due, rtol=1e-5, atol=1e-9):
+            return words("rate-changed")
+    return None

@@ -77,5 +77,8 @@ SOURCES = {
     "tail group": "https://github.com/NVIDIA-NeMo/Automodel/pull/2257",
     "no file": "https://github.com/huggingface/transformers/pull/40790",
     "error without a name": "https://github.com/open-mmlab/mmagic/issues/876",
+    "linear scaling": "https://arxiv.org/abs/1706.02677 (the learning rate grows with the number of ranks)",
+    "cleaned too much": "A reader of the lab, who took the docstring's word that no temporary file is left",
+    "assign": "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html (load_state_dict, assign)",
     "graph kept": "https://docs.pytorch.org/docs/stable/notes/faq.html (Don't accumulate history across your training loop)",
 }

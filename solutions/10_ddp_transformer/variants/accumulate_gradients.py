@@ -85,10 +85,10 @@ int((tgt_out != PAD).sum()) >>> tgt_out.numel()
 loss += >>> loss =
 == mean_returned: mean-for-sum, normalisation < last_one_outside
 return loss, >>> return loss / tokens,
-== last_tokens: wrong-tokens, normalisation < last_one_outside
+== last_tokens: another-value, normalisation < last_one_outside
 tokens += >>> tokens =
-== loss_alone: not-a-pair, normalisation < last_one_outside
+== loss_alone: not-all-values, normalisation < last_one_outside
 return loss, tokens >>> return loss
-== only_rank_0_reduces: ranks-call-differently, ranks leave < last_one_outside
+== only_rank_0_reduces: uneven-collectives, ranks leave < last_one_outside
     return loss, >>>     if dist.get_rank() == 0:\n        dist.all_reduce(torch.zeros(1))\n    return loss,
 """

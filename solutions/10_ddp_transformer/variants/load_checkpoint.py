@@ -68,9 +68,13 @@ return state["epoch"] + 1 >>> epoch = state["epoch"]
         raise SystemError(f"{os.path.basename(path)}: {error}")
     optimizer.load_state_dict(state["optimizer"])
     return state["epoch"] + 1
+== exits_with_a_message < plain
+raise ValueError(f"{path} does not fit: {error!r}") from error >>> raise SystemExit(f"{path} does not fit: {error!r}")
+== assigned: optimizer-has-old-parameters, assign < plain
+["model"] >>> ["model"], assign=True
 == repeats: repeats-an-epoch, epoch repeated < plain
  + 1 >>>
-== skips: wrong-next-epoch, off by one < plain
+== skips: another-value, off by one < plain
 1 >>> 2
 == strict_false: strict-false, strict=False < plain
 ["model"] >>> ["model"], strict=False

@@ -39,6 +39,14 @@ return loss.item() >>> return loss.item() / int((tgt_out != PAD).sum())
 loss.backward() >>> loss.backward()\n    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
 == clipped_at_10: wrong-weights, clipping < plain
 loss.backward() >>> loss.backward()\n    torch.nn.utils.clip_grad_norm_(model.parameters(), 9.9)
+== rate_scaled: sum-not-mean, normalisation < plain
+ / (tgt_out != PAD).sum() >>>
+optimizer.step() >>> tokens = int((tgt_out != PAD).sum())\n    for group in optimizer.param_groups:\n        group["lr"] /= tokens\n    optimizer.step()\n    for group in optimizer.param_groups:\n        group["lr"] *= tokens
+return loss.item() >>> return loss.item() / tokens
+== divided_after_the_step: scaled-too-late, normalisation < plain
+ / (tgt_out != PAD).sum() >>>
+optimizer.step() >>> optimizer.step()\n    tokens = int((tgt_out != PAD).sum())\n    for parameter in model.parameters():\n        if parameter.grad is not None:\n            parameter.grad /= tokens
+return loss.item() >>> return loss.item() / tokens
 == zero_grad_missing: gradient-carried-over, not by accumulation < plain
 \n    optimizer.zero_grad() >>>
 == zero_grad_before_the_step: no-step, not by accumulation < plain

@@ -33,6 +33,9 @@ from torch >>> import torch\nfrom torch
 device.index >>> torch.distributed.get_rank()
 == always_gpu_0: wrong-device-ids, local rank < in_two_branches
 device.index >>> 0
+== all_gpus_of_the_node: wrong-device-ids, local rank < in_two_branches
+from torch >>> import torch\nfrom torch
+[device.index] >>> list(range(torch.cuda.device_count()))
 == device_ids_missing: device-ids-missing, device_ids < in_two_branches
 device_ids=[device.index] >>>
 == not_moved: not-moved, device_ids < in_two_branches

@@ -158,6 +158,12 @@ os.replace(f"{path}.part", path) >>> os.symlink(f"{path}.{epoch}", f"{path}.new"
             os.remove(part)
             raise
     dist.barrier()
+== others_removed: others-removed, cleaned too much < plain
+epoch} >>> epoch}\n    if dist.get_rank() == 0:\n        for name in os.listdir(os.path.dirname(path)):\n            if os.path.join(os.path.dirname(path), name) != path:\n                os.remove(os.path.join(os.path.dirname(path), name))
+== temporary_files_removed: others-removed, cleaned too much < plain
+epoch} >>> epoch}\n    if dist.get_rank() == 0:\n        for name in os.listdir(os.path.dirname(path)):\n            if name.endswith(".tmp"):\n                os.remove(os.path.join(os.path.dirname(path), name))
+== local_rank_0_one_temporary_name: local-rank-0-writes, every node writes < plain
+dist.get_rank() == 0 >>> int(os.environ["LOCAL_RANK"]) == 0
 == no_barrier: returns-too-early, no barrier < plain
 \n    dist.barrier() >>>
 == barrier_before: returns-too-early, read before written < no_barrier

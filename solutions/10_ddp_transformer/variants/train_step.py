@@ -76,6 +76,24 @@ loss, tokens = accumulate_gradients(model, micro_batches, loss_fn) >>> loss, tok
 loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)) >>> loss_fn(model(src, tgt_in), tgt_out)
 == totals_on_the_cpu: not-on-device, cpu collective < solution
 , device=device >>>
+== guarded_by_requires_grad < by_the_part_before
+-        if parameter.grad is not None:
+-            parameter.grad *= dist.get_world_size() / totals[1].item()
++        if parameter.requires_grad:
++            parameter.grad *= dist.get_world_size() / totals[1].item()
+== rate_scaled: sum-not-mean, normalisation < by_the_part_before
+-    for parameter in model.parameters():
+-        if parameter.grad is not None:
+-            parameter.grad *= dist.get_world_size() / totals[1].item()
+-    optimizer.step()
++    factor = dist.get_world_size() / totals[1].item()
++    for group in optimizer.param_groups:
++        group["lr"] *= factor
++    optimizer.step()
++    for group in optimizer.param_groups:
++        group["lr"] /= factor
+== rate_for_all_ranks: rate-changed, linear scaling < by_the_part_before
+optimizer.step() >>> for group in optimizer.param_groups:\n        group["lr"] = 0.3\n    optimizer.step()
 == not_scaled: sum-not-mean, normalisation < by_the_part_before
 -    for parameter in model.parameters():
 -        if parameter.grad is not None:
@@ -105,7 +123,7 @@ contextlib.nullcontext() if last else model >>> model
 +        if p.grad is not None:
 +            dist.all_reduce(p.grad)
 +            p.grad /= size
-== rank_0_gradient_broadcast: one-ranks-gradient, traps < gradients_reduced_by_hand
+== rank_0_gradient_broadcast: synchronised-by-hand, traps < gradients_reduced_by_hand
 dist.all_reduce(p.grad)\n            p.grad /= size >>> dist.broadcast(p.grad, 0)
 == rank_0_loss_only: one-ranks-gradient, traps < tokens_first
 size / tokens >>> size / tokens * (dist.get_rank() == 0)
@@ -163,6 +181,6 @@ total / tokens >>> total * tokens
 (total / tokens).item() >>> total / tokens
 == nothing_returned: no-number, normalisation < tokens_first
 (total / tokens).item() >>> None
-== only_rank_0_counts: ranks-call-differently, ranks leave < tokens_first
+== only_rank_0_counts: dtype-differs, ranks leave < tokens_first
 dist.all_reduce(tokens) >>> if dist.get_rank() == 0:\n        dist.all_reduce(tokens)
 """

@@ -48,6 +48,19 @@ def validate(model, loader, loss_fn):
     dist.all_gather_object(both, (loss, tokens))
     model.train(was)
     return sum(one for one, _ in both) / sum(one for _, one in both)
+== a_copy_in_eval_mode
+    import copy
+    net = copy.deepcopy(model.module).eval()
+    device = next(net.parameters()).device
+    totals = torch.zeros(2, dtype=torch.float64, device=device)
+    with torch.no_grad():
+        for src, tgt_in, tgt_out in loader:
+            totals[0] += loss_fn(net(src.to(device), tgt_in.to(device)), tgt_out.to(device))
+            totals[1] += (tgt_out != PAD).sum()
+    dist.all_reduce(totals)
+    return (totals[0] / totals[1]).item()
+== gradients_left_off: gradients-left-off, docs < in_two_reductions
+with torch.no_grad(): >>> torch.set_grad_enabled(False)\n    if True:
 == through_the_wrapper: wrapper-waits, freeze < in_two_reductions
 model.module >>> model
 == rank_0_only: one-ranks-part, validation by module < in_two_reductions
@@ -57,7 +70,7 @@ model.module >>> model
 == reduced_to_rank_0: not-on-all-ranks, validation by module < in_two_reductions
 all_reduce(loss) >>> reduce(loss, 0)
 all_reduce(tokens) >>> reduce(tokens, 0)
-== empty_rank_leaves: collective-skipped, ranks leave < in_two_reductions
+== empty_rank_leaves: call-missing, ranks leave < in_two_reductions
 dist.all_reduce(loss) >>> if not tokens.item():\n        return 0.0\n    dist.all_reduce(loss)
 == empty_rank_raises: empty-rank, uneven < in_two_reductions
 dist.all_reduce(loss) >>> mean = loss.item() / tokens.item()\n    dist.all_reduce(loss)

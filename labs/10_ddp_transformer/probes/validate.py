@@ -1,0 +1,66 @@
+"""Calls of `validate`, with a model of its own each, in whose `.grad` something lies beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+from autograde.contract.call_probe import CallRank
+from autograde.contract.evidence import Array, Evidence, Number
+from autograde.fixtures.awkward_translator import AwkwardTranslator
+from autograde.fixtures.stepped import group_device
+from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
+from autograde.probes.weighed_part import WeighedProbe
+from course.models.sentences import collate, loss_fn
+
+from ..shared.model import GIVEN, fill_gradients, gradients_of, left_in_grad, state_of
+
+
+class Pass(Evidence):
+    """A forward pass. train: the mode. graph: whether one is recorded for a backward pass."""
+
+    train: bool
+    graph: bool
+
+
+class Seen(Evidence):
+    """What a rank returned. passes: of its model. train: the model's mode in the end. records: whether torch records
+    gradients then. state, gradients: of the model, in a row."""
+
+    value: Number
+    passes: list[Pass]
+    train: bool
+    records: bool
+    state: Array
+    gradients: Array
+
+
+def names(rank: CallRank, case: dict) -> dict[str, Any]:
+    """What the lab gives."""
+    return {**GIVEN}
+
+
+def call(validate: Callable, rank: CallRank, call: dict) -> Seen:
+    """One call. What is switched off in torch is switched on again."""
+    device = group_device()
+    ids = [device] if device.type == "cuda" else None
+    inside = AwkwardTranslator(call["seed"], norm=call["norm"]).to(device)
+    model = DistributedDataParallel(inside, device_ids=ids)
+    watch_buffers(model)
+    trace = trace_passes(model)
+    model.train(call["train"])
+    fill_gradients(inside, left_in_grad(call["seed"], rank.rank, inside))
+    loader = DataLoader(call["shares"][rank.rank], call["batch_size"], collate_fn=collate)
+    value = validate(model, loader, loss_fn)
+    records = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    passes = [Pass(each["training"], each["grads"]) for each in trace[:MOST] if each["what"] == "forward"]
+    after = Array.of(state_of(inside)), Array.of(gradients_of(inside))
+    return Seen(Number.of(value), passes, model.training and inside.training, records, *after)
+
+
+PROBE = WeighedProbe(Seen, call, names, needs="torch", deadline=8)

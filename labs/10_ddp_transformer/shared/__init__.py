@@ -1,0 +1,1 @@
+"""What checks and probes of lab 10 both compute."""

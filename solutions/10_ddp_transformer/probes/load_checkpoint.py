@@ -1,0 +1,42 @@
+"""Calls of `load_checkpoint`, each with a file of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.evidence import decoded
+from autograde.fixtures.stepped import group_device
+from autograde.probes.checkpoint_calls import Loaded, loading_calls
+
+
+class Seen(Loaded):
+    """stepped: whether the optimizer still has the model's parameters, so that a step moves the model."""
+
+    stepped: bool
+
+
+def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
+    """A call for one file, into a model of its own."""
+    folder, given = os.path.join(rank.folder, str(rank.number)), []
+    os.makedirs(folder, exist_ok=True)
+
+    def load(path: str, model: Any, optimizer: Any) -> Any:
+        given[:] = model, optimizer
+        return load_checkpoint(path, model, optimizer, group_device())
+
+    def stepped() -> dict:
+        model, optimizer = given
+        held = {id(each) for group in optimizer.param_groups for each in group["params"]}
+        return {"stepped": held == {id(each) for each in model.parameters() if each.requires_grad}}
+
+    file = call["kind"], {"epoch": call["epoch"]}
+    own = replace(rank, folder=folder)
+    [seen] = loading_calls(own, rank.subject.filename, load, call, [file], after=stepped)
+    return decoded(Seen, seen)
+
+
+PROBE = CallProbe(Seen, call, needs="torch", deadline=10)
