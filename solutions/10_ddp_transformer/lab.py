@@ -669,9 +669,9 @@ def validate(model, loader, loss_fn) -> float:
     all. Move them to the device of the model's parameters by `.to(device)`. loss_fn:
     the sum over the tokens that are not PAD.
 
-    Batches run in eval mode, without a graph for gradients. Afterwards the model is in
-    the mode in which it came (`model.training`), its parameters, buffers and gradients
-    are what they were, and torch records gradients as before.
+    Evaluate in eval mode, without a graph for gradients. Then leave everything as you
+    found it: the mode (`model.training`), parameters, buffers, gradients, and whether
+    torch records gradients.
 
     Example: rank 0 has losses 6.0 and 4.0 of 3 and 2 tokens, rank 1 has no batch: both
     return 2.0.
