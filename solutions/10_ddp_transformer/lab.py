@@ -460,8 +460,8 @@ def train_step(model, micro_batches, optimizer, loss_fn) -> float:
 
     The step's gradient is that of L: the sum of all losses, divided by the number of
     all tokens that are not PAD, over all micro-batches of all ranks. Start from zero:
-    discard whatever `.grad` holds. Some parameters may be frozen: their `.grad` is None.
-    The gradients cross the network once. Besides, the ranks may make up to two
+    discard whatever `.grad` holds. Some parameters may be frozen: their `.grad` is
+    None. The gradients cross the network once. Besides, the ranks may make up to two
     all-reduces of up to 8 numbers each.
 
     Returns L as it was before the step: the same float on all ranks. Example: with
