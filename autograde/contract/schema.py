@@ -98,6 +98,7 @@ def event() -> dict:
         kind={"enum": sorted({*BY_KIND, NOTE, WINDOW, "other"})},
         line=optional(integer()),
         prepared=optional(integer()),
+        name=optional(string()),
         peer=optional(integer()),
         source=optional(integer()),
         tag=optional(integer()),

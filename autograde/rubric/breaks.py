@@ -13,11 +13,6 @@ from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts import collectives
 from course.watch.differences import differences
 
-words = Words("""
-calls-do-not-match: A deadlock: all {size:rank} wait in {call}, each of them for the others. Horovod puts together the
-calls that have one and the same name; without a name of your own, it numbers them, or takes the type of an object. What
-is the name of yours on each rank?
-""")
 BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
 
@@ -92,28 +87,8 @@ def why_it_broke_off(run: Run) -> Wrong:
     """What a run that did not come to its end means: who works in the wrong group, what differs between the ranks, else
     the error or the report as it is."""
     known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
-    known = known or OF_CALLS(run) or differing(run) or skipping(run) or unlike_names(run) or OF_LENGTHS(run)
+    known = known or OF_CALLS(run) or differing(run) or OF_LENGTHS(run)
     return known or of_finding(trouble(run.outcome, 0.0)[0])
-
-
-def skipping(run: Run) -> Wrong | None:
-    """Who leaves out a collective, by how many each rank makes: of Horovod's, which are matched by names that are not
-    recorded, nothing else is known."""
-    if run.full or run.state != "hang":
-        return None
-    return first_finding(collectives.deadlock(run.of_call(run.reached), run.report))
-
-
-def unlike_names(run: Run) -> Wrong | None:
-    """That all ranks wait in one and the same call of Horovod's, having made equally many of them."""
-    logs = run.of_call(run.reached)
-    if run.full or run.state != "hang" or {event["library"] for log in logs for event in log} != {"horovod"}:
-        return None
-    last = {(len(log), log[-1]["op"], log[-1]["end"]) if log else None for log in logs}
-    if len(last) > 1 or last == {None}:
-        return None
-    [(_, op, end)] = last
-    return words("calls-do-not-match", run.report, size=len(logs), call=f"`hvd.{op}`") if end is None else None
 
 
 def differing(run: Run) -> Wrong | None:

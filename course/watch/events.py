@@ -68,7 +68,8 @@ class Call(TypedDict):
     that of the room where a rank only receives into an array.
     room: bytes of what a rank has to receive into, in a receive, a broadcast or a scatter of arrays; in one of torch's
     or Horovod's broadcasts, also of what the root sends. values: the numbers that it puts in, where they are few.
-    start: seconds since the run began.
+    name: that the code gives to a call of Horovod's, which puts together what has the same name on all ranks. start:
+    seconds since the run began.
     """
 
     library: str
@@ -88,6 +89,7 @@ class Call(TypedDict):
     dtype: str | None
     values: list[float | None] | None
     prepared: int | None
+    name: str | None
     start: float
 
 
@@ -130,6 +132,7 @@ class Description(TypedDict):
     room: int | None
     dtype: str | None
     prepared: int | None
+    name: str | None
 
 
 class DamagedLog(Exception):

@@ -11,6 +11,7 @@ from typing import Any
 from course.watch.payload import EMPTY, bound, describe, flat
 from course.watch.recorder import SILENT, Recorder, Said, Told, named, said, told
 
+LONGEST = 200  # characters of a name that are recorded
 SHORT, SLEEP = 1e-3, 1e-4  # seconds that a rank polls without pausing; pause between polls from then on
 
 # Names of the arguments of each function, in order; "payload" is what this rank sends, "peer" the root.
@@ -20,9 +21,9 @@ FUNCTIONS = flat(
         "allreduce_ allreduce_async allreduce_async_ grouped_allreduce_": "payload average name op",
         "grouped_allreduce_async grouped_allreduce_async_": "payload average name op",
         "sparse_allreduce_async": "payload name op",
-        "allgather allgather_async grouped_allgather grouped_allgather_async allgather_object": "payload",
-        "alltoall alltoall_async": "payload",
-        "broadcast broadcast_async broadcast_ broadcast_async_ broadcast_object": "payload peer",
+        "allgather allgather_async grouped_allgather grouped_allgather_async allgather_object": "payload name",
+        "alltoall alltoall_async": "payload splits name",
+        "broadcast broadcast_async broadcast_ broadcast_async_ broadcast_object": "payload peer name",
         "reducescatter grouped_reducescatter": "payload name compression op",
         "reducescatter_async grouped_reducescatter_async": "payload name op",
         "barrier": "process_set",
@@ -94,7 +95,11 @@ def about_horovod(
         group, room = recorder.group(members), None
         if from_root:
             payload, room = payload if given.get("peer") == hvd.rank() else EMPTY, payload.bytes
-        return said(given.get("peer"), None, None, reduction, group, payload, finished if reduces else None, room=room)
+        name, finish = given.get("name"), finished if reduces else None
+        if name is None and "_object" in operation:  # Horovod's own choice
+            name = type(given.get("payload")).__name__
+        name = None if name is None else str(name)[:LONGEST]
+        return said(given.get("peer"), None, None, reduction, group, payload, finish, room=room, name=name)
 
     return about
 

@@ -29,7 +29,8 @@ class Inside(threading.local):
     call = False
 
 
-# What a call's arguments say: all of a `course.watch.events.Description` from `peer` on, `prepared` where it has one;
+# What a call's arguments say: all of a `course.watch.events.Description` from `peer` on, `prepared` and `name` where it
+# has one;
 # values, see `course.watch.events.Call`; and a function that gives from the call's
 # result, or the status of its request, what is `Told`. A bare tuple, as one is made for each call.
 Said = tuple[tuple, list[float | None] | None, Callable[[Any], "Told"] | None]
@@ -47,9 +48,11 @@ def said(
     finished: Callable[[Any], Told] | None = None,
     asked: tuple[int | None, int | None] = (None, None),
     room: int | None = None,
+    name: str | None = None,
 ) -> Said:
     """What a call's arguments say, see `Said`. asked: source and tag that a receive asks for."""
     about = (peer, source, tag, *asked, reduction, group, payload.bytes, room, payload.dtype)
+    about += () if name is None else (None, name)
     return about, payload.values, finished
 
 

@@ -42,8 +42,9 @@ def capital(text: str) -> str:
 
 
 def call_name(event: Event) -> str:
-    """``comm.Bcast``."""
-    return f"{PREFIX[event['library']]}.{event['op']}"
+    """``comm.Bcast``; ``hvd.allreduce of "loss"``, where a call has a name."""
+    name = f' of "{event["name"]}"' if event["name"] else ""
+    return f"{PREFIX[event['library']]}.{event['op']}{name}"
 
 
 def in_line(event: Event) -> str:

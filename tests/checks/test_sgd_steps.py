@@ -22,7 +22,8 @@ def walk(problem: dict, batches: list[list[int]], by: float = 0.0) -> list[list[
 
 
 def explained(problem: dict, path: list[list[float]], batch_size: int = 4):
-    return steps.explained(*map(tuple, (problem["x"], problem["y"], map(tuple, path))), 0.05, batch_size)
+    choices = steps.possible_batches(len(problem["x"]), batch_size)
+    return steps.explained(problem["x"], problem["y"], path, 0.05, batch_size, choices)
 
 
 @pytest.mark.parametrize("seed", range(10))

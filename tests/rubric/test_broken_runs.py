@@ -53,10 +53,11 @@ def test_a_message_to_no_rank_and_a_packed_one_are_told_by_their_errors():
 
 
 def test_calls_of_horovod_that_do_not_find_each_other_have_names_of_their_own():
-    waits = event("allreduce", library="horovod", op="allreduce_", end=None, line=4, state="under way", reduction="SUM")
-    wrong = why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", waits)))
-    assert wrong.key == "calls-do-not-match" and "all 2 ranks wait in `hvd.allreduce_`" in wrong.message
-    assert why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "returned"))).key != wrong.key
+    about = {"library": "horovod", "op": "allreduce_", "end": None, "line": 4, "state": "under way", "reduction": "SUM"}
+    one, other = (event("allreduce", name=name, **about) for name in ("one", "other"))
+    wrong = why_it_broke_off(run("hang", rank(0, "waiting", one), rank(1, "waiting", other)))
+    assert wrong.key == "name-differs" and 'rank 1 hvd.allreduce_ of "other"' in wrong.message
+    assert why_it_broke_off(run("hang", rank(0, "waiting", one), rank(1, "returned"))).key != wrong.key
 
 
 def test_errors_may_be_those_of_some_runs_alone():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from types import SimpleNamespace
 
 import pytest
+from differing_horovod import HEAD, HOROVOD, HOROVOD_RIGHT, JOINED, TOLD
 from differing_programs import FIRST, HANGING, HANGING_TORCH, PASSING, RIGHT, TORCH, TORCH_RIGHT, program
 from made_events import event
 from student_cells import call
@@ -47,6 +49,24 @@ def test_what_differs_with_torch_is_told(world, name):
 
 def test_a_right_program_with_torch_stays_silent(world):
     outcome, found = found_in(world, TORCH_RIGHT, init="torch", size=4)
+    assert outcome.ok, outcome.report
+    assert in_words(found) == ""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.thorough] * (each not in TOLD)) for each in HOROVOD]
+)
+def test_what_differs_with_horovod_is_told(world, name):
+    key, lines, body = HOROVOD[name]
+    outcome, found = found_in(world, HEAD + body, init="horovod")
+    assert [each.key for each in found] == [key], (outcome.report, in_words(found))
+    assert {*found[0].lines} == {FIRST + line for line in lines}
+    assert "communicator" not in in_words(found)
+
+
+@pytest.mark.parametrize("body", [HOROVOD_RIGHT, JOINED], ids=["training", "joined"])
+def test_a_right_program_with_horovod_stays_silent(world, body):
+    outcome, found = found_in(world, HEAD + textwrap.dedent(body).lstrip(), init="horovod", size=4)
     assert outcome.ok, outcome.report
     assert in_words(found) == ""
 

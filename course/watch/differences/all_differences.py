@@ -46,7 +46,7 @@ def uncollected() -> Iterator[None]:
 
 def found_in(ranks: Sequence[Recorded]) -> list[Difference]:
     """See `differences`; each time that it is seen, and without what decides about calls."""
-    logs = [without_notes(rank.events) for rank in ranks]
+    logs = without_joined([without_notes(rank.events) for rank in ranks])
     ended = [rank.state == "returned" and not rank.unseen for rank in ranks]
     broken = any(rank.state != "returned" for rank in ranks)
     calls = streams(logs)
@@ -65,6 +65,13 @@ def found_in(ranks: Sequence[Recorded]) -> list[Difference]:
     return found
 
 
+def without_joined(logs: Sequence[Sequence[Event]]) -> list[Sequence[Event]]:
+    """The events by rank; without Horovod's if a rank joins, as it then takes part in what the others do."""
+    if not any(event["library"] == "horovod" and event["op"] == "join" for log in logs for event in log):
+        return [*logs]
+    return [[event for event in log if event["library"] != "horovod"] for log in logs]
+
+
 def in_step(calls: Streams, logs: Sequence[Sequence[Event]]) -> bool:
     """Whether nothing but collective calls of all ranks was made, each of which waited for its end: no rank can have
     stood where another did not come. calls: of `logs`."""
@@ -80,7 +87,7 @@ def in_step(calls: Streams, logs: Sequence[Sequence[Event]]) -> bool:
 def waiting_for_ever(events: Sequence[Sequence[Event]], ended: Sequence[bool]) -> Collection[int]:
     """The ranks that wait for what no rank that still runs can bring. events: by rank, up to now. ended: by rank,
     whether it has returned."""
-    logs = [without_notes(log) for log in events]
+    logs = without_joined([without_notes(log) for log in events])
     replay = Replay(logs, ended, compared(streams(logs), ended, broken=True)[1])
     replay.run()
     while replay.release([*replay.standing()]):

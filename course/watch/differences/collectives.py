@@ -52,12 +52,12 @@ def other_calls(group: Group, calls: Mapping[int, list[Event]], number: int, end
         makes = "makes" if len(lacking) == 1 else "make"
         text = (
             f"{capital(name_ranks(lacking))} never {makes} the call of {call_name(first)}{in_line(first)} that "
-            f"{name_ranks([rank for rank in here if rank not in lacking])} made: all ranks of a communicator have to."
+            f"{name_ranks([rank for rank in here if rank not in lacking])} made: {group.everyone} have to."
         )
         return difference("call-missing", here.items(), text, lacking)
     text = (
-        f"The ranks make other calls in the same place: as call number {number + 1} on {group.words(len(ended))}, "
-        f"{by_rank(here, call_name)}. All ranks of a communicator have to make the same calls in the same order."
+        f"The ranks make other calls in the same place: {group.place(number, len(ended))}, "
+        f"{by_rank(here, call_name)}. {group.rule}"
     )
     return difference("other-order", here.items(), text)
 
@@ -134,6 +134,8 @@ def is_equal(event: Event, broken: bool) -> bool:
     operation = event["op"].lower().removesuffix("_init")
     if event["library"] == "mpi4py":
         return event["kind"] in EQUAL - {"reduce_scatter"} and not operation.endswith("v")
+    if event["library"] == "horovod":
+        return event["kind"] in EQUAL - {"allgather"}
     return event["kind"] in EQUAL - {"scatter"} and (broken or event["kind"] not in ("allgather", "gather"))
 
 

@@ -16,6 +16,7 @@ KEYS = (
     "dtype-differs",
     "communicator-differs",
     "tag-differs",
+    "name-differs",
     "never-received",
     "never-sent",
     "never-waited",

@@ -19,11 +19,13 @@ APART += ("merge", "accept", "connect")
 
 
 class Group(NamedTuple):
-    """Who communicates with whom: a communicator, or a group of torch's, see `course.watch.events.Call`."""
+    """Who communicates with whom: a communicator, or a group of torch's, see `course.watch.events.Call`; of Horovod's
+    calls with a name, by which name."""
 
     library: str
     members: tuple[int | None, ...]
     context: int | None
+    name: str | None = None
 
     def words(self, size: int) -> str:
         """What a student may call it. size: number of ranks of the run."""
@@ -35,6 +37,28 @@ class Group(NamedTuple):
         if self.members == (*range(size),) and self.context in (0, 1):
             return "MPI.COMM_WORLD" if self.context else "the communicator of this run"
         return f"{self.another}communicator of {self.whom(size)}"
+
+    def place(self, number: int, size: int) -> str:
+        """The place of a call in the order of those on it, from 0. size: see `words`."""
+        if self.library == "horovod":
+            by = f'by the name "{self.name}"' if self.name else "without a name"
+        else:
+            by = f"on {self.words(size)}"
+        return f"as call number {number + 1} {by}"
+
+    @property
+    def rule(self) -> str:
+        """What the ranks have to do, as a sentence."""
+        if self.library != "horovod":
+            return "All ranks of a communicator have to make the same calls in the same order."
+        if self.name:
+            return "Horovod puts together calls of one operation with one name."
+        return "Horovod puts together the calls without a name by their order."
+
+    @property
+    def everyone(self) -> str:
+        """Who has to make a call on it."""
+        return "all ranks" if self.library == "horovod" else "all ranks of a communicator"
 
     @property
     def another(self) -> str:
@@ -50,14 +74,13 @@ class Group(NamedTuple):
 
 def group_of(event: Event) -> Group:
     """The communicator of a call."""
-    return Group(event["library"], tuple(event["members"] or ()), event["context"])
+    return Group(event["library"], tuple(event["members"] or ()), event["context"], event["name"])
 
 
 def is_collective(rank: int, event: Event) -> bool:
     """Whether all members of a communicator have to make this call of a rank, in the same order.
 
-    Horovod finds out by itself who has which tensor. Between two groups, and in persistent calls, which are matched
-    where they are prepared, no order is known.
+    Between two groups, and in persistent calls, which are matched where they are prepared, no order is known.
     """
     return is_ordered(event["library"], event["kind"], event["op"]) and rank in (event["members"] or ())
 
@@ -66,12 +89,13 @@ def is_collective(rank: int, event: Event) -> bool:
 def is_ordered(library: str, kind: str, operation: str) -> bool:
     """Whether a call with this name is one of those."""
     apart = operation.lower() in APART or operation.endswith("_init")
-    return kind in COLLECTIVES and library != "horovod" and not apart
+    return kind in COLLECTIVES and not apart
 
 
 def operation_of(event: Event) -> str:
-    """What has to be the same on all ranks. torch has several names for one thing, and so has mpi4py for a barrier."""
-    if event["library"] == "torch":
+    """What has to be the same on all ranks. torch and Horovod have several names for one thing, and so has mpi4py for a
+    barrier."""
+    if event["library"] != "mpi4py":
         return event["kind"] + " of objects" * ("object" in event["op"])
     return "Barrier" if event["op"] == "barrier" else event["op"]
 

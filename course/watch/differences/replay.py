@@ -157,7 +157,7 @@ def steps_of(rank: int, log: Sequence[Event]) -> list[Step]:
 
 def is_step(rank: int, event: Event) -> bool:
     """Whether a call is one of those that are replayed."""
-    if event["library"] == "horovod" or (event["kind"] == "probe" and event["op"].lower().startswith("i")):
+    if event["kind"] == "probe" and event["op"].lower().startswith("i"):
         return False
     return event["kind"] in ("send", "recv", "sendrecv", "probe") or is_collective(rank, event)
 

@@ -46,6 +46,11 @@ def mismatches(replay: Replay, rank: int, stuck: Standing) -> Iterator[Cause]:
         for other in others:
             if other is not None and (found := elsewhere(replay, other, event)):
                 calls = [(rank, event), (other, found)]
+                if event["library"] == "horovod":
+                    each = ", ".join(f"rank {rank} {call_name(one)}{in_line(one)}" for rank, one in calls)
+                    text = f"The ranks make one call by different names: {each}. {group_of(event).rule}"
+                    yield Cause(difference("name-differs", calls, text), [rank, other])
+                    return
                 text = (
                     f"The ranks make one call on different communicators: {each_on(calls, size)}. Only the calls on "
                     "one communicator belong together."
@@ -114,7 +119,8 @@ def left_alone(replay: Replay, rank: int, stuck: Standing) -> Iterator[Cause]:
             return
         missing = [other for other in gone if other != OUTSIDE]
         never = "never makes" if len(missing) == 1 else "never make"
-        text = f"{capital(name_ranks(missing))} {never} the call in which {waits}: all ranks of a communicator have to."
+        everyone = group_of(event).everyone
+        text = f"{capital(name_ranks(missing))} {never} the call in which {waits}: {everyone} have to."
         yield Cause(difference("call-missing", calls, text, missing), together)
     elif event["kind"] in SENDS and any(half.sends for half in replay.waiting_halves(rank)):
         yield Cause(never_received(rank, event), [rank])

@@ -1,24 +1,20 @@
 """The check of `accumulate_gradient`: how much each micro-batch counts in the gradient, and what else has changed."""
 
-from __future__ import annotations
-
-import random
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from autograde.fixtures.numbered_net import SIZES
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
-    Run,
     Words,
-    Wrong,
     argument_unchanged,
     first_of,
+    given,
+    lacking,
     mean_gradient,
+    once,
     why_it_broke_off,
 )
 from autograde.verdicts import one_process
@@ -42,140 +38,119 @@ done with before the next one begins.
 parameters-moved: The parameters have changed, so a step was taken. This function only leaves a gradient; the code that
 calls it takes the step.
 
-mode-changed: The model was in {before} mode when your function was called, and is in the other one afterwards. Dropout
-and the like behave otherwise from then on. Who decides which mode it is in?
+mode-changed: The model was in {before} mode when your function was called, and is in the other one {when}. Dropout and
+the like behave otherwise then. Who decides which mode it is in?
 
 backward-changed: After the call, `backward` on the model leaves another gradient than before: something that your
 function registered, such as a hook, is still there. Remove it before you return.
 """)
 
 
-def found_in(call: Call) -> list[Wrong]:
-    """What is wrong with the gradient of the weight and the bias."""
-    [seen], names = call.seen, probe.PARAMETERS[:2]
-    if empty := [
-        name for name, own in zip(names, seen.grads, strict=False) if not any(each != 0 for each in own.entries)
-    ]:
-        return [words("no-gradient", names=" and ".join(empty))]
-    loss = one_process.mean_over_samples(loss_of(call.arguments))
-    parts = one_process.parts_of(model_of(call.arguments), loss, [batches_of(call.arguments)], names)
-    row = torch.cat([each.flatten() for each in left_over(call.arguments)])
+def empty(call):
+    """Names of the weight and the bias, as far as their `.grad` are None or zero."""
+    pairs = zip(probe.PARAMETERS[:2], call.seen[0].grads, strict=False)
+    return [name for name, own in pairs if not any(each != 0 for each in own.entries)]
+
+
+@once
+def found_in(call):
+    """All that is wrong with the gradient of the weight and the bias."""
+    [seen], about = call.seen, call.arguments
+    if names := empty(call):
+        return [words("no-gradient", names=" and ".join(names))]
+    loss = one_process.mean_over_samples(loss_of(about))
+    parts = one_process.parts_of(model_of(about), loss, [batches_of(about)], probe.PARAMETERS[:2])
+    row = torch.cat([each.flatten() for each in left_over(about)])
     numbers = [each for own in seen.grads[:2] for each in own.entries]
-    found = mean_gradient(parts, [numbers], [row] * call.arguments["left"])
+    found = mean_gradient(parts, [numbers], [row] * about["left"])
     return [words("parameters-moved")] if found and seen.moved else found
 
 
-def gradient(call: Call) -> Wrong | None:
-    """How much each micro-batch counts."""
+def gradient(call):
     return next((wrong for wrong in found_in(call) if wrong.key != CARRIED), None)
 
 
-def from_zero(call: Call) -> Wrong | None:
+def from_zero(call):
     """What lay in `.grad` before does not count; where nobody can tell, the gradient is wrong."""
     return next((wrong for wrong in found_in(call) if wrong.key in (CARRIED, *UNCLEAR)), None)
 
 
-def frozen_stay(call: Call) -> Wrong | None:
-    """What is frozen, or not used, gets no gradient."""
+def frozen_stay(call):
     [seen] = call.seen
     touched = seen.thawed or any(any(each.entries) for each in seen.grads[2:])
     return words("frozen-has-gradient") if touched else None
 
 
-def nothing_done(call: Call) -> Wrong | None:
-    """What is wrong where there is no gradient, as for a function that does nothing."""
-    return next((wrong for wrong in found_in(call) if wrong.key == "no-gradient"), None)
+def nothing_done(call):
+    """What is wrong where there is no gradient at all, as for a function that does nothing."""
+    return gradient(call) if len(empty(call)) == 2 else None
 
 
-def one_at_a_time(call: Call) -> Wrong | None:
-    """No forward pass has samples of several micro-batches."""
+def one_at_a_time(call):
     return words("all-at-once") if call.seen[0].together else nothing_done(call)
 
 
-def nothing_else(call: Call) -> Wrong | None:
+def nothing_else(call):
     """The model and the micro-batches are what they were."""
     [seen], before = call.seen, call.arguments["training"]
     if seen.moved:
         return words("parameters-moved")
-    if seen.training != before:
-        return words("mode-changed", before="train" if before else "eval")
-    changed = ["micro_batches"] * seen.changed
+    if seen.training != before or seen.other_mode:
+        when = "afterwards" if seen.training != before else "while the micro-batches go through it"
+        return words("mode-changed", before="train" if before else "eval", when=when)
     if seen.hooked:
         return words("backward-changed")
-    return argument_unchanged(replace(call, changed=[changed])) or nothing_done(call)
+    changed = [["micro_batches"] * seen.changed]
+    return argument_unchanged(replace(call, changed=changed)) or nothing_done(call)
 
 
-def usual(arguments: dict[str, Any]) -> bool:
-    """Whether no parameter is frozen or unused."""
-    return not arguments["frozen"]
+def broke_off(run):
+    """An error of a gradient that is None."""
+    errors = [rank["error"] for rank in run.ranks if rank["error"]]
+    if not any("NoneType" in each["message"] and "grad" in (each["source"] or "") for each in errors):
+        return None
+    return words("none-gradient", run.report, error=why_it_broke_off(run).message)
 
 
-class AccumulateGradient(CallCheck):
-    """Unequal micro-batches and one alone; where gradients are left over, and where parameters are frozen or unused."""
-
-    todo, probe = "accumulate_gradient", probe.PROBE
-    inputs = ("sizes", "loss")
-    consolidation = (
-        "Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole batch. Memory "
-        "limits the micro-batch, not the batch."
-    )
-    criteria = (
-        Criterion(
-            "gradient",
-            1.75,
-            "the gradient is that of the mean loss over all samples, whatever the sizes of the micro-batches",
-            gradient,
-            on=usual,
-        ),
-        Criterion(
-            "from-zero",
-            0.75,
-            "it starts from zero: whatever `.grad` holds when the function is called is discarded",
-            from_zero,
-            on=lambda arguments: arguments["left"],
-            after=("gradient",),
-        ),
-        Criterion("one-at-a-time", 0.5, "one micro-batch at a time goes through the model", one_at_a_time, on=usual),
-        Criterion(
-            "nothing-else",
-            0.5,
-            "nothing else changes: parameters, `requires_grad`, train mode and micro_batches stay, and no hook is left "
-            "that would change what a later `backward` gives. There is no optimizer step",
-            nothing_else,
-            on=usual,
-        ),
-        Criterion(
-            "frozen",
-            0.5,
-            "it also works where parameters are frozen (`requires_grad=False`) or unused; their `.grad` stays None or "
-            "zero",
-            first_of(frozen_stay, gradient),
-            on=lambda arguments: arguments["frozen"],
-            after=("gradient",),
-        ),
-    )
-
-    def broke_off(self, run: Run) -> Wrong | None:
-        """An error of a gradient that is None."""
-        errors = [rank["error"] for rank in run.ranks if rank["error"]]
-        if not any("NoneType" in each["message"] and "grad" in (each["source"] or "") for each in errors):
-            return None
-        return words("none-gradient", run.report, error=why_it_broke_off(run).message)
-
-    def fits(self, case: dict, arguments: dict, seen: probe.Seen) -> bool:
-        """Nothing for a parameter, or all its numbers."""
-        sizes = [SIZES[name] for name in probe.PARAMETERS]
-        return all(len(own.entries) in (0, size) for own, size in zip(seen.grads, sizes, strict=True))
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Sizes of the micro-batches; a model with frozen and unused parameters comes by itself, as it may break."""
-
-        def call(*sizes: int, loss: str = "mse", left: bool = False, frozen: bool = False) -> dict:
-            about = {"sizes": [*sizes], "loss": loss, "left": left, "frozen": frozen, "training": len(sizes) > 1}
-            return about | {"seed": rng.getrandbits(30)}
-
-        usual = [call(5, 2, 3), call(4, 1, 6, 2, loss="cross_entropy", left=True), call(6, left=True)]
-        return [{"calls": usual}, {"calls": [call(1, 7, loss="cross_entropy", frozen=True), call(6, frozen=True)]}]
+def whole(case, arguments, seen):
+    """Whether there is nothing for a parameter, or all its numbers."""
+    sizes = [SIZES[name] for name in probe.PARAMETERS]
+    return all(len(own.entries) in (0, size) for own, size in zip(seen.grads, sizes, strict=True))
 
 
-CHECK = AccumulateGradient()
+def cases(rng):
+    """Unequal micro-batches and one alone, also with gradients that are left over; a model with frozen and unused
+    parameters comes by itself, as it may break."""
+
+    def call(*sizes, loss="mse", left=False, frozen=False):
+        about = {"sizes": [*sizes], "loss": loss, "left": left, "frozen": frozen, "training": len(sizes) > 1}
+        return about | {"seed": rng.getrandbits(30)}
+
+    usual = call(5, 2, 3), call(4, 1, 6, 2, loss="cross_entropy", left=True), call(6, left=True)
+    return [(1, *usual), (1, call(1, 7, loss="cross_entropy", frozen=True), call(6, frozen=True))]
+
+
+MEAN = "the gradient is that of the mean loss over all samples, whatever the sizes of the micro-batches"
+ZERO = "it starts from zero: whatever `.grad` holds when the function is called is discarded"
+NOTHING_ELSE = (
+    "nothing else changes: parameters, `requires_grad`, train mode and micro_batches stay, and no hook is left that "
+    "would change what a later `backward` gives. There is no optimizer step"
+)
+FROZEN = "it also works where parameters are frozen (`requires_grad=False`) or unused; their `.grad` stays None or zero"
+ONE = "one micro-batch at a time goes through the model"
+CHECK = CallCheck.of(
+    "accumulate_gradient",
+    probe.PROBE,
+    cases,
+    Criterion("gradient", 1.75, MEAN, gradient, on=lacking("frozen")),
+    Criterion("from-zero", 0.75, ZERO, from_zero, on=given("left"), after=("gradient",)),
+    Criterion("one-at-a-time", 0.5, ONE, one_at_a_time, on=lacking("frozen")),
+    Criterion("nothing-else", 0.5, NOTHING_ELSE, nothing_else, on=lacking("frozen")),
+    Criterion("frozen", 0.5, FROZEN, first_of(frozen_stay, gradient), on=given("frozen"), after=("gradient",)),
+    inputs=("sizes", "loss"),
+    repeats=False,  # each call has another model
+    fits=whole,
+    broke_off=broke_off,
+    consolidation="Weighted by their numbers of samples, the micro-batches give exactly the gradient of the whole "
+    "batch. Memory limits the micro-batch, not the batch.",
+)

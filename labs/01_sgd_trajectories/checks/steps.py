@@ -8,30 +8,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cache, lru_cache
-from itertools import chain, combinations_with_replacement, product
+from collections.abc import Sequence
+from itertools import chain, combinations, combinations_with_replacement, product
 
 import numpy as np
 
 from ..shared.line import sample_gradients
 
 TOLERANCE = 2e-5  # relative: float32 arithmetic stays below it, a wrong factor or sample does not
-Row = tuple[float, ...]
 
 
-@cache
 def possible_batches(samples: int, batch_size: int) -> np.ndarray:
     """How often each sample is in a batch, for every batch that may explain a step: [k, samples], small ones first.
 
     Up to `batch_size` members with repetition; above that without, and only for fewer than 10 samples; and all of them.
     Left out are those with the same mean as a smaller one: two times sample 3 is sample 3.
     """
-    rows = []
-    for size in range(1, max(batch_size, samples - 1 if samples < 10 else 0) + 1):
-        for members in combinations_with_replacement(range(samples), size):
-            counts = Counter(members)
-            if math.gcd(*counts.values()) == 1 and (size <= batch_size or len(counts) == size):
-                rows.append([counts[sample] for sample in range(samples)])
+    several = (combinations_with_replacement(range(samples), size) for size in range(1, batch_size + 1))
+    larger = range(batch_size + 1, samples) if samples < 10 else ()
+    members = chain(*several, *(combinations(range(samples), size) for size in larger))
+    counts = (Counter(each) for each in members)
+    rows = [[each[sample] for sample in range(samples)] for each in counts if math.gcd(*each.values()) == 1]
     return np.array([*rows, [1] * samples], dtype=float)
 
 
@@ -40,19 +37,27 @@ def possible_batches(samples: int, batch_size: int) -> np.ndarray:
 Steps = tuple[list[list[int]] | None, list[str], int | None]
 
 
-@lru_cache(64)
-def explained(x: Row, y: Row, path: tuple[Row, ...], lr: float, batch_size: int) -> Steps:
+def explained(
+    x: Sequence[float],
+    y: Sequence[float],
+    path: Sequence[Sequence[float]],
+    lr: float,
+    batch_size: int,
+    choices: np.ndarray,
+) -> Steps:
     """Find for each step of `path` [T + 1, 2] the batch that gives it; failing that, allow for the known mistakes.
 
     Those are: the sum for the mean, or another divisor; half the gradient; the wrong sign; the step before added again
-    (a gradient that was not zeroed). Needs few samples: up to 9, or a `batch_size` of up to 5.
+    (a gradient that was not zeroed). Needs few samples: up to 9, or a `batch_size` of up to 5. choices: as
+    `possible_batches` gives them.
     """
-    points, choices, misfit = np.array(path), possible_batches(len(x), batch_size), None
+    points, misfit = np.array(path), None
     divisors = {
         "": choices.sum(1),
         "last-batch-divided-by-batch-size": batch_size,
         "sum-not-mean": 1,
         "divided-by-all": len(x),
+        "mean-divided-again": choices.sum(1) * batch_size,
     }
     steps, each = np.diff(points, axis=0)[:, None], sample_gradients(x, y, points[:-1]).numpy()
     before = np.concatenate([np.zeros((1, 1, 2)), steps])[:-1]

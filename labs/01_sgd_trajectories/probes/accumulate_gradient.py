@@ -16,13 +16,15 @@ PARAMETERS = ("weight", "bias", "frozen", "unused")
 
 
 class Seen(Evidence):
-    """grads: `.grad` of the parameters. moved: whether any of them is another one. training: the model's mode. thawed:
-    whether a `requires_grad` is another one. together: whether the model was shown several micro-batches at a time.
-    hooked: whether `backward` leaves another gradient than before. changed: whether micro_batches did."""
+    """grads: `.grad` of the parameters. moved: whether any of them is another one. training: the model's mode.
+    other_mode: whether a micro-batch went through it in another mode than before the call. thawed: whether a
+    `requires_grad` is another one. together: whether the model was shown several micro-batches at a time. hooked:
+    whether `backward` leaves another gradient than before. changed: whether micro_batches did."""
 
     grads: list[Array]
     moved: bool
     training: bool
+    other_mode: bool
     thawed: bool
     together: bool
     hooked: bool
@@ -41,13 +43,20 @@ def call(accumulate_gradient: Callable, rank: CallRank, call: dict) -> Seen:
     """One call."""
     owner = [number for number, size in enumerate(call["sizes"]) for _ in range(size)]
     shown: list[set[int]] = []
-    model = model_of(call, lambda net, ids: shown.append({owner[each] for each in ids if each < len(owner)}))
+    modes: list[bool] = []
+
+    def note(net: NumberedNet, ids: list[int]) -> None:
+        shown.append({owner[each] for each in ids if each < len(owner)})
+        modes.append(net.training)
+
+    model = model_of(call, note)
     model.train(call["training"])
     if call["left"]:
         model.weight.grad, model.bias.grad = left_over(call)
     before = {name: each.clone() for name, each in model.state_dict().items()}
     trained, batches = [each.requires_grad for each in model.parameters()], batches_of(call)
     accumulate_gradient(model, loss_of(call), batches)
+    other_mode = any(mode != call["training"] for mode in modes)
     everything, right = ([[each.tolist() for each in pair] for pair in own] for own in (batches, batches_of(call)))
     grads = [Array.of(getattr(getattr(model, name), "grad", None)) for name in PARAMETERS]
     moved = not all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
@@ -55,7 +64,7 @@ def call(accumulate_gradient: Callable, rank: CallRank, call: dict) -> Seen:
     together, fresh = any(len(numbers) > 1 for numbers in shown), model_of(call).train(model.training)
     fresh.load_state_dict(model.state_dict())
     hooked = not thawed and slopes(model, call) != slopes(fresh, call)
-    return Seen(grads, moved, model.training, thawed, together, hooked, everything != right)
+    return Seen(grads, moved, model.training, other_mode, thawed, together, hooked, everything != right)
 
 
 PROBE = CallProbe(Seen, call, deadline=10)

@@ -10,28 +10,24 @@ import numpy as np
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, Points
 
 from ..shared.line import sample_gradients
 
 SHAPES = (None, (), (1,))  # of the two numbers of `mse_gradient`; None: floats
 
 
-class Path(Evidence):
-    """kind: of what was returned, in words. rows: the points in it. attached: whether it has its autograd history.
-    changed: names of the arguments that are not what they were."""
+class Walk(Evidence):
+    """A path, and the names of the arguments that are not what they were."""
 
-    kind: str
-    rows: list[list[float | None]]
-    attached: bool
+    path: Points
     changed: list[str]
 
 
 class Seen(Evidence):
     """runs: for each kind of numbers with which the function works, its paths, by seed."""
 
-    runs: list[list[Path]]
+    runs: list[list[Walk]]
 
 
 def names(rank: CallRank, case: dict) -> dict[str, Callable]:
@@ -50,22 +46,14 @@ def names(rank: CallRank, case: dict) -> dict[str, Callable]:
     return {"mse_gradient": mse_gradient}
 
 
-def path_of(sgd_path: Callable, rank: CallRank, call: dict, seed: int, luck: int) -> Path:
+def walk(sgd_path: Callable, rank: CallRank, call: dict, seed: int, luck: int) -> Walk:
     """One path. luck: the state of the global random generators."""
     for set_seed in (torch.manual_seed, random.seed, np.random.seed):
         set_seed(luck)
     dtype = getattr(torch, call["dtype"])
     x, y = (rank.argument(name, torch.tensor(call[name], dtype=dtype)) for name in "xy")
     path = sgd_path(x, y, call["batch_size"], call["lr"], call["epochs"], tuple(call["start"]), seed)
-    kind, attached, rows = type_in_words(path), False, []
-    if isinstance(path, torch.Tensor):
-        kind = f"a tensor of {str(path.dtype).removeprefix('torch.')}, of shape {[*path.shape]}"
-        path, attached = path.detach(), path.requires_grad
-    try:
-        rows = [[float(value) for value in row] for row in path]
-    except Exception as error:  # whatever a value raises on conversion, it is no point
-        kind = f"{kind} ({type(error).__name__}: {error})"
-    return Path(kind, rows if all(len(row) == 2 for row in rows) else [], attached, rank.changed())
+    return Walk(Points.of(path), rank.changed())
 
 
 def call(sgd_path: Callable, rank: CallRank, call: dict) -> Seen:
@@ -74,7 +62,7 @@ def call(sgd_path: Callable, rank: CallRank, call: dict) -> Seen:
     for shape in SHAPES:
         rank.notes |= {"shape": shape, "asked": False}
         try:
-            runs.append([path_of(sgd_path, rank, call, seed, luck) for luck, seed in enumerate(call["seeds"])])
+            runs.append([walk(sgd_path, rank, call, seed, luck) for luck, seed in enumerate(call["seeds"])])
         except NotImplementedError:
             raise
         except Exception as error:

@@ -12,7 +12,7 @@ from autograde.contract.evidence import Evidence, Number
 from autograde.probes.simulated_node import simulated_node
 from course.models.midpoints import midpoints, recorded
 
-from ..shared.parts import curve_of_check, share_of
+from ..shared.parts import curve_of_check, share_of, weights_of
 
 CURVE = "curve_without_record"
 
@@ -31,12 +31,13 @@ class Seen(Evidence):
 
 
 def names(rank: CallRank, case: dict) -> dict[str, Callable]:
-    """`f`, and a `partial_sum` whose parts have sizes of the case's own: right together, and no model for an answer.
+    """`f`, and a `partial_sum` whose parts have sizes of the call's own: right together, and no model for an answer.
     Both keep a record."""
-    weights, f = case["weights"], recorded(curve_of_check, rank.notes)
+    f = recorded(curve_of_check, rank.notes)
     vars(f)[CURVE] = curve_of_check  # a cell may get a copy of it, which has the mark, too
 
     def part(function: Callable, intervals: int, number: int, size: int) -> float:
+        weights = rank.notes["weights"]
         rank.notes["shares"].append((int(intervals), int(number), int(size)))
         of = getattr(function, CURVE, function)
         whole = math.fsum(of(np.array(midpoints(intervals)))) / max(1, intervals)
@@ -49,7 +50,7 @@ def names(rank: CallRank, case: dict) -> dict[str, Callable]:
 def call(function: Callable, rank: CallRank, call: dict) -> Seen:
     """Call the function on simulated nodes of `local_size` ranks each; mpi4py's has a communicator."""
     notes = rank.notes
-    notes.update(used=False, points=[], shares=[])
+    notes.update(used=False, points=[], shares=[], weights=weights_of(call["seed"], rank.size))
     with simulated_node(rank.rank % call["local_size"], call["local_size"]):
         value = function(*[rank.comm] * call["with_comm"], call["intervals"])
     points = [x if math.isfinite(x) else None for x in notes["points"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 # By so much, relative, the curve that a student's code calls is off: less than counts as wrong, and more than rounding
@@ -18,6 +19,13 @@ def curve(x: Any) -> Any:
 def curve_of_check(x: Any) -> Any:
     """The curve that a student's code calls."""
     return curve(x) * (1 + OFF)
+
+
+def weights_of(seed: int, size: int) -> list[float]:
+    """How large the ranks' parts of a call are, of 1."""
+    rng = random.Random(seed)
+    sizes = [rng.uniform(0.5, 1.5) for _ in range(size)]
+    return [each / math.fsum(sizes) for each in sizes]
 
 
 def share_of(weights: list[float], intervals: int, rank: int) -> float:

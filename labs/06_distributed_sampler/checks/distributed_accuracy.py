@@ -1,25 +1,18 @@
-"""The check of `distributed_accuracy`."""
+"""The check of `distributed_accuracy`: each sample counted once by its index, and the same number on every rank."""
 
-from __future__ import annotations
-
-import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain, islice
 
 from autograde.rubric import (
-    Call,
     CallCheck,
     Criterion,
     DeviceCriterion,
     EachRankReturns,
+    Errors,
+    Gives,
     Mistakes,
     Part,
-    Ranks,
-    Run,
     Words,
-    Wrong,
     argument_unchanged,
     came_of,
     due_of,
@@ -41,22 +34,16 @@ APART = 1e-3  # by which the results of mistakes differ from what is right at le
 OWN = """
 own-part-only: Each rank returns what follows from its own samples alone. Where do the other ranks' samples come in?
 """
-words = Words(
-    OWN
-    + """
-empty-rank: Where a rank has no samples, {who:raises|raise} an error ({error}). What should such a rank contribute, so
-that the others can go on?
-"""
-)
+words = Words(OWN)
 
 
-def accuracy(call: dict) -> float:
+def accuracy(call):
     """The share of samples that are right, each counted once. call: a call's arguments."""
     pairs = zip(chain.from_iterable(call["indices"]), chain.from_iterable(call["correct"]), strict=True)
     return sum(dict(pairs).values()) / call["dataset_size"]
 
 
-def counted_wrongly(call: dict) -> dict[str, tuple]:
+def counted_wrongly(call):
     """By mistake, what its forms return: a number, or one by rank. call: a call's arguments."""
     rows, n = call["correct"], call["dataset_size"]
     pairs = [[*zip(own, row, strict=True)] for own, row in zip(call["indices"], rows, strict=True)]
@@ -81,12 +68,12 @@ def counted_wrongly(call: dict) -> dict[str, tuple]:
     return found | ({"filled-up-counted": (sum(last.values()) / n,)} if len({*counts}) > 1 else {})
 
 
-def parts_of(call: dict) -> list[Part]:
+def parts_of(call):
     """The hits among what each rank holds. call: a call's arguments."""
     return [Part(rank, sum(row), len(row)) for rank, row in enumerate(call["correct"])]
 
 
-def telling(call: dict) -> bool:
+def telling(call):
     """Whether mistakes that can be made in a call give other numbers than the right one, and cuts than copies; ranks
     have other hits, and from sums of these the right number does not follow by chance."""
     wrong, sizes, right = counted_wrongly(call), [*map(len, call["correct"])], accuracy(call)
@@ -109,14 +96,14 @@ def telling(call: dict) -> bool:
     return all(abs(value - right) > APART for value in values)
 
 
-def by_chance(call: dict) -> list[int]:
+def by_chance(call):
     """What wrong ways to count hits give, of hits, copies and samples. call: a call's arguments."""
     hits, held = sum(map(sum, call["correct"])), sum(map(len, call["correct"]))
     copies = held - call["dataset_size"]
     return [hits - 2 * copies, hits + copies, held - hits, call["dataset_size"] - hits]
 
 
-def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
+def drawn(rng, samples, held):
     """Predictions as a call's arguments: "dataset_size", and by rank "indices" and "correct" (0 or 1).
 
     held: how many each rank holds. Each sample is on some rank, and copies fill up what is left. About two of three are
@@ -136,7 +123,83 @@ def drawn(rng: random.Random, samples: int, held: Sequence[int]) -> dict:
     raise ValueError(f"{samples} samples, {held} by rank: mistakes cannot be told apart")
 
 
-VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
+def nobody_asks(call):
+    """Whether no rank communicates with another one."""
+    return call.size > 1 and not any(call.events)
+
+
+def own_part(call):
+    """What ranks return if no other rank's samples come in; on a single rank nobody can tell."""
+    if call.size == 1:
+        return None
+    return (call.whole and nobody_asks(call)) or Gives(*counted_wrongly(call.arguments)["own-part-only"])
+
+
+def waited_for(call):
+    """The result is read only when it is there."""
+    return first_finding(each for each in only("torch", call.events) if each.key == "not-waited-for")
+
+
+def of_equal_sizes(call):
+    """What ranks bring to a collective, if the result is another one, is of equal sizes."""
+    return VALUE(call) and first_finding(unequal_sizes(call.events))
+
+
+@of_record
+def communication(call):
+    """All goes by torch.distributed, and a right result follows from it. That ranks do not communicate is told in the
+    words of their result; that nothing is waited for is judged with it."""
+    found = only("torch", call.events)
+    if found:
+        return first_finding(each for each in found if each.key != "not-waited-for")
+    if VALUE(call):
+        return words("own-part-only", absent=True) if nobody_asks(call) else None
+    about = call.arguments
+    found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
+    return first_finding(found, absent=not any(call.events))
+
+
+def sizes(arguments):
+    """How many samples each rank holds."""
+    return [*map(len, arguments["indices"])]
+
+
+def equal(arguments):
+    return len({*sizes(arguments)}) == 1
+
+
+def all_hold_some(arguments):
+    return all(sizes(arguments))
+
+
+def some_hold_none(arguments):
+    return not all(sizes(arguments))
+
+
+def none_on_these(run):
+    """Whether the ranks with an error have no samples."""
+    return not any(sizes(run.broken)[rank] for rank in run.errors)
+
+
+def cases(rng):
+    """Equal shares with copies, on several ranks and on one; then unequal shares, and some that are empty; other ranks,
+    in other orders."""
+
+    def case(ranks, *calls):
+        return ranks, *(drawn(rng, n, rng.sample(held, len(held))) for n, held in calls)
+
+    n, m, three = rng.randint(3, 8), rng.randint(3, 6), rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
+    cases = [case(4, (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4), (1, [1] * 4))]
+    cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9])), case([3, 1], (2 * n + 5, [n + 4] * 2))]
+    cases += [case(three, (m + 11, [m, 3, 8])), case(4, (n + 10, [2, n + 3, 9, 3]))]
+    return [*cases, case(three, (n + 9, [0, n, 9])), case(4, (n + 10, [0, n + 3, 5, 4]), (2, [1, 1, 0, 0]))]
+
+
+def gpu_case(rng):
+    """Two ranks with unequally many samples."""
+    return {"ranks": [0, 1], "calls": [drawn(rng, 4, [2, 3])]}
+
+
 MISTAKES = Mistakes(
     OWN
     + """
@@ -157,121 +220,36 @@ MISTAKES = Mistakes(
     shorter ranks were filled up with speaks for sample 0. What tells it from what is really there?
     """,
     lambda call: counted_wrongly(call.arguments),
+    own_part_only=own_part,
 )
-
-
-def counted_once(call: Call) -> Wrong | None:
-    """The number, which is read only when it is there; what else was communicated says why it may be another one."""
-    if early := [each for each in only("torch", call.events) if each.key == "not-waited-for"]:
-        return first_finding(early)
-    wrong = VALUE(call)
-    if wrong is not None and call.size > 1 and not any(call.events):
-        return words("own-part-only", absent=True)
-    if wrong is not None and wrong.key == "not-a-float":  # also an int comes of a mistake
-        facts = {**wrong.facts, "actual": call.seen[0].value.value, "expected": accuracy(call.arguments)}
-        return replace(wrong, facts=facts, compared=True)
-    return wrong and (first_finding(unequal_sizes(call.events)) or wrong)
-
-
-counted_once.gives = VALUE.gives
-
-
-@of_record
-def communication(call: Call) -> Wrong | None:
-    """All goes by torch.distributed, and a right result follows from it. Of ranks that do not communicate, this repeats
-    what is wrong with their result; that nothing is waited for is judged with the result."""
-    found = only("torch", call.events)
-    if other := [each for each in found if each.key != "not-waited-for"]:
-        return first_finding(other)
-    if found:
-        return None
-    if VALUE(call):
-        return words("own-part-only", absent=True) if call.size > 1 and not any(call.events) else None
-    about = call.arguments
-    found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
-    return first_finding(found, absent=not any(call.events))
-
-
-def sizes(arguments: dict) -> list[int]:
-    """How many samples each rank holds."""
-    return [*map(len, arguments["indices"])]
-
-
-def equal(arguments: dict) -> bool:
-    """Whether all ranks hold equally many."""
-    return len({*sizes(arguments)}) == 1
-
-
-class DistributedAccuracy(CallCheck):
-    """Each sample counted once by its index, and the same number on every rank."""
-
-    todo, probe = "distributed_accuracy", distributed_accuracy.PROBE
-    inputs = ("dataset_size",)
-    consolidation = (
-        "Counted by index, the result depends neither on the number of ranks nor on who holds a copy. That all ranks "
-        "agree proves nothing: they agree on wrong numbers just as well."
-    )
-    criteria = (
-        Criterion(
-            "counted-once",
-            1.5,
-            "all ranks return the same float: hits / dataset_size, with the precision of float64, each sample "
-            "counted once",
-            counted_once,
-            MISTAKES,
-            on=lambda arguments: all(sizes(arguments)),
-        ),
-        Criterion(
-            "no-samples",
-            0.5,
-            "it also works where k differs from rank to rank, or is 0",
-            counted_once,
-            MISTAKES,
-            on=lambda arguments: not all(sizes(arguments)),
-            after=("counted-once",),
-        ),
-        Criterion(
-            "communication",
-            1,
-            "ranks communicate by torch.distributed, in as many calls as you like",
-            first_of(communication, nothing_starts_or_ends),
-            on=equal,
-        ),
-        DeviceCriterion(0.5, "it also works on a GPU"),
-        Criterion(
-            "arguments",
-            0.5,
-            "both tensors stay as they are: callers still need what they pass",
-            argument_unchanged,
-            on=equal,
-        ),
-    )
-
-    def broke_off(self, run: Run) -> Wrong | None:
-        """An error on ranks without samples alone."""
-        errors = {rank["rank"]: rank["error"] for rank in run.ranks if rank["error"]}
-        if run.state != "raised" or not errors or any(sizes(run.broken)[rank] for rank in errors):
-            return None
-        rank, error = min(errors.items())
-        return words("empty-rank", run.report, who=Ranks([rank]), error=f"{error['type']}: {error['message'][:200]}")
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Equal shares with copies, on several ranks and on one; then unequal shares, and some that are empty; other
-        ranks, in other orders."""
-
-        def case(ranks: list[int], *calls: tuple[int, list[int]]) -> dict:
-            return {"ranks": ranks, "calls": [drawn(rng, n, rng.sample(held, len(held))) for n, held in calls]}
-
-        n, m, three = rng.randint(3, 8), rng.randint(3, 6), rng.choice([[2, 0, 3], [3, 1, 0], [1, 3, 2]])
-        cases = [case([0, 1, 2, 3], (4 * n - 2, [n] * 4), (4 * m + 1, [m + 1] * 4), (1, [1] * 4))]
-        cases += [case([1], (m + 9, [m + 12]), (m + 9, [m + 9])), case([3, 1], (2 * n + 5, [n + 4] * 2))]
-        cases += [case(three, (m + 11, [m, 3, 8])), case([0, 1, 2, 3], (n + 10, [2, n + 3, 9, 3]))]
-        cases += [case(three, (n + 9, [0, n, 9]))]
-        return [*cases, case([0, 1, 2, 3], (n + 10, [0, n + 3, 5, 4]), (2, [1, 1, 0, 0]))]
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """Two ranks with unequally many samples."""
-        return {"ranks": [0, 1], "calls": [drawn(rng, 4, [2, 3])]}
-
-
-CHECK = DistributedAccuracy()
+EMPTY_RANK = Errors(
+    """
+    empty-rank: Where a rank has no samples, {who:raises|raise} an error ({error}). What should such a rank contribute,
+    so that the others can go on?
+    """,
+    on=none_on_these,
+    empty_rank="",
+)
+VALUE = EachRankReturns(lambda call: accuracy(call.arguments))
+COUNTED_ONCE = first_of(waited_for, of_equal_sizes, VALUE)
+ALONE = first_of(communication, nothing_starts_or_ends)
+ONCE = "all ranks return the same float: hits / dataset_size, with the precision of float64, each sample counted once"
+EMPTY = "it also works where k differs from rank to rank, or is 0"
+BY_TORCH = "ranks communicate by torch.distributed, in as many calls as you like"
+KEPT = "both tensors stay as they are: callers still need what they pass"
+CHECK = CallCheck.of(
+    "distributed_accuracy",
+    distributed_accuracy.PROBE,
+    cases,
+    Criterion("counted-once", 1.5, ONCE, COUNTED_ONCE, MISTAKES, on=all_hold_some),
+    Criterion("no-samples", 0.5, EMPTY, COUNTED_ONCE, MISTAKES, on=some_hold_none, after=("counted-once",)),
+    Criterion("communication", 1, BY_TORCH, ALONE, on=equal),
+    DeviceCriterion(0.5, "it also works on a GPU"),
+    Criterion("arguments", 0.5, KEPT, argument_unchanged, on=equal),
+    inputs=("dataset_size",),
+    repeats=False,  # each call has other numbers
+    errors=EMPTY_RANK,
+    gpu_case=gpu_case,
+    consolidation="Counted by index, the result depends neither on the number of ranks nor on who holds a copy. That "
+    "all ranks agree proves nothing: they agree on wrong numbers just as well.",
+)

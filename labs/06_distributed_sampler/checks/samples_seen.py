@@ -1,19 +1,24 @@
-"""The check of `samples_seen`."""
+"""The check of `samples_seen`: the ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
 
-from __future__ import annotations
+import numpy as np
 
-import random
-from bisect import bisect
-from collections import Counter
-from collections.abc import Sequence
-from itertools import groupby
-
-from autograde.rubric import Call, CallCheck, Criterion, Words, Wrong, not_a_list, not_ints
+from autograde.rubric import (
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Same,
+    Words,
+    changed,
+    not_a_list,
+    not_ints,
+    on_ranks,
+    once,
+)
 
 from ..probes import samples_seen
 
 BIT = 2**53  # from here on a float64 has no odd numbers
-NEAR = 1e-6  # relative; a float32 is nearer to a whole number, and hardly any two ids are
+BEFORE = -1  # stands for the order before any `set_epoch`
 
 words = Words("""
 not-per-epoch: The function returns one list of ids. Expected is a list of lists, one for each epoch.
@@ -22,195 +27,218 @@ wrong-number-of-epochs: The call asks for {epochs:epoch}, and the function retur
 
 batches-not-flattened: The list of an epoch holds whole batches. Expected are the ids in them, one after the other.
 
-no-set-epoch: In every epoch the samples come in the order that the sampler had before the call: nothing tells the
-sampler which epoch it is.
-
-set-epoch-too-late: The first epoch has the order that the sampler had before the call, and each later one has the order
-of the epoch before it. When is the sampler told its epoch, and when does it put the samples in order?
-
-constant-epoch: Every epoch has the order of epoch {epoch}.
-
-epochs-from-1: The first epoch has the order of epoch 1, the second that of epoch 2. Epochs count from 0.
-
-epoch-differs-by-rank: In one and the same epoch, the ranks set their samplers to different epochs, {one} and {other}.
-Then they do not share one order.
-
-other-epochs: The lists have the orders of epochs {actual}, where epochs {expected} are expected. (None: the order
-before any `set_epoch`. Another: that of an epoch which the call does not ask for.)
-
-one-list-for-all: The result holds one and the same list {epochs:time}: what is put into it in a later epoch is in the
-lists of all epochs. Where does your code make a list?
-
-empty-epoch: The list of epoch {epoch} is empty. An iterator that has reached its end yields nothing more: does each
-epoch begin a new pass?
-
-epochs-run-together: The list of epoch {epoch} also holds the samples of other epochs, one after the other.
-
-indices-not-ids: The lists hold the positions of samples in the data set, not the ids that the loader yields.
-
-ids-through-float: The ids are rounded, as floats round whole numbers with many digits. Where do whole numbers turn into
-floats?
-
-order-lost: The ids are the right ones, but not in the order in which the loader yields them.
-
-other-ranks-samples: The list of rank {rank} holds samples of other ranks.
-
-wrong-ids: In epoch {epoch}, the list of rank {rank} holds {strange:entry} that the loader does not yield there.
-
-ids-more-than-once: In epoch {epoch}, the list of rank {rank} holds {twice} of its ids more than once.
-
-ids-missing: In epoch {epoch}, the loader of rank {rank} yields {whole:id}, and the list has {have} of them. What
-becomes of the others?
-
-first-batch-alone: In epoch {epoch}, the loader of rank {rank} yields {whole:id}, and the list has those of the first
-batch alone.
-
-smaller-batch-dropped: The last batch, which is smaller than the others, is missing.
+other-epochs: The lists have the orders of epochs {actual}, where epochs {due} are expected. (None: the order before any
+`set_epoch`. Another: that of an epoch which the call does not ask for. Unknown: the list has no id that the loader
+yields.)
 """)
 
 
-def a_list_for_each(call: Call) -> Wrong | None:
-    """The form of what is returned."""
+def a_list_for_each(call):
+    """What is returned is a list of lists of ints."""
     epochs, lists = call.arguments["epochs"], [each for own in call.of("lists") for each in own]
     if any(call.of("flat")):
         return words("not-per-epoch")
-    for own in call.of("lists"):
-        if len(own) != epochs:
-            return words("wrong-number-of-epochs", epochs=epochs, n=len(own))
+    if other := [len(own) for own in call.of("lists") if len(own) != epochs]:
+        return words("wrong-number-of-epochs", epochs=epochs, n=other[0])
     if any(call.of("batches")):
         return words("batches-not-flattened")
     return not_a_list([*call.of("kind"), *(each.type for each in lists)]) or not_ints(lists)
 
 
-def places(call: Call, ids: Sequence[int | None]) -> list[tuple[int, int, int] | None]:
-    """Of ids, also rounded ones, or of positions in the data set: epoch (-1 for none), rank, and place in the rank's
-    list; None for what is none."""
-    own, every = call.case["own"], call.case["ids"]
-    known, numbers = {number: at for at, number in enumerate(every)}, sorted(every)
-    positions = range(len(every))
-
-    def place(number: int | None) -> int | None:
-        if number is None or number in known or number in positions:
-            return None if number is None else known.get(number, number)
-        begin = bisect(numbers, number)
-        nearest = min(numbers[max(0, begin - 1) : begin + 1], key=lambda each: abs(each - number))
-        return known[nearest] if abs(nearest - number) <= NEAR * abs(nearest) else None
-
-    found = [*map(place, ids)]
-    return [None if at is None else (at // own // call.size - 1, at // own % call.size, at % own) for at in found]
+def lists(call):
+    """By rank, the lists of ids, as far as the call asks for them."""
+    return [[each.ids for each in own[: call.arguments["epochs"]]] for own in call.of("lists")]
 
 
-def all_ids(call: Call) -> Wrong | None:
-    """Each list has what a rank's loader yields in one epoch, whichever it is."""
-    for rank, (lists, one) in enumerate(zip(call.of("lists"), call.of("one"), strict=True)):
-        if not lists:
-            return words("empty-epoch", epoch=0)
-        for epoch, each in enumerate(lists[: call.arguments["epochs"]]):
-            if wrong := strange(call, rank, epoch, each.ids):
-                return words("one-list-for-all", epochs=len(lists)) if one else wrong
-    return None
+@once
+def blocks(call):
+    """The ids of the data set, [blocks, ranks, own]: epoch 0 has block 1, the last one stands for epochs far on."""
+    return np.array(call.case["ids"]).reshape(-1, call.size, call.case["own"])
 
 
-def strange(call: Call, rank: int, epoch: int, ids: Sequence[int | None]) -> Wrong | None:
-    """What is wrong with the list of an epoch."""
-    seen, whole, every = places(call, ids), call.case["own"], {*call.case["ids"]}
-    about = {"epoch": epoch, "rank": rank, "whole": whole}
-    if not ids:
-        return words("empty-epoch", **about)
-    if unknown := seen.count(None):
-        return words("wrong-ids", strange=unknown, **about)
-    if other := [each for each in ids if each not in every]:
-        small = all(0 <= each < len(every) for each in other)
-        return words("indices-not-ids" if small else "ids-through-float")
-    epochs, ranks, order = zip(*seen, strict=True)
-    if {*ranks} != {rank}:
-        return words("other-ranks-samples", **about)
-    if len({*epochs}) > 1:
-        return words("epochs-run-together", **about)
-    if twice := sum(times > 1 for times in Counter(order).values()):
-        return words("ids-more-than-once", twice=twice, **about)
-    if len(order) == whole:
-        return None if [*order] == sorted(order) else words("order-lost")
-    full = call.case["batch_size"]
-    beginning = [*order] == [*range(len(order))]
-    if beginning and len(order) == whole // full * full:
-        return words("smaller-batch-dropped")
-    return words("first-batch-alone" if beginning and len(order) == full else "ids-missing", have=len(order), **about)
+@once
+def homes(call):
+    """Epoch and rank of each id, also as floats of 64 or 32 bits round it, and of its position in the data set."""
+    every = enumerate(np.ndenumerate(blocks(call)))
+    forms = [(at, (number, each, float(each), np.float32(each))) for number, (at, each) in every]
+    return {int(form): (block - 1, rank) for (block, rank, _), some in forms for form in some}
 
 
-def right_epochs(call: Call) -> Wrong | None:
-    """Each list has ids of its own epoch, by the last of them that is known."""
-    due, by_rank = [*range(call.arguments["epochs"])], []
-    for lists, one in zip(call.of("lists"), call.of("one"), strict=True):
-        known = [[each[0] for each in places(call, own.ids) if each] for own in lists[: len(due)]]
-        if one and len({*known[0]}) > 1:  # all epochs, one after the other
-            by_rank.append([epoch for epoch, _ in groupby(known[0])])
-        else:
-            by_rank.append([each[-1] if each else None for each in known])
-    if any(None in own or len(own) < len(due) for own in by_rank):
-        return all_ids(call) or a_list_for_each(call)
-    one = by_rank[0]
-    if other := next((own for own in by_rank if own != one), None):
-        at = next(at for at in due if one[at] != other[at])
-        return words("epoch-differs-by-rank", one=named(call, one[at]), other=named(call, other[at]))
-    if one == due:
-        return None
-    if all(call.of("one")) and {*one} == {due[-1]}:
-        return words("one-list-for-all", epochs=len(due))
-    keys = {
-        "no-set-epoch": [-1] * len(due),
-        "set-epoch-too-late": [-1, *due[:-1]],
-        "constant-epoch": one[:1] * len(due),
-        "epochs-from-1": [epoch + 1 for epoch in due],
-    }
-    known = len(due) > 1 and another(call) not in one
-    key = next((key for key, would in keys.items() if one == would and known), "other-epochs")
-    actual = ", ".join(named(call, epoch) for epoch in one)
-    return words(key, epoch=one[0], actual=actual, expected=", ".join(map(str, due)))
+def known(call, ids):
+    """Of the ids that are known, in order, epoch and rank."""
+    return [homes(call)[each] for each in ids if each in homes(call)]
 
 
-def another(call: Call) -> int:
-    """What stands for all epochs that no block of ids is left for."""
-    return len(call.case["ids"]) // (call.case["own"] * call.size) - 2
+@once
+def epochs(call):
+    """By rank, the epoch of each list, by its last id; None if no id is known, and "another" for an epoch far on."""
+    found, far = [], len(blocks(call)) - 2
+    for own, one in zip(lists(call), call.of("one"), strict=True):
+        every = [["another" if epoch == far else epoch for epoch, _ in known(call, ids)] for ids in own]
+        together = [*dict.fromkeys(every[0])] if one else []  # all epochs, one after the other
+        found.append(together if len(together) > 1 else [each[-1] if each else None for each in every])
+    return found
 
 
-def named(call: Call, epoch: int) -> str:
-    """An epoch as text."""
-    return "None" if epoch < 0 else "another" if epoch == another(call) else str(epoch)
+@once
+def due(call):
+    """By rank, all ids of each list, in the epoch that its last id has."""
+
+    def block(rank, number, ids):
+        epoch = known(call, ids)[-1][0] if known(call, ids) else number
+        return blocks(call)[epoch + 1, rank].tolist()
+
+    return [[block(rank, *each) for each in enumerate(own or [[]])] for rank, own in enumerate(lists(call))]
 
 
-class SamplesSeen(CallCheck):
-    """The ids that a loader yields, epoch by epoch, with a sampler that is told each epoch."""
+def first_wrong(is_such):
+    """A sign: whether this is so of the first list that is wrong. is_such: of a call, a rank, the ids in its list, and
+    those that are due."""
 
-    todo, probe = "samples_seen", samples_seen.PROBE
-    inputs = ("epochs",)
-    consolidation = (
-        "A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, nothing "
-        "fails: only the samples themselves show it."
-    )
-    criteria = (
-        Criterion("lists", 0.75, "the result is a list of lists of ints, one for each epoch", a_list_for_each),
-        Criterion("ids", 1, "a list has all ids that the loader yields in its epoch, in this order", all_ids),
-        Criterion(
-            "epochs",
-            1.25,
-            "in every call, the epochs are 0, 1, ..., epochs - 1, also if the loader was used before",
-            right_epochs,
-        ),
-    )
+    def sign(call):
+        for rank, own in enumerate(zip(lists(call), due(call), strict=True)):
+            for epoch, (ids, whole) in enumerate(zip(*own, strict=False)):
+                if ids != whole:
+                    about = {"rank": rank, "epoch": epoch, "whole": len(whole), "have": len(ids)}
+                    return about if is_such(call, rank, ids, whole) else False
+        return False
 
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Loaders with several batches and a last, smaller one of more than one id, used more than once; on 4 ranks, 3
-        and 2."""
-
-        def case(size: int, own: int, batch_size: int, *epochs: int) -> dict:
-            ids = rng.sample(range(BIT + 1, 2**62, 2), (max(epochs) + 4) * size * own)
-            ids = [rng.choice((1, -1)) * each for each in ids]
-            calls = [{"epochs": each} for each in epochs]
-            return {"size": size, "own": own, "batch_size": batch_size, "ids": ids, "calls": calls}
-
-        cases = [case(4, rng.choice([8, 11]), 3, 3, 2), case(3, rng.choice([8, 11]), 3, 4, 1)]
-        return [*cases, case(2, rng.choice([11, 15]), 4, 5, 3)]
+    return sign
 
 
-CHECK = SamplesSeen()
+def rounded(call, rank, ids, whole):
+    return any(ids == [int(kind(each)) for each in whole] for kind in (float, np.float32))
+
+
+def first_batch(call, rank, ids, whole):
+    return ids == whole[: call.case["batch_size"]]
+
+
+def full_batches(call, rank, ids, whole):
+    return ids == whole[: -(len(whole) % call.case["batch_size"])]
+
+
+def due_epochs(call, first=0):
+    """By rank, the epochs that a call asks for, counted from `first`."""
+    return [[*range(first, first + call.arguments["epochs"])]] * call.size
+
+
+def too_late(call):
+    """The same where the first list has the epoch to which the call before has set the sampler."""
+    begin = call.case["calls"][call.number - 1]["epochs"] - 1 if call.number else BEFORE
+    return [[begin, *own[:-1]] for own in due_epochs(call)]
+
+
+def other_epochs(call, difference):
+    rank, names = difference.place[0], {BEFORE: "None", None: "unknown"}
+    actual, right = (", ".join(str(names.get(each, each)) for each in of(call)[rank]) for of in (epochs, due_epochs))
+    return words("other-epochs", rank=rank, actual=actual, due=right)
+
+
+def cases(rng):
+    """Loaders with several batches and a last, smaller one of more than one id, used more than once; on 4 ranks, 3 and
+    2."""
+
+    def case(size, own, batch_size, *epochs):
+        ids = rng.sample(range(BIT + 1, 2**62, 2), (max(epochs) + 4) * size * own)
+        ids = [rng.choice((1, -1)) * each for each in ids]
+        calls = [{"epochs": each} for each in epochs]
+        return {"size": size, "own": own, "batch_size": batch_size, "ids": ids, "calls": calls}
+
+    cases = [case(4, rng.choice([8, 11]), 3, 3, 2), case(3, rng.choice([8, 11]), 3, 4, 1)]
+    return [*cases, case(2, rng.choice([11, 15]), 4, 5, 3)]
+
+
+def all_one(call):
+    """Whether the lists of all epochs are one list; with a single epoch nobody can tell."""
+    return all(call.of("one")) if call.arguments["epochs"] > 1 else None
+
+
+OF_LISTS = """
+one-list-for-all: The result holds one and the same list {epochs:time}: what is put into it in a later epoch is in the
+lists of all epochs. Where does your code make a list?
+
+empty-epoch: The list of epoch {epoch} is empty. An iterator that has reached its end yields nothing more: does each
+epoch begin a new pass?
+"""
+EMPTY = first_wrong(lambda call, rank, ids, whole: not ids)
+IDS_WRONG = Mistakes(
+    OF_LISTS
+    + """
+    indices-not-ids: The lists hold the positions of samples in the data set, not the ids that the loader yields.
+
+    ids-through-float: The ids are rounded, as floats round whole numbers with many digits. Where do whole numbers turn
+    into floats?
+
+    order-lost: The ids are the right ones, but not in the order in which the loader yields them.
+
+    epochs-run-together: The list of epoch {epoch} also holds the samples of other epochs, one after the other.
+
+    other-ranks-samples: The list of rank {rank} holds samples of other ranks.
+
+    smaller-batch-dropped: The last batch, which is smaller than the others, is missing.
+
+    first-batch-alone: In epoch {epoch}, the loader of rank {rank} yields {whole:id}, and the list has those of the
+    first batch alone.
+
+    ids-missing: In epoch {epoch}, the loader of rank {rank} yields {whole:id}, and the list has {have} of them. What
+    becomes of the others?
+
+    ids-more-than-once: In epoch {epoch}, the list of rank {rank} holds some of its ids more than once.
+    """,
+    one_list_for_all=all_one,
+    empty_epoch=EMPTY,
+    indices_not_ids=first_wrong(lambda call, rank, ids, whole: ids == [call.case["ids"].index(each) for each in whole]),
+    ids_through_float=first_wrong(rounded),
+    order_lost=first_wrong(lambda call, rank, ids, whole: {*ids} == {*whole} and len(ids) == len(whole)),
+    epochs_run_together=first_wrong(lambda call, rank, ids, whole: len({*dict(known(call, ids))}) > 1),
+    other_ranks_samples=first_wrong(lambda call, rank, ids, whole: {of for _, of in known(call, ids)} - {rank}),
+    smaller_batch_dropped=first_wrong(full_batches),
+    first_batch_alone=first_wrong(first_batch),
+    ids_missing=first_wrong(lambda call, rank, ids, whole: {*ids} < {*whole} and len({*ids}) == len(ids)),
+    ids_more_than_once=first_wrong(lambda call, rank, ids, whole: {*ids} <= {*whole} and len({*ids}) < len(ids)),
+)
+EPOCHS_WRONG = Mistakes(
+    OF_LISTS
+    + """
+    no-set-epoch: In every epoch the samples come in the order that the sampler had before the call: nothing tells the
+    sampler which epoch it is.
+
+    set-epoch-too-late: The first epoch has the order that the sampler had before the call, and each later one has the
+    order of the epoch before it. When is the sampler told its epoch, and when does it put the samples in order?
+
+    constant-epoch: All lists have the order of one and the same epoch: {actual}, where epochs {due} are expected.
+
+    epochs-from-1: The first epoch has the order of epoch 1, the second that of epoch 2. Epochs count from 0.
+
+    epoch-differs-by-rank: The ranks set their samplers to different epochs: the lists of rank {rank} have the orders of
+    epochs {actual}, and those of another rank have others. Then they do not share one order.
+    """,
+    changed(
+        due_epochs,
+        no_set_epoch=lambda call: [[BEFORE] * call.arguments["epochs"]] * call.size,
+        set_epoch_too_late=too_late,
+        constant_epoch=lambda call: [own[:1] * len(own) for own in epochs(call)],
+        epochs_from_1={"first": 1},
+    ),
+    one_list_for_all=all_one,
+    empty_epoch=EMPTY,
+    epoch_differs_by_rank=lambda call: len({*map(str, epochs(call))}) > 1,
+)
+IDS = Same(lists, due, on_ranks("the result", "list", "entry"))
+EPOCHS = Same(epochs, due_epochs, on_ranks("the lists", "epoch"), otherwise=other_epochs)
+FORM = "the result is a list of lists of ints, one for each epoch"
+WHOLE = "a list has all ids that the loader yields in its epoch, in this order"
+COUNTED = "in every call, the epochs are 0, 1, ..., epochs - 1, also if the loader was used before"
+CHECK = CallCheck.of(
+    "samples_seen",
+    samples_seen.PROBE,
+    cases,
+    Criterion("lists", 0.75, FORM, a_list_for_each),
+    Criterion("ids", 1, WHOLE, IDS, IDS_WRONG, after=("lists",)),
+    Criterion("epochs", 1.25, COUNTED, EPOCHS, EPOCHS_WRONG),
+    inputs=("epochs",),
+    repeats=False,  # the loader is used more than once
+    consolidation="A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, "
+    "nothing fails: only the samples themselves show it.",
+)

@@ -68,8 +68,9 @@ def faults(call, path):
     """By criterion, what is wrong with one path, the same for several where they cannot be told apart; and by "slips",
     the known mistakes that all steps share."""
     judge = Path(lambda call: [path], start, numbers_of_steps, of_call("dtype"))
-    found = {"rows": judge(call), "form": judge.points(call) or judge.dtype_and_history(call)}
-    if wrong := judge.points(call):
+    wrong = judge.points(call)
+    found = {"rows": judge(call), "form": judge.dtype_and_history(call) if path.rows else wrong}
+    if wrong:
         return found | dict.fromkeys(("steps", "batches", "orders"), wrong)
     counted = judge.number(call)
     key = counted.key if counted else ""

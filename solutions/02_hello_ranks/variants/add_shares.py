@@ -129,7 +129,7 @@ return c, >>> return c.numpy(),
 return c, >>> return c.double(),
 == number_reduced: raised, average < tensor_split
 torch.tensor(share), op >>> share, op
-== only_rank_0_calls: collective-skipped, average < tensor_split
+== only_rank_0_calls: call-missing, average < tensor_split
 int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) >>> int(hvd.allreduce(torch.tensor(share), op=hvd.Sum)) if rank == 0 else share
 == argument_used: argument-changed, course < tensor_split
 c[own] = a[own] + b[own] >>> a += b\n    c[own] = a[own]

@@ -45,7 +45,7 @@ hvd.rank() >>> hvd.local_rank()
     total = torch.tensor(partial_sum(f, intervals, rank, size), dtype=torch.float64)
     hvd.allreduce(total, op=hvd.Sum)
     return total.item()
-== only_rank_0: collective-skipped, subset of ranks < result_dropped
+== only_rank_0: call-missing, subset of ranks < result_dropped
 hvd.allreduce( >>> if rank == 0:\n        total = hvd.allreduce(
 == not_waited_for: not-waited-for, synchronize < result_dropped
 hvd.allreduce( >>> hvd.allreduce_async_(
@@ -91,7 +91,7 @@ partial_sum(f, intervals, rank, size) >>> partial_sum(f, intervals, 0, 1) if ran
 == whole_divided: same-on-every-rank, ordinary values
     whole = sum(4 / (1 + ((i + 0.5) / intervals) ** 2) for i in range(intervals)) / intervals
     return hvd.allreduce(torch.tensor(whole / size, dtype=torch.float64), op=hvd.Sum).item()
-== a_name_for_each_rank: calls-do-not-match, names < in_place
+== a_name_for_each_rank: name-differs, names < in_place
 name="pi" >>> name=f"pi{rank}"
 == averaged_twice: averaged-twice, blind < average_undone
 size * >>>

@@ -28,7 +28,8 @@ wrong-number-of-epochs: The call asks for {epochs:epoch}, and the function retur
 batches-not-flattened: The list of an epoch holds whole batches. Expected are the ids in them, one after the other.
 
 other-epochs: The lists have the orders of epochs {actual}, where epochs {due} are expected. (None: the order before any
-`set_epoch`. Another: that of an epoch which the call does not ask for.)
+`set_epoch`. Another: that of an epoch which the call does not ask for. Unknown: the list has no id that the loader
+yields.)
 """)
 
 
@@ -70,10 +71,10 @@ def known(call, ids):
 
 @once
 def epochs(call):
-    """By rank, the epoch of each list, by its last id; None if that is not known, or far on."""
+    """By rank, the epoch of each list, by its last id; None if no id is known, and "another" for an epoch far on."""
     found, far = [], len(blocks(call)) - 2
     for own, one in zip(lists(call), call.of("one"), strict=True):
-        every = [[None if epoch == far else epoch for epoch, _ in known(call, ids)] for ids in own]
+        every = [["another" if epoch == far else epoch for epoch, _ in known(call, ids)] for ids in own]
         together = [*dict.fromkeys(every[0])] if one else []  # all epochs, one after the other
         found.append(together if len(together) > 1 else [each[-1] if each else None for each in every])
     return found
@@ -129,7 +130,7 @@ def too_late(call):
 
 
 def other_epochs(call, difference):
-    rank, names = difference.place[0], {BEFORE: "None", None: "another"}
+    rank, names = difference.place[0], {BEFORE: "None", None: "unknown"}
     actual, right = (", ".join(str(names.get(each, each)) for each in of(call)[rank]) for of in (epochs, due_epochs))
     return words("other-epochs", rank=rank, actual=actual, due=right)
 
@@ -153,16 +154,17 @@ def all_one(call):
     return all(call.of("one")) if call.arguments["epochs"] > 1 else None
 
 
-ONE_FOR_ALL = """
+OF_LISTS = """
 one-list-for-all: The result holds one and the same list {epochs:time}: what is put into it in a later epoch is in the
 lists of all epochs. Where does your code make a list?
-"""
-IDS_WRONG = Mistakes(
-    ONE_FOR_ALL
-    + """
-    empty-epoch: The list of epoch {epoch} is empty. An iterator that has reached its end yields nothing more: does each
-    epoch begin a new pass?
 
+empty-epoch: The list of epoch {epoch} is empty. An iterator that has reached its end yields nothing more: does each
+epoch begin a new pass?
+"""
+EMPTY = first_wrong(lambda call, rank, ids, whole: not ids)
+IDS_WRONG = Mistakes(
+    OF_LISTS
+    + """
     indices-not-ids: The lists hold the positions of samples in the data set, not the ids that the loader yields.
 
     ids-through-float: The ids are rounded, as floats round whole numbers with many digits. Where do whole numbers turn
@@ -185,7 +187,7 @@ IDS_WRONG = Mistakes(
     ids-more-than-once: In epoch {epoch}, the list of rank {rank} holds some of its ids more than once.
     """,
     one_list_for_all=all_one,
-    empty_epoch=first_wrong(lambda call, rank, ids, whole: not ids),
+    empty_epoch=EMPTY,
     indices_not_ids=first_wrong(lambda call, rank, ids, whole: ids == [call.case["ids"].index(each) for each in whole]),
     ids_through_float=first_wrong(rounded),
     order_lost=first_wrong(lambda call, rank, ids, whole: {*ids} == {*whole} and len(ids) == len(whole)),
@@ -197,7 +199,7 @@ IDS_WRONG = Mistakes(
     ids_more_than_once=first_wrong(lambda call, rank, ids, whole: {*ids} <= {*whole} and len({*ids}) < len(ids)),
 )
 EPOCHS_WRONG = Mistakes(
-    ONE_FOR_ALL
+    OF_LISTS
     + """
     no-set-epoch: In every epoch the samples come in the order that the sampler had before the call: nothing tells the
     sampler which epoch it is.
@@ -220,6 +222,7 @@ EPOCHS_WRONG = Mistakes(
         epochs_from_1={"first": 1},
     ),
     one_list_for_all=all_one,
+    empty_epoch=EMPTY,
     epoch_differs_by_rank=lambda call: len({*map(str, epochs(call))}) > 1,
 )
 IDS = Same(lists, due, on_ranks("the result", "list", "entry"))
@@ -233,7 +236,7 @@ CHECK = CallCheck.of(
     cases,
     Criterion("lists", 0.75, FORM, a_list_for_each),
     Criterion("ids", 1, WHOLE, IDS, IDS_WRONG, after=("lists",)),
-    Criterion("epochs", 1.25, COUNTED, EPOCHS, EPOCHS_WRONG, after=("ids",)),
+    Criterion("epochs", 1.25, COUNTED, EPOCHS, EPOCHS_WRONG),
     inputs=("epochs",),
     repeats=False,  # the loader is used more than once
     consolidation="A sampler knows the epoch only if the loop tells it, before the pass begins. If it was not told, "

@@ -114,11 +114,11 @@ hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item(
         if i == mine[-1]:
             model.train(mode)
     return hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item() / len(dataset)
-== only_rank_0: collective-skipped, metrics on rank 0 < own_share
+== only_rank_0: call-missing, metrics on rank 0 < own_share
 hits = sum( >>> hits = torch.tensor(sum(
 in mine) >>> in mine))
 return hits / max(1, len(mine)) >>> if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum)\n    return hits.item() / len(dataset)
-== only_ranks_with_samples: collective-skipped, subset of ranks < only_rank_0
+== only_ranks_with_samples: call-missing, subset of ranks < only_rank_0
 hits = torch >>> if len(mine) == 0:\n        model.train(mode)\n        return 0.0\n    hits = torch
 \n    if hvd.rank() == 0:\n        hits = hvd.allreduce(hits, op=hvd.Sum) >>>
 hits.item() >>> hvd.allreduce(hits, op=hvd.Sum).item()

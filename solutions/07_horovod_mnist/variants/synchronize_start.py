@@ -56,15 +56,15 @@ model.state_dict( >>> list(model.named_parameters()
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 == state_not_loaded: momentum-not-broadcast, resume < by_horovods_functions
 broadcast_optimizer_state(optimizer >>> broadcast_object(optimizer.state_dict()
-== only_rank_0: collective-skipped, rank 0 only
+== only_rank_0: call-missing, rank 0 only
     if hvd.rank() == 0:
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)
-== other_names_on_other_ranks: calls-do-not-match, names
+== other_names_on_other_ranks: name-differs, names
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     state = hvd.broadcast_object(optimizer.state_dict() if hvd.rank() == 0 else None, root_rank=0)
     optimizer.load_state_dict(state)
-== only_where_there_is_momentum: uneven-collectives, resume
+== only_where_there_is_momentum: call-missing, resume
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
     if optimizer.state_dict()["state"]:
         hvd.broadcast_optimizer_state(optimizer, root_rank=0)

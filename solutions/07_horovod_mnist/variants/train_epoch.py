@@ -105,7 +105,7 @@ total = hvd >>> optimizer.step()\n    total = hvd
 == loss_summed_over_the_batch: sum-not-mean, last batch < plain
 (inputs), labels >>> (inputs), labels, reduction="sum"
  * len(labels) >>>
-== only_rank_0: uneven-collectives, subset of ranks < plain
+== only_rank_0: call-missing, subset of ranks < plain
 total = hvd.allreduce >>> if hvd.rank() == 0: total = hvd.allreduce
 == divided_by_the_set: wrong-divisor, mean of means < mean_of_ranks
 total[0] / total[1] >>> total[0], op=hvd.Sum
