@@ -55,6 +55,13 @@ def needs_ranks(check: Check, cases: Sequence[dict]) -> bool:
     return any(len(case["ranks"]) > 1 if "ranks" in case else case.get("size", 1) > 1 for case in cases)
 
 
+def beside_the_cell(gathered: Sequence[dict]) -> str:
+    """The first error that comes from no line of the cell, so probably from the probe, as Python shows it."""
+    ranks = (rank for outcome in gathered for rank in outcome["ranks"])
+    found = next((rank["error"] for rank in ranks if rank["error"] and rank["error"]["line"] is None), None)
+    return f"\n\nAn error in no line of the cell, so look at the probe:\n\n{found['traceback']}" if found else ""
+
+
 def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
     """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
     no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
@@ -66,7 +73,7 @@ def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> st
 
     def judged(world: ThisProcess | World) -> str:
         gathered = contract.gather(check, world, Subject(todo, source), cases)
-        return show.text(contract.judge(check, cases, gathered, seed))
+        return show.text(contract.judge(check, cases, gathered, seed)) + beside_the_cell(gathered)
 
     if not needs_ranks(check, cases):
         return judged(ThisProcess())

@@ -86,7 +86,9 @@ class Rank:
 
     def argument(self, name: str, value: Any) -> Any:
         """`value`, a tensor or an array, of which the check is to see whether the call leaves it as it is. name: of the
-        parameter."""
+        parameter. Raises TypeError for anything else."""
+        if not hasattr(value, "shape"):
+            raise TypeError(f"argument({name!r}, ...) looks at arrays and tensors; this is {type(value).__name__}")
         self.arguments[name] = value, value.detach().clone() if hasattr(value, "detach") else value.copy()
         return value
 

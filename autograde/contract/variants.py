@@ -82,6 +82,8 @@ def changed(source: str, edits: str, name: str) -> str:
     for empty, lines in groupby(edits.splitlines(), lambda line: not line):
         place = [] if empty else list(lines)
         if place and place[0][0] in "-+=":
+            if arrows := [line for line in place if " >>>" in line]:
+                raise ValueError(f"{name}: it begins with one of -, + and =, as lines of a diff do: {arrows[0]!r}")
             old = "".join(f"{line[1:]}\n" for line in place if line[0] in "-=")
             new = "".join(f"{line[1:]}\n" for line in place if line[0] in "+=")
             source = replaced(f"\n{source}", f"\n{old}", f"\n{new}", name).removeprefix("\n")

@@ -22,7 +22,7 @@ message-to-another-rank: Rank {source} sends a message to rank {destination}. On
 other here. Draw the ranks and your arrows, and see which one is not asked for.
 
 more-messages-than-needed: Rank {source} sends {n:message} to rank {destination} in one call of your function, where
-{most} is enough.
+{most} would do.
 
 message-missing: Rank {source} sends no message to rank {destination}. Who has what, before anything is sent, and who
 needs it?
@@ -51,12 +51,16 @@ should be: float32 numbers travel as float64. Where do they become float64?
 
 
 def messages_between(
-    pairs: Callable[[Call], Collection[tuple[int, int]]], who: str, *, least: int = 0, most: int = 1
+    pairs: Callable[[Call], Collection[tuple[int, int]]],
+    who: str,
+    *,
+    least: int | Callable[[Call], int] = 0,
+    most: int | Callable[[Call], int] = 1,
 ) -> Callable[[Call], Wrong | None]:
     """Messages go between these pairs of ranks only, each once if `least` is 1; all are received and waited for.
 
     pairs: of a call, (source, destination) of those that are allowed; a rank need send nothing to itself. who: the same
-    in words, such as "partners". least, most: messages of a pair.
+    in words, such as "partners". least, most: messages of a pair; a number, or a function of the call.
     """
 
     @of_record
@@ -64,14 +68,15 @@ def messages_between(
         if wrong := other_communication(call, who):
             return wrong
         seen, allowed = traffic(call.events), {*pairs(call)}
+        fewest, largest = (each(call) if callable(each) else each for each in (least, most))
         for (source, destination), n in sorted(seen.sends.items()):
-            about = {"source": source, "destination": destination, "n": n, "most": most, "who": who}
+            about = {"source": source, "destination": destination, "n": n, "most": largest, "who": who}
             if (source, destination) not in allowed:
                 return words("message-to-another-rank", **about)
-            if n > most:
+            if n > largest:
                 return words("more-messages-than-needed", **about)
         for source, destination in sorted(allowed):
-            if source != destination and seen.sends[source, destination] < least:
+            if source != destination and seen.sends[source, destination] < fewest:
                 return words("message-missing", absent=True, source=source, destination=destination)
         return waited_for(call) or received(call)
 
