@@ -51,18 +51,24 @@ def saving(call: Call) -> list[Finding]:
     return settle(found)
 
 
-def among(*keys: str) -> Callable[[Call], Wrong | None]:
-    """A judge that says which of these is wrong first. Where nothing is written, nothing of it holds."""
-    keys = (*keys, "nothing-written")
-    return lambda call: next((of_finding(each) for each in saving(call) if each.key in keys), None)
+def first_among(call: Call, *keys: str) -> Wrong | None:
+    """Which of these is wrong first. Where nothing is written, nothing of it holds."""
+    return next((of_finding(each) for each in saving(call) if each.key in (*keys, "nothing-written")), None)
 
 
-# Judge: rank 0 writes the file, and no other rank.
-right_writer = among(*WRITERS)
-# Judge: at each moment there is the old file or the new one, whole.
-always_whole = among(*WHOLE)
-# Judge: no rank returns before the file is there.
-returns_after = among(*EARLY)
+def right_writer(call: Call) -> Wrong | None:
+    """Rank 0 writes, and no other rank."""
+    return first_among(call, *WRITERS)
+
+
+def always_whole(call: Call) -> Wrong | None:
+    """At any moment there is the old file or the new one, whole."""
+    return first_among(call, *WHOLE)
+
+
+def returns_after(call: Call) -> Wrong | None:
+    """All ranks return after the new file is there."""
+    return first_among(call, *EARLY)
 
 
 def right_content(call: Call) -> Wrong | None:
@@ -76,7 +82,7 @@ def folder_clean(call: Call) -> Wrong | None:
     gone = sorted({name for own in call.seen for each in own.calls for name in each.gone})
     if gone:
         return words("others-removed", names=gone, n="is" if len(gone) == 1 else "are")
-    return among(*BEHIND)(call)
+    return first_among(call, *BEHIND)
 
 
 def saving_broke_off(run: Run) -> Wrong | None:
@@ -123,14 +129,14 @@ def misfit(call: Call, off: Difference | None = None) -> Wrong | None:
     return first_finding(misfit_mistakes(call.arguments["kind"], FILE, loaded(call)))
 
 
-# Judge: a file that does not fit is an error on every rank.
+# Judge of calls with a file that does not fit: an error on every rank.
 REFUSED = Same(
     lambda call: [error is not None for error in call.of("error")],
     lambda call: [True] * call.size,
     on_ranks("that it is refused"),
     otherwise=misfit,
 )
-# Mistakes of those who load a file that does not fit.
+# Mistakes of those who take any file.
 REFUSED_WRONGLY = Mistakes(
     """
     broken-file-ignored: The function accepts any file, half a one, too, and returns {value}. Training would start from

@@ -460,8 +460,8 @@ def train_step(model, micro_batches, optimizer, loss_fn) -> float:
 
     The step's gradient is that of L: the sum of all losses, divided by the number of
     all tokens that are not PAD, over all micro-batches of all ranks. Start from zero:
-    discard whatever `.grad` holds. Some parameters may be frozen: their `.grad` is None.
-    The gradients cross the network once. Besides, the ranks may make up to two
+    discard whatever `.grad` holds. Some parameters may be frozen: their `.grad` is
+    None. The gradients cross the network once. Besides, the ranks may make up to two
     all-reduces of up to 8 numbers each.
 
     Returns L as it was before the step: the same float on all ranks. Example: with
@@ -669,8 +669,9 @@ def validate(model, loader, loss_fn) -> float:
     all. Move them to the device of the model's parameters by `.to(device)`. loss_fn:
     the sum over the tokens that are not PAD.
 
-    Batches run in eval mode, without a graph for gradients. Afterwards the model is in
-    the mode in which it came (`model.training`), and torch records gradients as before.
+    Evaluate in eval mode, without a graph for gradients. Then leave everything as you
+    found it: the mode (`model.training`), parameters, buffers, gradients, and whether
+    torch records gradients.
 
     Example: rank 0 has losses 6.0 and 4.0 of 3 and 2 tokens, rank 1 has no batch: both
     return 2.0.
