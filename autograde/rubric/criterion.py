@@ -98,7 +98,7 @@ def unbuffered(points: float, of: Criterion, *more: Criterion) -> Criterion:
     gives. Raises ValueError where several of them compare values, as one judge of a criterion can."""
     if len(several := [each.name for each in (of, *more) if comparing(each.judge)]) > 1:
         raise ValueError(
-            f"unbuffered: the criteria {' and '.join(several)} compare values, and in one row one judge can. Name one of "
+            f"unbuffered: the criteria {' and '.join(several)} compare values, and in a row one judge can. Name one of "
             'them, and let the others look at all calls by `sends="both"`.'
         )
     says, judge = "it also works where each send waits for its receive", first_of(*(each.judge for each in (of, *more)))
