@@ -42,7 +42,7 @@ def arguments(value: Any) -> str:
 
 
 def says(name: str, module: str, value: Any) -> str:
-    """What something is: the first paragraph of its docstring; of a constant, or a lambda, the comment behind or above it."""
+    """What something is: the first paragraph of its docstring; of a constant or a lambda, the comment beside it."""
     value = value.judge if isinstance(value, OfRecord) else value
     if getattr(value, "__name__", "<lambda>") != "<lambda>":
         return says_of(value)
