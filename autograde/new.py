@@ -59,7 +59,7 @@ def next_steps(root: Path, name: str, parent: Path | None = None) -> str:
     chosen = read_choice(root).labs
     if chosen is not None and name not in chosen:
         steps.append(f'put "{name}" into the line `labs` of {root / FILE}')
-    steps += [f"./lockstep build {name}", f"./lockstep try {name} TODO"]
+    steps.append(f"./lockstep build {name}")
     if os.access(REPOSITORY / "tests", os.R_OK | os.X_OK):  # not on a hub, where they are closed as solutions are
-        steps.append(f"./lockstep test --lab {name}")
+        steps += [f"./lockstep try {name} TODO", f"./lockstep test --lab {name}"]
     return ", then ".join(steps)
