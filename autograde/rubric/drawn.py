@@ -1,8 +1,8 @@
 """What is drawn for a check: cases, in short or in full.
 
-A case in full is a dict, see `autograde.contract.call_probe`. In short it is a tuple: where it runs, a number of ranks
-or a list of them, and then the arguments of one call after another. What the short form leaves out is drawn here: a
-``seed`` for each call, and, on several ranks, which one comes ``late``.
+A case in full is a dict, see `autograde.contract.call_probe`. In short it is a tuple: where it runs, a number of ranks,
+a list of them, or None for none, and then the arguments of one call after another. What the short form leaves out is
+drawn here: a ``seed`` for each call, and, on several ranks, which one comes ``late``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def completed(cases: Iterable[dict | Sequence], rng: random.Random) -> list[dict
     return [case if isinstance(case, dict) else in_full(*case, rng=rng) for case in cases]
 
 
-def in_full(ranks: int | Sequence[int], *calls: dict, rng: random.Random) -> dict:
-    """A case in full. ranks: how many of the first ones, or which, in this order."""
-    size = ranks if isinstance(ranks, int) else len(ranks)
-    place = {"size": ranks} if isinstance(ranks, int) else {"ranks": [*ranks]}
+def in_full(ranks: int | Sequence[int] | None, *calls: dict, rng: random.Random) -> dict:
+    """A case in full. ranks: how many of the first ones, or which, in this order; None for a TODO without ranks."""
+    size = 1 if ranks is None else ranks if isinstance(ranks, int) else len(ranks)
+    place = {} if ranks is None else {"size": ranks} if isinstance(ranks, int) else {"ranks": [*ranks]}
     late = {"late": rng.randrange(size)} if size > 1 else {}
     return {**place, **late, "calls": [{"seed": rng.getrandbits(32), **call} for call in calls]}
 

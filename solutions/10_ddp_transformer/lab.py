@@ -177,10 +177,10 @@ print(f"{sum(each.numel() for each in model.parameters()):,} weights")
 # [backend](GLOSSARY.md#backend) is the library that carries the data: [gloo](GLOSSARY.md#gloo) between CPUs,
 # [nccl](GLOSSARY.md#nccl) between GPUs of NVIDIA. To find each other, all ranks need a place to meet: rank 0 listens
 # at an address and a port, and the others connect there. `dist.init_process_group` starts the group, and reads the
-# environment by itself; `torch.cuda.device_count()` counts the GPUs of this node.
+# environment by itself; `torch.cuda.device_count()` counts the GPUs of this [node](GLOSSARY.md#node).
 #
 # The launcher (`torchrun`, or this notebook) gives every process its identity in environment variables. On two
-# [nodes](GLOSSARY.md#node), which are computers of a cluster, with two ranks each:
+# nodes, which are computers of a cluster, with two ranks each:
 #
 # | variable | what it is | on rank 0, 1, 2, 3 |
 # |---|---|---|

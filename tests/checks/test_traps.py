@@ -305,7 +305,7 @@ TRAPS = [
         ranks_agree_and_loss_falls,
         "10_ddp_transformer",
         "train_step",
-        "rank_0_gradient_broadcast",
+        "rank_0_loss_only",
     ),
     Trap(
         "ten all-reduces where one is enough",

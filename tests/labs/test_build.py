@@ -112,7 +112,9 @@ def test_hidden_cases_stay_here(lab, tmp_path):
     region = re.compile(r"### BEGIN HIDDEN CASES\n(.*?)\s*### END HIDDEN CASES", re.DOTALL)
     hidden = [(name, each) for name, text in here.items() for each in region.findall(text)]
     student = read_package(given)
-    assert bool(hidden) != has_probes(lab.checks), "a rubric draws all its kinds of cases in the notebook, too"
+    rubrics = {path.name for path in (lab.folder / "probes").glob("*.py")}
+    assert hidden or has_probes(lab.checks)
+    assert {name for name, _ in hidden} & rubrics == set(), "a rubric draws all its kinds of cases in the notebook, too"
     assert [each for name, each in hidden if each in student[name]] == []
     assert {check.todo for check in load_checks(given)} == {check.todo for check in load_checks(lab.checks)}
 

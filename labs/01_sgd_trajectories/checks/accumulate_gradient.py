@@ -127,7 +127,7 @@ def cases(rng):
         return about | {"seed": rng.getrandbits(30)}
 
     usual = call(5, 2, 3), call(4, 1, 6, 2, loss="cross_entropy", left=True), call(6, left=True)
-    return [(1, *usual), (1, call(1, 7, loss="cross_entropy", frozen=True), call(6, frozen=True))]
+    return [(None, *usual), (None, call(1, 7, loss="cross_entropy", frozen=True), call(6, frozen=True))]
 
 
 MEAN = "the gradient is that of the mean loss over all samples, whatever the sizes of the micro-batches"

@@ -37,7 +37,7 @@ def cases(rng):
     many += [(4 * rng.randint(3, 6) + 1, 4), (3 * rng.randint(3, 7) + 1, 3), (2 * rng.randint(3, 8) + 1, 2)]
     many += [(7 * rng.randint(3, 6) + 3, 7), (5 * rng.randint(20, 40) + 2, 5)]
     both = many, [(3, 4), (1, 4), (2, 7), (3, 8)]
-    return [(1, *({"samples": n, "ranks": size} for n, size in splits)) for splits in both]
+    return [(None, *({"samples": n, "ranks": size} for n, size in splits)) for splits in both]
 
 
 FEW = Errors(

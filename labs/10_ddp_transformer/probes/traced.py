@@ -26,8 +26,8 @@ def wrapped(call: dict, rank: int) -> DistributedDataParallel:
     """The model, wrapped; before that, every rank has other weights."""
     torch.manual_seed(1000 + rank)
     device = group_device()
-    ids = [device] if device.type == "cuda" else None
-    return DistributedDataParallel(SteepTranslator(call["seed"] + rank, norm=call["norm"]).to(device), device_ids=ids)
+    gpu = [device] if device.type == "cuda" else None
+    return DistributedDataParallel(SteepTranslator(call["seed"] + rank, norm=call["norm"]).to(device), device_ids=gpu)
 
 
 def loaded(model: DistributedDataParallel, call: dict) -> None:

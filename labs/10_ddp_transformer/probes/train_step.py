@@ -49,9 +49,10 @@ def stand_in(trace: list[dict]) -> Callable:
     def accumulate_gradients(model: Any, micro_batches: Any, loss_fn: Callable) -> tuple[float, int]:
         device, before, losses = next(model.parameters()).device, len(trace), []
         synchronises = model.require_backward_grad_sync
-        for src, tgt_in, tgt_out in micro_batches:
+        for batch in micro_batches:
             model.require_backward_grad_sync = synchronises and len(losses) == len(micro_batches) - 1
-            losses.append(loss_fn(model(src.to(device), tgt_in.to(device)), tgt_out.to(device)))
+            source, shifted, target = (each.to(device) for each in batch)
+            losses.append(loss_fn(model(source, shifted), target))
         torch.stack(losses).sum().backward()
         model.require_backward_grad_sync = synchronises
         trace[before:] = in_turn(trace[before:])

@@ -47,9 +47,9 @@ def names(rank: CallRank, case: dict) -> dict[str, Any]:
 def call(validate: Callable, rank: CallRank, call: dict) -> Seen:
     """One call. What is switched off in torch is switched on again."""
     device = group_device()
-    ids = [device] if device.type == "cuda" else None
+    gpu = [device] if device.type == "cuda" else None
     inside = AwkwardTranslator(call["seed"], norm=call["norm"]).to(device)
-    model = DistributedDataParallel(inside, device_ids=ids)
+    model = DistributedDataParallel(inside, device_ids=gpu)
     watch_buffers(model)
     trace = trace_passes(model)
     model.train(call["train"])

@@ -25,8 +25,8 @@ class SteepTranslator(AwkwardTranslator):
 
 def token_loss(model: nn.Module, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, int, int]:
     """The loss of a batch summed over its tokens, how many these are, and how many with padding."""
-    src, tgt_in, tgt_out = batch
-    return loss_fn(model(src, tgt_in), tgt_out), int((tgt_out != PAD).sum()), tgt_out.numel()
+    source, shifted, target = batch
+    return loss_fn(model(source, shifted), target), int((target != PAD).sum()), target.numel()
 
 
 def trained(model: nn.Module) -> list[nn.Parameter]:

@@ -61,11 +61,11 @@ def earlier(rank: CallRank, case: dict) -> dict[str, Any]:
         if not sync:
             return
         due("reduce_scatter", layer)
-        for parameter, own in zip(layer.parameters(), shards, strict=True):
-            grads = [each[rank.rank * len(own) :] for each in everybody(parameter.grad) if each is not None]
+        for full, own in zip(layer.parameters(), shards, strict=True):
+            grads = [each[rank.rank * len(own) :] for each in everybody(full.grad) if each is not None]
             own.grad = torch.zeros_like(own) if own.grad is None else own.grad
             for row, *came in zip(own.grad, *grads, strict=False):
                 row += sum(came) / rank.size
-            parameter.grad = None
+            full.grad = None
 
     return {"shard": shard, "gathered": Gathered, "reduce_scattered": reduce_scattered}

@@ -83,7 +83,7 @@ def cases(rng):
     """Random points, batches of several sizes and of a single sample, in both precisions."""
     batches = [(7, "float64"), (5, "float32"), (1, "float64"), (9, "float64"), (1, "float32")]
     lines = [drawn_line(rng, *each) for each in batches]
-    return [(1, *(line | dict(zip("mn", line["start"], strict=True)) for line in lines))]
+    return [(None, *(line | dict(zip("mn", line["start"], strict=True)) for line in lines))]
 
 
 MISTAKES = Mistakes(

@@ -93,7 +93,7 @@ def cases(rng):
     splits += [(7 * rng.randint(2, 5) + 4, 7), (5 * rng.randint(200, 400) + 3, 5), (6, 6), (3, 4), (1, 4), (2, 7)]
     coefficients = [[round(rng.uniform(0.5, 2), 3) for _ in range(3)] for _ in splits]
     about = zip(splits, coefficients, strict=True)
-    return [(1, *({"intervals": n, "size": size, "coefficients": each} for (n, size), each in about))]
+    return [(None, *({"intervals": n, "size": size, "coefficients": each} for (n, size), each in about))]
 
 
 WIDTHS = Mistakes(

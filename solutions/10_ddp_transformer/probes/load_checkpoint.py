@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from autograde.contract.call_probe import CallProbe, CallRank
@@ -22,7 +23,7 @@ class Seen(Loaded):
 def call(load_checkpoint: Callable, rank: CallRank, call: dict) -> Seen:
     """A call for one file, into a model of its own."""
     folder, given = os.path.join(rank.folder, str(rank.number)), []
-    os.makedirs(folder, exist_ok=True)
+    Path(folder).mkdir(exist_ok=True)
 
     def load(path: str, model: Any, optimizer: Any) -> Any:
         given[:] = model, optimizer
