@@ -63,7 +63,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.traffic": ("Traffic", "partners", "traffic"),
     "verdicts.reductions": ("Due", "follows", "stays"),
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
-    "verdicts.replicas": ("guesses_of", "hits_of"),
+    "fixtures.numbered_net": ("guesses_of", "hits_of"),
     "probes.weighed_part": ("WEIGHED", "was_weighed"),
     "contract.check": ("Demand",),
 }

@@ -32,7 +32,7 @@ EARLY = ("returns-too-early",)
 FILE = "0.pt"  # name of the file that a call loads
 
 words = Words("""
-others-removed: After a call, {names} {n} missing in the folder. They were somebody else's: which files may your code
+others-removed: After a call, the folder lacks {names}, which your function did not write: which files may your code
 remove?
 
 local-rank-0-writes: {who} write the file: the local rank 0 of each node. Nodes share the folder, so they write over
@@ -81,7 +81,7 @@ def folder_clean(call: Call) -> Wrong | None:
     """No file is left, and nobody else's is gone."""
     gone = sorted({name for own in call.seen for each in own.calls for name in each.gone})
     if gone:
-        return words("others-removed", names=gone, n="is" if len(gone) == 1 else "are")
+        return words("others-removed", names=gone)
     return first_among(call, *BEHIND)
 
 

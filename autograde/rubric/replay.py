@@ -52,7 +52,7 @@ class Replicas:
 
     def step(self, batches: Sequence[Sequence[Any]]) -> list[list[float]]:
         """One step of all replicas. batches: of each rank, its micro-batches. Returns the mean loss of each of them
-        before the step, [rank][micro-batch]."""
+        before the step, [rank][micro-batch]; of a batch without items, it is no number, as in torch."""
         found = [
             [self.loss(model.train(self.rules.training), batch)[:2] for batch in own]
             for model, own in zip(self.models, batches, strict=True)
@@ -61,12 +61,12 @@ class Replicas:
         gradients = []
         for trained, own in zip(self.trained, found, strict=True):
             divisors = {"rank": sum(count for _, count in own), "all": every / len(found), "none": 1}
-            parts = [total / (divisors.get(self.rules.mean, count) or 1) for total, count in own]
+            parts = [total / divisors.get(self.rules.mean, count) for total, count in own]
             gradients.append(
                 torch.autograd.grad(sum(parts), trained, allow_unused=True) if parts else [None] * len(trained)
             )
         self.step_with(gradients)
-        return [[total.item() / (count or 1) for total, count in own] for own in found]
+        return [[(total / count).item() for total, count in own] for own in found]
 
     def step_with(self, gradients: Sequence[Sequence[Tensor | None]]) -> None:
         """One step of all replicas, where these are the gradients of the ranks' own losses, [rank][parameter]."""

@@ -84,8 +84,8 @@ GRADIENT = Mistakes(
 )
 RETURNED = Mistakes(
     """
-    last-loss-returned: The loss that {where} returns is that of its last micro-batch only: {actual}. The sum over all
-    of them is {expected}.
+    last-loss-returned: The loss that a rank returns is that of its last micro-batch only: {actual}. The sum over all of
+    them is {expected}.
 
     mean-for-sum: A mean is returned as loss: {actual}. Expected is the sum: {expected}.
 
@@ -93,7 +93,7 @@ RETURNED = Mistakes(
 
     padding-in-tokens: As number of tokens, {actual} is returned. That counts the padding, too; without it there are
     {expected}.
-    """.replace("{where} returns", "a rank returns"),
+    """,
     changed(
         totals,
         last_loss_returned={"loss": lambda call: lambda own: own[-1].total},

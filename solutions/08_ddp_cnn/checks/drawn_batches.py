@@ -9,7 +9,6 @@ from torch.utils.data import DistributedSampler
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding
 from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.replicas import cut_into_batches
 
 Drawn = list[list[list[int]]]  # by rank, the batches of all epochs, each a list of samples
 
@@ -77,7 +76,8 @@ def deal(case: dict, rank: int, **how: object) -> list[list[int]]:
     batches = []
     for epoch in given["epochs"]:
         sampler.set_epoch(epoch)
-        cut = cut_into_batches([*sampler], given["batch"])
+        ids, most = [*sampler], given["batch"]
+        cut = [ids[start : start + most] for start in range(0, len(ids), most)]
         batches += [each for each in cut if len(each) == given["batch"]] if given["drop"] else cut
     return batches
 

@@ -13,11 +13,11 @@ from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.rubric.replay import Replicas, Rules
+from autograde.rubric.rounding import KNOWN
 from autograde.verdicts import one_process
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.means import apart, loss_parts, mean_of, mean_on_all
 from autograde.verdicts.one_process import Loss
-from autograde.verdicts.replicas import close
 
 from .drawn_batches import Drawn, expected_batches
 
@@ -152,7 +152,7 @@ def training_mistakes(
 def same_states(states: Sequence[dict], expected: Sequence[dict]) -> bool:
     """Whether all ranks' models have the numbers that are expected."""
     return all(
-        all(map(close, state[name], right[name]))
+        all(map(KNOWN, state[name], right[name]))
         for state, right in zip(states, expected, strict=True)
         for name in NAMES
     )
@@ -163,7 +163,7 @@ def difference(states: Sequence[dict], expected: Sequence[dict]) -> dict:
     for rank, (state, right) in enumerate(zip(states, expected, strict=True)):
         for name in NAMES:
             for actual, value in zip(state[name], right[name], strict=True):
-                if not close(actual, value):
+                if not KNOWN(actual, value):
                     shown = "no finite number" if actual is None else f"{actual:.6g}"
                     return {"rank": rank, "name": f"`{name}`", "actual": shown, "expected": f"{value:.6g}"}
     return {"rank": 0, "name": "the model", "actual": "none", "expected": "none"}
