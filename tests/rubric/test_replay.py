@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import pytest
@@ -102,5 +103,4 @@ def test_who_takes_no_part_is_not_moved_and_counts_as_zeros_where_others_do() ->
 def test_a_batch_without_items_has_a_loss_that_is_no_number() -> None:
     model = NumberedNet(7, plain=True, norm=False)
     [[loss]] = Replicas([model], partial(torch.optim.SGD, lr=0.1), DATA.loss).step([[[]]])
-    assert torch.isnan(torch.tensor(loss))
-    assert torch.isnan(model.weight).all()
+    assert math.isnan(loss)
