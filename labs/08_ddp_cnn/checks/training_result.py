@@ -110,7 +110,7 @@ def mean_loss(loss: Loss, model: NumberedNet, ids: Sequence[int]) -> float:
     """The loss of a batch as it is now."""
     with torch.no_grad():
         total, count, _ = loss(model, ids)
-    return total.item() / count
+    return (total / count).item()
 
 
 def training_mistakes(
