@@ -27,20 +27,20 @@ def trace_passes(model: DistributedDataParallel, optimizer: torch.optim.Optimize
     number: of the forward pass, from 0, that this belongs to: of the latest one that came backward, for the others.
     wrapped: whether a forward pass came through DistributedDataParallel, not directly to its module.
     inside: whether this happens inside `no_sync`. training, grads: whether the module is in train mode, and whether
-    autograd records. The list may be cleared at any time, but numbers go on.
+    autograd records; of a forward pass, whether it has a graph. The list may be cleared at any time, but numbers go on.
     """
     entries: list[dict] = []
     state = {"forwards": 0, "backward": -1, "wrapped": False}
 
-    def note(what: str, number: int, module: torch.nn.Module = model.module) -> None:
+    def note(what: str, number: int, module: torch.nn.Module = model.module, grads: bool | None = None) -> None:
         inside, training = not model.require_backward_grad_sync, module.training
-        flags = {"inside": inside, "training": training, "grads": torch.is_grad_enabled()}
+        flags = {"inside": inside, "training": training, "grads": torch.is_grad_enabled() if grads is None else grads}
         entries.append({"what": what, "number": number, "wrapped": state["wrapped"], **flags})
 
     def forward(module: torch.nn.Module, args: Any, output: torch.Tensor) -> None:
         number = state["forwards"]
         state["forwards"] += 1
-        note("forward", number, module)
+        note("forward", number, module, output.requires_grad)
         if output.requires_grad:
 
             def backward(gradient: torch.Tensor) -> None:

@@ -32,9 +32,24 @@ def plain(row: Tensor) -> list[float | None]:
 
 
 def noted_steps(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> list[list[float | None]]:
-    """Grows by the gradients of `model` whenever `optimizer` makes a step; may be cleared."""
+    """Grows by the gradients of `model` whenever `optimizer` makes a step, which may begin by calling a closure; may be
+    cleared."""
     rows: list[list[float | None]] = []
-    optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: rows.append(plain(gradients_of(model))))
+
+    def note(optimizer: torch.optim.Optimizer, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+        closure = kwargs.get("closure", args[1] if len(args) > 1 else None)
+        if closure is None:
+            rows.append(plain(gradients_of(model)))
+            return None
+
+        def noted() -> Any:
+            value = closure()
+            rows.append(plain(gradients_of(model)))
+            return value
+
+        return args[:1], {**kwargs, "closure": noted}
+
+    optimizer.register_step_pre_hook(note)
     return rows
 
 

@@ -24,6 +24,18 @@ def one_rank_step(model, batch, optimizer, loss_fn):
             parameter.grad /= tokens
     optimizer.step()
     return float(loss) / tokens
+== a_closure_in_the_step
+    device = next(model.parameters()).device
+    src, tgt_in, tgt_out = (each.to(device) for each in batch)
+    model.train()
+
+    def closure():
+        optimizer.zero_grad()
+        mean = loss_fn(model(src, tgt_in), tgt_out) / (tgt_out != PAD).sum()
+        mean.backward()
+        return mean
+
+    return float(optimizer.step(closure).detach())
 == tokens_of_tgt_in_and_logits_back < plain
 (tgt_out != PAD).sum() >>> torch.count_nonzero(tgt_in)
 == without_backward < plain

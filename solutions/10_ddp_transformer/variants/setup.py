@@ -14,6 +14,17 @@ def setup():
     address = f"tcp://{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     dist.init_process_group("nccl" if gpus else "gloo", init_method=address, rank=rank, world_size=size)
     return torch.device("cuda", local_rank) if gpus else torch.device("cpu")
+== imported_by_name
+import os
+from torch import cuda, device
+from torch.distributed import init_process_group
+def setup():
+    local_rank, local_size = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+    gpus = cuda.device_count() >= local_size
+    init_process_group("nccl" if gpus else "gloo")
+    if gpus:
+        cuda.set_device(local_rank)
+    return device("cuda", local_rank) if gpus else device("cpu")
 == the_current_gpu
     if gpus:
         torch.cuda.set_device(local_rank)

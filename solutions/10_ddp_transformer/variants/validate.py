@@ -59,6 +59,19 @@ def validate(model, loader, loss_fn):
             totals[1] += (tgt_out != PAD).sum()
     dist.all_reduce(totals)
     return (totals[0] / totals[1]).item()
+== a_copy_without_gradients
+    import copy
+
+    twin = copy.deepcopy(model.module).eval().requires_grad_(False)
+    device = next(model.parameters()).device
+    loss, tokens = 0.0, 0
+    for batch in loader:
+        src, tgt_in, tgt_out = (each.to(device) for each in batch)
+        loss += loss_fn(twin(src, tgt_in), tgt_out).item()
+        tokens += int((tgt_out != PAD).sum())
+    sums = torch.tensor([[loss], [tokens]], device=device, dtype=torch.float64)
+    dist.all_reduce(sums)
+    return (sums[0] / sums[1]).item()
 == gradients_left_off: gradients-left-off, docs < in_two_reductions
 with torch.no_grad(): >>> torch.set_grad_enabled(False)\n    if True:
 == through_the_wrapper: wrapper-waits, freeze < in_two_reductions
