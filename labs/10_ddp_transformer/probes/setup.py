@@ -40,8 +40,8 @@ def numbers_in_group(comm: Any) -> list[int] | None:
 
 
 def call(setup: Callable, rank: CallRank, call: dict) -> Seen:
-    """`setup` on a simulated node, from a cell that runs there, so that what it imports by name knows the node, too; then
-    all ranks tell each other their numbers."""
+    """`setup` on a simulated node, from a cell that runs there, so that what it imports by name knows the node, too.
+    Then all ranks tell each other their numbers."""
     with simulated_node(*call["local"][rank.rank], call["gpus"]) as noted:
         chosen = Chosen.of(rank.subject.salted(rank.rank).load()(), noted)
     rank.meet()
