@@ -21,6 +21,8 @@ class StallDetector:
         self.logs, self.stall = logs, stall
         self.headers: list[bytes] = [b""] * len(logs)
         self.changed = [time.monotonic()] * len(logs)
+        self.pending: set[int] = set()
+        self.parted = time.monotonic()  # when a rank came to its end last
         self.looked: tuple[list[bytes], list[int]] | None = None  # what was there at the last look, which is dear
         self.look_at = 0.0
 
@@ -28,13 +30,16 @@ class StallDetector:
         """Whether the ranks that are still `pending` have stalled. returned: those that came to their end without an
         error. To be called often."""
         now = time.monotonic()
+        if self.pending != {*pending}:  # who waited for that rank may be about to go on
+            self.pending, self.parted = {*pending}, now
         for rank in pending:
             if (new := header(self.logs[rank])) != self.headers[rank]:
                 self.headers[rank], self.changed[rank] = new, now
         quiet = [rank for rank in pending if now - self.changed[rank] > self.stall]
         if not quiet:
             return False
-        if len(quiet) == len(pending) and all(waits(self.logs[rank]) for rank in quiet):
+        alone = len(quiet) == len(pending) and now - self.parted > self.stall
+        if alone and all(waits(self.logs[rank]) for rank in quiet):
             return True
         seen = [*self.headers], quiet
         if now < self.look_at or self.looked == seen:
