@@ -142,17 +142,27 @@ def new(lab: str, folder: Path | None) -> None:
 @click.argument("lab")
 @click.argument("todo")
 @click.argument("answer", default="solution")
+@click.option("--all", "everything", is_flag=True, help="All answers that are known, a line each.")
 @click.option("--seed", default=1, show_default=True, help="Of the cases.")
-def try_(lab: str, todo: str, answer: str, seed: int) -> None:
+def try_(lab: str, todo: str, answer: str, everything: bool, seed: int) -> None:
     """Show what the check of a TODO of LAB says to an ANSWER: "solution", a variant's name, or a file.
 
-    For whoever writes a check. A TODO that runs on no ranks takes a second.
+    For whoever writes a check. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
+    loses points, or a mistake keeps all or is called otherwise.
     """
     from autograde.contract.labs import find_lab
-    from autograde.trying import try_answer
+    from autograde.trying import try_all, try_answer
 
     with errors_in_one_line():
-        click.echo(try_answer(find_lab(course_root(), lab), todo, answer, seed))
+        found = find_lab(course_root(), lab)
+        if not everything:
+            click.echo(try_answer(found, todo, answer, seed))
+            return
+        unfit = 0
+        for fits, line in try_all(found, todo, seed):
+            click.echo(line)
+            unfit += not fits
+        raise SystemExit(unfit > 0)
 
 
 @main.command()

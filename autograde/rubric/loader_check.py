@@ -77,7 +77,6 @@ def shared_evenly(call: Call) -> Wrong | None:
     return None
 
 
-# Mistakes of those who cut a rank's samples into batches otherwise.
 # Mistakes of those who cut batches of another size, or leave out the last one.
 CUT = Mistakes(
     """
@@ -94,5 +93,4 @@ CUT = Mistakes(
     ),
 )
 # Judge: each rank's samples are cut into batches of `batch_size`, and a smaller one in the end.
-# Judge of the batches of a rank: of `batch_size`, but for the last one of a pass.
 in_batches = Same(sizes, batches, on_ranks("the sizes of batches", "pass", "batch"), otherwise=wrong_batches)

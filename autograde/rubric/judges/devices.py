@@ -82,9 +82,7 @@ def current(call: Call) -> Wrong | None:
 
 DEVICE = Same(lambda call: [each.device for each in chosen(call)], devices, on_ranks("the device"), otherwise=unlike)
 # Judge: each rank has the device of its place on its node, and makes it the current one.
-# Judge of the device of each rank: its own GPU, which is the current one, where there are enough; else the CPU.
 device_chosen = first_of(DEVICE, current)
-# Mistakes of those who go by another number.
 # Mistakes of those who go by another number than the local rank.
 DEVICE_MISTAKES = Mistakes(
     """
