@@ -77,6 +77,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """
     from autograde import build as builder
+    from autograde.cell_marks import wide_lines
     from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
     from autograde.contract.places import SOURCE
     from autograde.lectures import notebooks
@@ -102,6 +103,8 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
         try:
             builder.write(built, root, force)
             click.echo(f"{built.lab.name}: built")
+            for line in wide_lines(built.student[built.lab.notebook].content.decode()):
+                click.echo(f"{built.lab.name}: {line}")
         except LabError as error:
             failed = True
             click.echo(f"Error: {error}", err=True)
