@@ -107,7 +107,7 @@ def saving_calls(
         files = {"before": print_before, "returned": returned, "after": fingerprint(path)}
         left = sorted(set(os.listdir(folder)) - {NAME, *beside})
         kept = {name for name in beside if os.path.exists(os.path.join(folder, name))}
-        noted |= {"gone": sorted({*beside} - kept)} if beside else {}
+        noted |= {"gone": sorted({*beside} - kept)}
         content = read(path) if rank.rank == 0 else None
         calls.append({**seen, **files, "left": left, "content": content, **noted})
         known = set() if left else {name for moment in seen["moments"] for name in moment["others"]} - {*beside}

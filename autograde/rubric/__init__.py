@@ -55,9 +55,13 @@ EXPORTS: dict[str, tuple[str, ...]] = {
         *("not_a_list", "not_ints", "repeated", "shared_out"),
     ),
     "rubric.loader_check": ("CUT", "drawn_samples", "in_batches", "samples", "shared_evenly"),
-    "rubric.checkpoint_check": (
-        *("REFUSED", "REFUSED_WRONGLY", "accepted", "always_whole", "folder_clean", "misfit", "nothing_there"),
-        *("returns_after", "right_content", "right_writer", "saving_broke_off", "state_loaded"),
+    "rubric.checkpoints.contents": ("short",),
+    "rubric.checkpoints.saving": (
+        *("WRITERS", "always_whole", "folder_clean", "returns_after", "right_content", "right_writer"),
+        *("saving_broke_off", "written"),
+    ),
+    "rubric.checkpoints.loading": (
+        *("REFUSED", "REFUSED_WRONGLY", "accepted", "errors_of", "misfit", "nothing_there", "state_loaded"),
     ),
     "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "verdicts.traffic": ("Traffic", "partners", "traffic"),

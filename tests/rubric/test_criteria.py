@@ -94,7 +94,7 @@ def outcome(values: list[int], state: str = "ok", events: int = 1, **rank: objec
     """The evidence on a case: what rank 0 returned in each call."""
     calls = [{"seen": {"value": value}, "changed": [], "tried": []} for value in values]
     record = {"rank": 0, "result": {"calls": calls, "overwritten": []} if state == "ok" else None, "error": None}
-    record |= {"state": "returned" if state == "ok" else "waiting"}
+    record |= {"state": "returned" if state == "ok" else "waiting", "call": None}
     record |= {"events": [EVENT] * events, "full": False, "unseen": False, "stdout": "", **rank}
     return {"state": state, "detail": "rank 0 waits", "report": "rank 0 waits in line 3", "ranks": [record]}
 

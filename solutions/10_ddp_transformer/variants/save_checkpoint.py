@@ -172,15 +172,15 @@ epoch} >>> epoch}\n    dist.barrier()
 =        torch.save(state, f"{path}.part")
 +    dist.barrier()
 +    if dist.get_rank() == 0:
-== barrier_on_rank_0: barrier-on-rank-0, barrier on rank 0 < plain
+== barrier_on_rank_0: call-missing, barrier on rank 0 < plain
 path)\n    dist >>> path)\n        dist
-== early_return: barrier-on-rank-0, barrier on rank 0
+== early_return: call-missing, barrier on rank 0
     if dist.get_rank() != 0:
         return
     torch.save(state, f"{path}.part")
     os.replace(f"{path}.part", path)
     dist.barrier()
-== rank_0_returns: barrier-without-rank-0, barrier on rank 0 < plain
+== rank_0_returns: call-missing, barrier on rank 0 < plain
 path)\n    dist >>> path)\n        return\n    dist
 == nothing: nothing-written, no barrier
     dist.barrier()
