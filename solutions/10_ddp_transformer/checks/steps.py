@@ -90,7 +90,8 @@ def step_made(call):
     if max(call.of("steps")) > 1:
         return words("several-steps", n=max(call.of("steps")))
     if found := mean_gradient(parts(call), call.of("gradients"), left(call), "tokens"):
-        late = not mean_gradient(parts(call), call.of("gradients_after"), left(call), "tokens")
+        expected = one_process.expected_gradient(parts(call))
+        late = all(one_process.near(row, expected) for row in call.of("gradients_after"))
         return words("scaled-too-late") if late else found[0]
     return moved(call)
 

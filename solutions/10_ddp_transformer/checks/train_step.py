@@ -12,13 +12,8 @@ def last_losses(call):
     return sum(part.total for part in parts(call)[micro - 1 :: micro]) / sum(part.count for part in parts(call))
 
 
-class Mean(MeanOnAll):
-    """DistributedDataParallel makes calls of its own besides, which are not recorded: no mean comes of these."""
-
-    of_record = False
-
-
-VALUE = Mean(parts)
+# DistributedDataParallel makes calls of its own besides, which are not recorded: no mean comes of these.
+VALUE = MeanOnAll(parts, of_record=False)
 OTHER_LOSSES = """
 loss-after-step: The function returns {actual:.6g}, the loss after the step. Expected is the loss before it:
 {expected:.6g}.
