@@ -6,7 +6,6 @@ A content is plain data, as `autograde.probes.checkpoint_files` gives it.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -30,9 +29,6 @@ local-rank-0-writes 2
 
 wrong-rank-writes 1.5
 {who} write the file. In this group, only rank 0 should.
-
-not-each-epoch 1.5
-A checkpoint is expected after each epoch. {when} there is {seen}.
 
 not-atomic 1.5
 For a while there is something else at the place of the checkpoint, such as half a file. A rank that is killed just then
@@ -95,30 +91,6 @@ def who_writes(writers: Sequence[int], local: Sequence[int]) -> list[Diagnosis]:
     candidates = {"every-rank-writes": [*range(len(local))], "local-rank-0-writes": leaders}
     about = partial(finding, size=len(local), who=name_ranks(writers).capitalize())
     return [diagnose("writers", [*writers], [0], candidates, about, "wrong-rank-writes")]
-
-
-def each_epoch(last: Sequence[int | None], start: int) -> Diagnosis:
-    """What is wrong with when checkpoints are written.
-
-    last: the epoch of the checkpoint that is there as each epoch begins, from epoch `start` on, and at the end; None
-    where there is no file, negative where no epoch can be read in it.
-    """
-    expected = [epoch - 1 if epoch else None for epoch in range(start, start + len(last))]
-    place = next((number for number, pair in enumerate(zip(last, expected, strict=True)) if pair[0] != pair[1]), 0)
-    epoch = last[place]
-    seen = "none" if epoch is None else f"one of epoch {epoch}" if epoch >= 0 else "one that has no epoch"
-    when = "At the end" if place == len(last) - 1 else f"When epoch {start + place} begins"
-    about = partial(finding, when=when, seen=seen, epoch=epoch, expected=expected[place])
-    off_by_one = [*expected[:1], *range(start + 1, start + len(last))]
-    return diagnose(
-        "epochs of checkpoints",
-        [*last],
-        expected,
-        {"epoch-off-by-one": off_by_one},
-        about,
-        "not-each-epoch",
-        operator.eq,
-    )
 
 
 def always_whole(moments: Sequence[str | None], old: str | None, new: str | None) -> list[Finding]:
