@@ -44,8 +44,7 @@ optimizer-not-loaded 1.5
 After the call, the optimizer on {who} does not have the file's state. Its momentum is part of the training.
 
 strict-false 1.5
-The function accepts the file of another model, {how}. Weights that the file lacks keep their random values, and nobody
-notices.
+The function accepts the file of another model, {how}, and nobody notices.
 
 broken-file-ignored 1.5
 The function accepts half a file, and returns {value}. Training would start from the beginning and overwrite the
@@ -63,9 +62,9 @@ The error for a file that does not fit does not say which file it is: {error}
 
 PARTS = ("model", "optimizer")
 OTHER_MODELS = {
-    "missing": "in which some weights of this one are missing",
-    "unexpected": "which has more weights than this one",
-    "renamed": "with other names",
+    "missing": "in which some weights of this one are missing: those keep their random values",
+    "unexpected": "which has more weights than this one: those are lost",
+    "renamed": "with other names: none of its weights gets into this one",
 }
 
 

@@ -31,7 +31,7 @@ When a rank is killed while it writes, {names} stays behind, and it is still the
 another one.
 
 returns-too-early 1
-{who} returned before the new file was there. What if that rank reads the file at once?
+{who} returned before the new file was there. What does a rank find there that reads the file at once?
 """)
 
 
