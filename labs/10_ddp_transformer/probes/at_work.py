@@ -49,7 +49,7 @@ class Training:
         self.other: list[str] = []  # this and the next two: before the first step
         self.weights: list[float] = []
         self.momentum: list[float] = []
-        self.begun: list[tuple[int, Saved]] = []  # a pass of which no micro-batch has been used yet
+        self.begun: list[int] = []  # the epoch of a pass of which no micro-batch has been used yet
         self.told: list[int] = []
         self.saved: list[Saved] = []
         self.shown: list[list[int | None]] = []  # since the last step
@@ -59,7 +59,7 @@ class Training:
 
     def begin(self, epoch: int) -> None:
         """Note that a pass over the loader begins."""
-        self.begun = [(int(epoch), self.file())]
+        self.begun = [int(epoch)]
 
     def file(self) -> Saved:
         """The checkpoint now."""
@@ -79,8 +79,8 @@ class Training:
             moving = [(each, self.optimizer.state[each].get("momentum_buffer")) for each in trained(self.model)]
             rows = [(torch.zeros_like(each) if own is None else own).flatten() for each, own in moving]
             self.momentum = torch.cat(rows).tolist()
-        for epoch, saved in self.begun:
-            self.saved += [saved] if self.told else []
+        for epoch in self.begun:
+            self.saved += [self.file()] if self.told else []
             self.told.append(epoch)
             self.made = 0
         self.begun = []
