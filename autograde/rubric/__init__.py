@@ -13,7 +13,7 @@ from typing import Any
 EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.check": ("CallCheck",),
     "rubric.criterion": ("Criterion", "DeviceCriterion", "unbuffered"),
-    "rubric.judge": ("Call", "first_of", "given", "lacking", "of_call", "of_record", "of_seen", "once"),
+    "rubric.judge": ("Call", "first_of", "given", "lacking", "of_call", "of_record", "of_seen", "once", "saying"),
     "rubric.mistakes": ("Gives", "Mistakes", "changed"),
     "rubric.words": ("Ranks", "Words", "Wrong"),
     "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),

@@ -17,7 +17,7 @@ from autograde.rubric.words import Words, Wrong
 
 words = Words("""
 wrong-batches: On rank {rank}, the batches have the sizes {actual}, where `batch_size` is {batch_size}: expected are
-{expected}. What cuts the samples into batches, and what was it given?
+{expected}. What cuts a rank's share into batches, and what was it given?
 """)
 
 

@@ -35,8 +35,7 @@ rank-0-only: After the call only rank 0 has the file's model, and {who:does|do} 
 optimizer-not-loaded: After the call, the optimizer on {who} does not have the file's state. Its momentum is part of the
 training.
 
-strict-false: The function accepts the file of another model, {how}. Weights that the file lacks keep their random
-values, and nobody notices.
+strict-false: The function accepts the file of another model, {how}, and nobody notices.
 
 missing-entry-ignored: The function accepts a file without the entry {name!r}, and returns {value}.
 
@@ -47,9 +46,9 @@ error-names-no-file: The error for a file that does not fit does not say which f
 
 FILE = "0.pt"  # name of the file that a call loads
 OTHER_MODELS = {
-    "missing": "in which some weights of this one are missing",
-    "unexpected": "which has more weights than this one",
-    "renamed": "with other names",
+    "missing": "in which some weights of this one are missing: those keep their random values",
+    "unexpected": "which has more weights than this one: those are lost",
+    "renamed": "with other names: none of its weights gets into this one",
 }
 
 

@@ -33,7 +33,8 @@ left-behind: After a call there is more in the folder than the checkpoint: {name
 leftovers-pile-up: When a rank is killed while it writes, {names} stays behind, and it is still there after the next
 call. Every kill adds another one.
 
-returns-too-early: {who} returned before the new file was there. What if a rank reads the file at once?
+returns-too-early: {who} returned before the new file was there. What does a rank find there
+that reads the file at once?
 
 others-removed: After a call, the folder lacks {names}, which your function did not write: which files may your code
 remove?

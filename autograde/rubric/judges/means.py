@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from autograde.probes.weighed_part import was_weighed
@@ -46,6 +47,7 @@ sum belongs?
 wrong-divisor: The result is {actual:.6g}: the sum over all {what}, divided by {divisor}. There are {n} {what}, so
 {expected:.6g} is expected. Which number do you divide by?
 """
+KEYS = tuple(key for key in Words(MEANS).messages if key != "wrong-divisor")  # of those that give a value
 words = Words("""
 not-eval-mode: The model is not in eval mode while it is evaluated: dropout drops, and BatchNorm uses the statistics of
 the batch and keeps a record of them.
@@ -63,9 +65,9 @@ class MeanOnAll(Comparing):
     where parts hold copies or lack some. value: of a call, the `Number` of each rank. logs: of a call, what the ranks
     communicated for it. A call may be one in which a rank's part weighs more, see `autograde.probes.weighed_part`: then
     only a result that is right all the same is wrong. beside: of a call, what else ranks may put in, by rank.
+    of_record: whether a mean that comes of calls which are not recorded is one of which nobody can say that it holds.
     """
 
-    of_record: ClassVar[bool] = True
     alike: ClassVar[Rounding] = KNOWN
     parts: Callable[[Call], Sequence[Part]]
     expected: Callable[[Call], float] | None = None
@@ -73,6 +75,7 @@ class MeanOnAll(Comparing):
     value: Callable[[Call], Any] = lambda call: call.of("value")
     logs: Callable[[Call], Any] = lambda call: call.events
     beside: Callable[[Call], Any] = lambda call: ()
+    of_record: bool = True
 
     def mean(self, call: Call) -> float:
         """The right one."""
@@ -102,9 +105,7 @@ class MeanOnAll(Comparing):
             counts = ", ".join(map(str, means.counts_of(self.parts(call), call.size)))
             return {"what": what, "n": self.count(call), "counts": counts}
 
-        def values(call: Call) -> dict[str, Gives]:
-            if was_weighed(call.case, call.notes):
-                return {}
+        def forms(call: Call) -> dict[str, Gives]:
             parts, mean, known = self.parts(call), self.mean(call), {}
             given = means.mean_candidates(parts, call.size, self.count(call))
             given |= {"fraction-lost": float(int(mean)), "fraction-lost/rounded": float(round(mean))}
@@ -116,7 +117,13 @@ class MeanOnAll(Comparing):
                 known.setdefault(form.partition("/")[0], []).append(value)
             if all(each.value is None for each in self.value(call)):
                 known.pop("one-ranks-part", None)  # that rank may have nothing, and no number comes of it
-            return {**{key: Gives(*forms, **facts(call)) for key, forms in known.items()}, **also(call)}
+            return {key: Gives(*forms, **facts(call)) for key, forms in known.items()}
+
+        def values(call: Call) -> dict[str, Any]:
+            if was_weighed(call.case, call.notes):
+                return {}
+            known = cache(lambda: forms(call))  # all of them at once, when the first one is asked for
+            return {key: lambda key=key: known().get(key) for key in KEYS} | {**also(call)}
 
         def wrong_divisor(call: Call) -> dict | bool | None:
             """Of small whole numbers nobody can tell: they divide by chance."""
