@@ -459,11 +459,12 @@ def train(
         seconds    how long this epoch took, with or without evaluating and saving
 
     model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
-    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader.
-    checkpoint: path of a file. You may write to another file that then replaces it.
+    one rank, as for `make_loader` and `make_optimizer`, so that on N ranks the effective
+    learning rate is N times `lr`. seed: of the loader. checkpoint: path of a file. You
+    may write to another file that then replaces it.
 
-    You may call the six functions above: the check has right ones, in case yours are
-    not. The mode in which the model is left does not matter.
+    You may call the six functions above, without an import: the check has right ones,
+    in case yours are not. The mode in which the model is left does not matter.
     """
     ### BEGIN SOLUTION
     device = setup()
@@ -651,11 +652,11 @@ def batch_run(
     Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank
     0's.
 
-    There may be 1 to 64 ranks; on 3 ranks, all together take 63 images in a step. The
-    effective learning rate is N times what you pass to `train`.
+    There may be 1 to 64 ranks. On 3 ranks each takes 21 images in a step, and all
+    together 63. The effective learning rate is N times what you pass to `train`.
 
-    Horovod is initialised. You may call `digit_model` and `train`; the check's `train`
-    only notes what it is given, by position or by name.
+    Horovod is initialised. You may call `digit_model` and `train`, without an import;
+    the check's `train` only notes what it is given, by position or by name.
     """
     ### BEGIN SOLUTION
     size = hvd.size()

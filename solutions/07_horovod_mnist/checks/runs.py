@@ -62,8 +62,7 @@ def replayed(call, times=None, momentum=0.9, rules=None):
                 push(model, rank)
             replicas.step_with([[each.grad for each in own] for own in replicas.trained])
         else:
-            steps = [replicas.step([[ids] for ids in step]) for step in zip(*batches, strict=True)]
-            losses = [[step[rank][0] for step in steps] for rank in range(call.size)]
+            losses = replicas.pass_through(batches)
         kept = net(first)
         kept.load_state_dict(replicas.models[0].state_dict())
         epochs.append(Epoch([*map(state_of, replicas.models)], losses, kept))
