@@ -109,8 +109,7 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
         began = time.perf_counter()
         history = train(model, *sets, call["epochs"], call["batch_size"], call["lr"], call["loader_seed"], path)
         elapsed = time.perf_counter() - began
-    rank.meet()
-    file = read_checkpoint(path)
+    file = read_checkpoint(path)  # judged is what the rank sees that has written it
     return Seen(
         **vars(log),
         state=state_of(model),
