@@ -459,7 +459,7 @@ def train(
         seconds    how long this epoch took, with or without evaluating and saving
 
     model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
-    one rank, as for `make_loader` and `make_optimizer`, so that on N ranks the effective
+    one rank, as for `make_loader` and `make_optimizer`: on N ranks the effective
     learning rate is N times `lr`. seed: of the loader. checkpoint: path of a file. You
     may write to another file that then replaces it.
 
@@ -630,7 +630,7 @@ with needs(*seven):
 # | `#SBATCH --ntasks=4` | the number of ranks, which Slurm calls tasks |
 # | `#SBATCH --cpus-per-task=1` | cores for each rank, which computes with as many threads |
 # | `#SBATCH --time=00:10:00` | the time limit, after which the job is ended; a short job starts sooner |
-# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the run's record |
+# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before that: time to write the record, see below |
 #
 # What you give to `sbatch` overrides these lines, so a job takes 2 ranks today and 8 tomorrow. If each rank takes 64
 # images a step, that is another training each time, with other losses. If all ranks *share* 64 images, it is the same

@@ -1,18 +1,14 @@
 """The check of `train_epoch`: what the model is shown, what becomes of it beside a replay, and the loss."""
 
 from dataclasses import replace
-from functools import partial
 
-import torch
-
-from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
+from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, state_of
 from autograde.rubric import (
     BY_RULES,
     CallCheck,
     Criterion,
     DeviceCriterion,
     MeanOnAll,
-    Replicas,
     Rounding,
     Rules,
     Same,
@@ -25,7 +21,7 @@ from autograde.rubric import (
 )
 
 from ..probes import train_epoch
-from .states import known, whole
+from .states import known, replicas, whole
 
 NEAR = Rounding(1e-6)
 WRONG = ("no-step", "gradient-carried-over", "own-gradient-only", "gradients-summed", "sum-not-mean")
@@ -75,11 +71,9 @@ def train_mode(call):
 
 
 def replayed(about, batches, rules):
-    sgd = partial(torch.optim.SGD, lr=about["lr"], momentum=0.9)
-    data = NumberedSet(about["samples"], about["data"])
-    replicas = Replicas([NumberedNet(about["model"]) for _ in batches], sgd, data.loss, rules)
-    losses = replicas.pass_through(batches)
-    return [*map(state_of, replicas.models)], losses
+    models = [NumberedNet(about["model"]) for _ in batches]
+    losses = replicas(about, models, rules, lr=about["lr"], momentum=0.9).pass_through(batches)
+    return [*map(state_of, models)], losses
 
 
 @once

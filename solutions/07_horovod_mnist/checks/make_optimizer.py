@@ -1,15 +1,10 @@
 """The check of `make_optimizer`: its learning rate, its options, and its steps beside those of a replay."""
 
-from functools import partial
-
-import torch
-
-from autograde.fixtures.numbered_net import TRAINED, NumberedNet, NumberedSet, state_of
+from autograde.fixtures.numbered_net import TRAINED, NumberedNet, state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
     Mistakes,
-    Replicas,
     Rounding,
     Rules,
     Same,
@@ -21,7 +16,7 @@ from autograde.rubric import (
 )
 
 from ..probes import make_optimizer
-from .states import whole
+from .states import replicas, whole
 
 MOMENTUM = 0.9
 NEAR = Rounding(1e-6)
@@ -70,12 +65,12 @@ def other_option(call, off):
 def steps(call, rules=None):
     """By rank and step, the parameters, as SGD with the options that the optimizer has changes them."""
     given = {name: each or 0.0 for name, each in call.seen[0].options.items()}
-    sgd = partial(torch.optim.SGD, **given | {name: bool(given.get(name)) for name in ("nesterov", "maximize")})
-    data = NumberedSet(call.arguments["samples"], call.arguments["data"])
-    replicas, states = Replicas([NumberedNet(call.arguments["model"]) for _ in call.seen], sgd, data.loss, rules), []
-    for order in call.arguments["orders"]:
-        replicas.step([[ids] for ids in order])
-        states.append([parameters(state_of(model)) for model in replicas.models])
+    given |= {name: bool(given.get(name)) for name in ("nesterov", "maximize")}
+    about, states = call.arguments, []
+    trained = replicas(about, [NumberedNet(about["model"]) for _ in call.seen], rules, **given)
+    for order in about["orders"]:
+        trained.step([[ids] for ids in order])
+        states.append([parameters(state_of(model)) for model in trained.models])
     return [[*own] for own in zip(*states, strict=True)]
 
 
