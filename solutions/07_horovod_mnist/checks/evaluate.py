@@ -112,10 +112,11 @@ def distinct(hits, size):
 
 
 def draw_evaluation(rng, size, n):
-    """Arguments of a call: labels such that parts of the set have other accuracies than all of it, if it is large."""
+    """Arguments of a call: labels such that parts of the set have other accuracies than all of it, if it is large; and
+    of a small one that some guess is right."""
     call = {"local_size": min(2, size), "data": rng.randrange(2**31), "model": rng.randrange(2**31)}
     right = [rng.random() < 0.5 for _ in range(n)]
-    while n > 2 * size and not distinct(right, size):
+    while not (distinct(right, size) if n > 2 * size else any(right)):
         right = [rng.random() < 0.5 for _ in range(n)]
     guesses = guesses_of(NumberedNet(call["model"], norm=False), NumberedSet(n, call["data"]))
     labels = [guess if hit else (guess + 1) % CLASSES for guess, hit in zip(guesses, right, strict=True)]
