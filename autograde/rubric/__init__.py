@@ -12,7 +12,7 @@ from typing import Any
 # By module, what a check may import; the order is that of the guide's index.
 EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.check": ("CallCheck",),
-    "rubric.criterion": ("Criterion", "DeviceCriterion", "unbuffered"),
+    "rubric.criterion": ("Criterion", "DeviceCriterion", "RecordCriterion", "unbuffered"),
     "rubric.judge": ("Call", "first_of", "given", "lacking", "of_call", "of_record", "of_seen", "once", "saying"),
     "rubric.mistakes": ("Gives", "Mistakes", "changed"),
     "rubric.words": ("Ranks", "Words", "Wrong"),
@@ -45,7 +45,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.paths": ("Path", "of_path"),
     "rubric.judges.orders": ("ROTATED", "Orders"),
     "rubric.judges.devices": ("DEVICE_MISTAKES", "device_chosen", "node_in_words"),
-    "rubric.replay": ("Replicas", "Rules"),
+    "rubric.replay": ("BY_RULES", "Replicas", "Rules", "trained_wrongly", "words_on_rules"),
     "rubric.judges.midpoints": ("fair", "midpoints_once", "share_mistakes"),
     "rubric.array_check": (
         *("ONE_CHUNK", "array_cases", "arrays", "bytes_of_array", "longest_chunk", "ring_criteria", "total"),
@@ -69,7 +69,6 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
     "fixtures.numbered_net": ("guesses_of", "hits_of"),
     "probes.weighed_part": ("WEIGHED", "was_weighed"),
-    "contract.check": ("Demand",),
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names}
 

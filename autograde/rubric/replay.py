@@ -9,6 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from autograde.rubric.mistakes import Mistakes, changed
+from autograde.rubric.words import Words
 from autograde.verdicts.one_process import Loss
 
 Gradients = list[Tensor | None]  # of a replica, by trained parameter; None where a parameter took no part
@@ -30,6 +32,47 @@ class Rules:
     times: float = 1.0
     zeroed: bool = True
     training: bool = True
+
+
+# By key, the rules of known mistakes.
+BY_RULES = {
+    "no-step": Rules(times=0.0),
+    "gradient-carried-over": Rules(zeroed=False),
+    "own-gradient-only": Rules(combine="own"),
+    "gradients-summed": Rules(combine="sum"),
+    "sum-not-mean": Rules(mean="none"),
+}
+words = Words("""
+no-step: The parameters are where they were before: there was no step, or one with a gradient of zero. In which order do
+`zero_grad`, `backward` and `step` come?
+
+gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
+there. When does your code start from zero?
+
+own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What should
+average the gradients, and is it in use?
+
+gradients-summed: The gradient is {size} times too large on {size:rank}: the ranks' gradients are added up where their
+average is expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
+
+sum-not-mean: The gradient is that of a sum over the samples of a batch, not of their mean: it grows with their number.
+What should it be divided by?
+""")
+
+
+def words_on_rules(*keys: str) -> str:
+    """The words for these of `BY_RULES`, to be added to the text of `Mistakes`."""
+    return "".join(f"\n\n{key}: {words.messages[key]}" for key in keys)
+
+
+def trained_wrongly(reference: Callable[..., Any], *keys: str, text: str = "", **changes: Any) -> Mistakes:
+    """Mistakes of those whose ranks train by other rules.
+
+    reference: of a call and `rules`, what is shown of the training, see `changed`. keys: of `BY_RULES`, the most likely
+    first. text, changes: of mistakes that are likelier still, see `Mistakes` and `changed`.
+    """
+    by_rules = {key.replace("-", "_"): {"rules": BY_RULES[key]} for key in keys}
+    return Mistakes(text + words_on_rules(*keys), changed(reference, **changes, **by_rules))
 
 
 class Replicas:
@@ -67,6 +110,11 @@ class Replicas:
             )
         self.step_with(gradients)
         return [[(total / count).item() for total, count in own] for own in found]
+
+    def pass_through(self, batches: Sequence[Sequence[Any]]) -> list[list[float]]:
+        """Steps with one micro-batch of each rank in each. batches: by rank; returns their losses, by rank, too."""
+        steps = [self.step([[each] for each in step]) for step in zip(*batches, strict=True)]
+        return [[step[rank][0] for step in steps] for rank in range(len(self.models))]
 
     def step_with(self, gradients: Sequence[Sequence[Tensor | None]]) -> None:
         """One step of all replicas, where these are the gradients of the ranks' own losses, [rank][parameter]."""

@@ -23,8 +23,8 @@ count GPUs and ranks?
 gpu-for-cpu: The check simulates {node}, so not every rank can have its own. Rank {rank} gets {device}. With which
 number do you compare the number of GPUs?
 
-wrong-gpu: The check simulates {node}. Rank {rank}, which is number {local} on it, gets {device}; the GPU with number
-{local} is expected.
+wrong-gpu: The check simulates {node}. Rank {rank} has the local rank {local}, and gets {device}; the GPU of this
+number is expected.
 
 not-current: The check simulates {node}. Rank {rank} should compute on {device}, but its current GPU is number
 {current}: whatever is sent to plain "cuda" goes there. What makes a device the current one?
@@ -86,11 +86,12 @@ device_chosen = first_of(DEVICE, current)
 # Mistakes of those who go by another number than the local rank.
 DEVICE_MISTAKES = Mistakes(
     """
-    rank-for-local-rank: The check simulates {node}. On it, rank {rank} is number {local}, and gets {device}. Other
-    nodes have GPUs of their own, which are numbered from 0 again. Which of a rank's numbers counts on its own node?
+    rank-for-local-rank: The check simulates {node}. Rank {rank} has the local rank {local} on it, and gets {device}.
+    Other nodes have GPUs of their own, which are numbered from 0 again. Which of a rank's numbers counts on its own
+    node?
 
-    one-gpu-for-all: The check simulates {node}. Rank {rank}, which is number {local} on it, gets {device}, and so do
-    the other ranks of the node: they would share one GPU, and the others would idle. What tells the ranks of a node
+    one-gpu-for-all: The check simulates {node}. Rank {rank} has the local rank {local}, and gets {device}, as the
+    other ranks of the node do: they would share one GPU, and the others would idle. What tells the ranks of a node
     apart?
     """,
     changed(
