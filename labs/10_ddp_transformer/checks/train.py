@@ -92,7 +92,8 @@ CHECK = CallCheck.of(
     Criterion(
         "steps",
         1,
-        "each step is one of `accumulate` micro-batches, in order; the last one of an epoch takes what is left",
+        "each step is that of `train_step` on the next `accumulate` micro-batches; the last one of an epoch takes what "
+        "is left",
         first_of(something, STEPS),
         OTHER_STEPS,
     ),
