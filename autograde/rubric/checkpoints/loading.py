@@ -12,8 +12,8 @@ from typing import Any
 
 from autograde.rubric.checkpoints.contents import same, short, state_before, state_in_file
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.same import Difference, Same, on_ranks
 from autograde.rubric.mistakes import Gives, Mistakes, changed
+from autograde.rubric.values.same import Difference, Same, on_ranks
 from autograde.rubric.words import Ranks, Words, Wrong
 
 words = Words("""

@@ -13,9 +13,9 @@ from autograde.rubric.breaks import Errors
 from autograde.rubric.checkpoints.contents import state_after, wrong_file
 from autograde.rubric.checkpoints.contents import words as of_contents
 from autograde.rubric.judge import Call, first_of
-from autograde.rubric.judges.same import Difference, Same
 from autograde.rubric.mistakes import Gives, Mistakes, changed
 from autograde.rubric.run import Run
+from autograde.rubric.values.same import Difference, Same
 from autograde.rubric.words import Ranks, Words, Wrong
 
 words = Words("""

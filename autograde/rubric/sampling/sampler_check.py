@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from autograde.probes.sampler_passes import Ids as ListedIds
 from autograde.probes.sampler_passes import Pass, Passes, generators_after
 from autograde.rubric.judge import Call, once
-from autograde.rubric.judges.orders import ROTATED, Orders
 from autograde.rubric.mistakes import Mistakes
-from autograde.rubric.rounding import EXACT
+from autograde.rubric.sampling.orders import ROTATED, Orders
+from autograde.rubric.values.rounding import EXACT
 from autograde.rubric.words import Words, Wrong
 
 words = Words("""

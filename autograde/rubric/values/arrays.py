@@ -12,9 +12,9 @@ import numpy as np
 
 from autograde.contract.evidence import FEW, Array, sketch
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.numbers import float32
-from autograde.rubric.judges.same import by_rank
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.values.numbers import float32
+from autograde.rubric.values.rounding import Rounding
+from autograde.rubric.values.same import by_rank
 from autograde.rubric.words import Ranks, Words, Wrong
 from course.world.report import name_ranks
 

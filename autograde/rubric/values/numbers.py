@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from autograde.contract.evidence import Number, Values
 from autograde.rubric.judge import Call, Judge
-from autograde.rubric.judges.same import Comparing, by_rank, differences
-from autograde.rubric.rounding import DIGITS, DOUBLE, KNOWN, SINGLE, Rounding
+from autograde.rubric.values.rounding import DIGITS, DOUBLE, KNOWN, SINGLE, Rounding
+from autograde.rubric.values.same import Comparing, by_rank, differences
 from autograde.rubric.words import Words, Wrong
 
 # Words for `digits_lost_in_a_float=EachRankReturnsInt(...).lost_digits` among mistakes.

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from autograde.rubric.breaks import first_finding
+from autograde.rubric.communication.exchanges import more_rounds, other_pairs, through_one
+from autograde.rubric.communication.messages import buffer_messages, messages_alone, some_message, too_large
+from autograde.rubric.communication.traffic import Traffic, traffic
 from autograde.rubric.judge import Call, Judge, first_of, of_record
-from autograde.rubric.judges.messages import buffer_messages, messages_alone, some_message, too_large
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.exchanges import more_rounds, other_pairs, through_one
-from autograde.verdicts.traffic import Traffic, traffic
 
 words = Words("""
 ring-turned-round: Each rank sends to rank - 1. The ring goes the other way round: rank 0 sends to rank 1, and the last

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from autograde.contract.evidence import Points
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.same import Place
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.values.rounding import Rounding
+from autograde.rubric.values.same import Place
 from autograde.rubric.words import Words, Wrong
 
 NEAR = Rounding(2e-5)  # of the start; a path may be of float32

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.numbers import SINGLE, float32
 from autograde.rubric.mistakes import Mistakes
+from autograde.rubric.values.numbers import SINGLE, float32
 from autograde.rubric.words import Ranks, Words, Wrong
 from course.models.midpoints import interval_numbers
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from autograde.contract.evidence import Array, Number, NumbersByName, Values, sketch
 from autograde.rubric.judge import Call
-from autograde.rubric.rounding import EXACT, SINGLE, Rounding
+from autograde.rubric.values.rounding import EXACT, SINGLE, Rounding
 from autograde.rubric.words import Words, Wrong, counted
 from course.world.report import enumerate_words
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from autograde.rubric.breaks import first_finding
+from autograde.rubric.communication import exchanges
+from autograde.rubric.communication.traffic import Traffic, traffic
 from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts import exchanges
 from autograde.verdicts.collectives import MESSAGES, named, only
-from autograde.verdicts.traffic import Traffic, traffic
 
 first = first_finding
 CARRY_NOTHING = ("communicator", "probe")  # kinds of calls

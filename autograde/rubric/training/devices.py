@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from autograde.probes.simulated_node import Chosen
 from autograde.rubric.judge import Call, first_of, once
-from autograde.rubric.judges.same import Difference, Same, on_ranks
 from autograde.rubric.mistakes import Mistakes, changed
+from autograde.rubric.values.same import Difference, Same, on_ranks
 from autograde.rubric.words import Words, Wrong, counted
 
 words = Words("""

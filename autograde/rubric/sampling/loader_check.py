@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from autograde.rubric.judge import Call, once
-from autograde.rubric.judges.same import Difference, Same, on_ranks, shown
-from autograde.rubric.judges.shares import evenly
 from autograde.rubric.mistakes import Mistakes, changed
+from autograde.rubric.sampling.shares import evenly
+from autograde.rubric.values.same import Difference, Same, on_ranks, shown
 from autograde.rubric.words import Words, Wrong
 
 words = Words("""

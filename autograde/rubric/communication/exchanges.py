@@ -1,5 +1,5 @@
 """Verdicts on the messages of one call, where ranks are to exchange messages: who may send to whom, how many, how
-large, how many bytes by rank, and in how many rounds. On top of `autograde.verdicts.traffic`; a lab sets its own
+large, how many bytes by rank, and in how many rounds; see `autograde.rubric.communication.traffic`. A lab sets its own
 prices."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding
 from autograde.probes.under_way import CHANGED, STARTS
+from autograde.rubric.communication.traffic import Traffic
 from autograde.verdicts.collectives import MESSAGES, named
-from autograde.verdicts.traffic import Traffic
 from course.watch.notes import note_of
 
 CARRY_NOTHING = ("communicator", "probe")  # kinds of calls

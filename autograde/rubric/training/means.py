@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from autograde.probes.weighed_part import was_weighed
 from autograde.rubric.breaks import first_finding
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.numbers import EachRankReturns
-from autograde.rubric.judges.same import Comparing
 from autograde.rubric.mistakes import Gives, Mistakes, Values
-from autograde.rubric.rounding import KNOWN, SINGLE, Rounding
+from autograde.rubric.values.numbers import EachRankReturns
+from autograde.rubric.values.rounding import KNOWN, SINGLE, Rounding
+from autograde.rubric.values.same import Comparing
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts import means, reductions
 from autograde.verdicts.means import Part

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from autograde.rubric.communication.messages import depth, senders_to, too_large
+from autograde.rubric.communication.traffic import traffic
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.messages import depth, senders_to, too_large
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.traffic import traffic
 
 words = Words("""
 sends-more-than-one: Rank {rank} of {size} sends {n:message}, with root {root}. Each rank but the root sends one, and

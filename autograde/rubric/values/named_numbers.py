@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from autograde.contract.evidence import NumbersByName
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.same import Comparing, differences
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.values.rounding import Rounding
+from autograde.rubric.values.same import Comparing, differences
 from autograde.rubric.words import Words, Wrong
 
 words = Words("""

@@ -14,13 +14,13 @@ import numpy as np
 
 from autograde.contract.call_probe import SENDS_WAIT
 from autograde.fixtures.drawn_arrays import array_of, arrays_of
+from autograde.rubric.communication.messages import messages_alone
+from autograde.rubric.communication.ring import Ring
+from autograde.rubric.conduct import arrays_stay
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call, first_of
-from autograde.rubric.judges.arrays import EachRankReturnsArray
-from autograde.rubric.judges.conduct import arrays_stay
-from autograde.rubric.judges.messages import messages_alone
-from autograde.rubric.judges.ring import Ring
 from autograde.rubric.mistakes import Mistakes
+from autograde.rubric.values.arrays import EachRankReturnsArray
 
 # What a criterion on the messages of a ring says.
 ONE_CHUNK = "every rank sends one chunk a round, to rank + 1 only (the last one to rank 0), in a buffer message"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from autograde.rubric.judges.shares import Ids, dealt_in_turn, dealt_out, turns
+from autograde.rubric.sampling.shares import Ids, dealt_in_turn, dealt_out, turns
 from autograde.rubric.words import Words, Wrong
 
 MANY = 9  # samples, from which on two orders that are drawn by themselves are hardly ever the same
