@@ -105,4 +105,8 @@ def names(rank: CallRank, case: dict) -> dict[str, Any]:
     rank.meet()
     rank.notes |= {"case": case, "path": path, "comm": rank.comm.Dup(), "first": not os.path.exists(path)}
     functions = {"save_checkpoint": Training.save, "load_checkpoint": Training.load}
-    return {name: lambda *given, to=to: to(rank.notes["training"], *given) for name, to in functions.items()}
+
+    def of_this_call(function: Any) -> Any:
+        return lambda *given, **named: function(rank.notes["training"], *given, **named)
+
+    return {name: of_this_call(function) for name, function in functions.items()}

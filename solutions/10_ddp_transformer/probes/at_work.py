@@ -109,10 +109,10 @@ def names(rank: CallRank, case: dict) -> dict[str, Any]:
         for src, tgt_in, tgt_out in (batch for batches in steps.allgather(own) for batch in batches):
             logits = model.module.forward(src.to(device), tgt_in.to(device))  # which calls no hook
             total = total + loss_fn(logits, tgt_out.to(device))
-            tokens += int((tgt_out != PAD).sum())
-        gradients = torch.autograd.grad(total / tokens, trained(model))
-        for parameter, gradient in zip(trained(model), gradients, strict=True):
-            parameter.grad = gradient
+            tokens += torch.count_nonzero(tgt_out != PAD).item()
+        row = torch.autograd.grad(total / tokens, trained(model))
+        for each, own_part in zip(trained(model), row, strict=True):
+            each.grad = own_part
         optimizer.step()
         return float(total / tokens)
 
