@@ -29,7 +29,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judges.conduct": (
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),
-    "rubric.judges.collectives": ("Collectives",),
+    "rubric.judges.collectives": ("Collectives", "in_step"),
     "rubric.judges.means": ("MeanOnAll", "evaluated"),
     "rubric.judges.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
     "rubric.judges.messages": (
