@@ -100,7 +100,7 @@ import torch.distributed as dist
 def broadcast_state(module: torch.nn.Module) -> None:
     """Give all ranks rank 0's parameters and buffers.
 
-    Whoever holds one of the tensors of `module`, or a view of one, sees the new numbers.
+    Whoever holds one of the module's tensors, or a view of one, sees the new numbers.
     """
     ### BEGIN SOLUTION
     with torch.no_grad():
@@ -175,8 +175,8 @@ def average_gradients(module: torch.nn.Module) -> None:
     """Average the gradients of `module` over all ranks; called after a backward pass.
 
     On some rank `.grad` may be None where a parameter has a gradient on another one.
-    Afterwards each trained parameter has one, on all ranks. All-reduces come in the same
-    order on all ranks. Parameters and buffers stay as they are.
+    Afterwards each trained parameter has one, on all ranks. The order of the
+    all-reduces is the same on all ranks. Parameters and buffers stay as they are.
     """
     ### BEGIN SOLUTION
     size = dist.get_world_size()

@@ -150,7 +150,7 @@ def cases(rng):
 
     def drawn():
         unit = rng.randrange(4, 40) * 4
-        sizes = [rng.randrange(1, 5) * unit for _ in range(rng.randrange(6, 10))]
+        sizes = [rng.randrange(1, 5) * unit for _ in range(rng.randrange(6, 9))]
         return {"sizes": [*sizes, 2 * unit, 2 * unit, 5 * unit, unit], "limit": 6 * unit, "edge": False}
 
     def telling():
