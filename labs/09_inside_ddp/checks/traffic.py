@@ -66,7 +66,7 @@ def steps_of(log):
         if noted and noted.startswith(READY):
             if stage == PASS:
                 steps[-1].ready.append(noted.removeprefix(READY))
-        elif noted in (STEP, PASS, BACK, DONE, OVER):
+        elif noted == STEP or (steps and noted in (PASS, BACK, DONE, OVER)):
             stage = noted
             if stage == STEP:
                 steps.append(StepLog())
@@ -97,7 +97,7 @@ def something_sent(call):
         if not any(step.reduces or step.others for step in steps):
             return words("nothing-sent", step=number, absent=True)
     for rank, number, step in every_step(call):
-        sizes = [event["bytes"] for event, _ in step.reduces]
+        sizes = [event["bytes"] or 0 for event, _ in step.reduces]
         if len(sizes) == len(SHAPES) and len({*sizes}) == 1:
             return words.on_ranks("one-gradient-again", [rank], step=number, n=len(sizes), bytes=sizes[0])
     return None
