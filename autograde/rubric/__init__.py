@@ -29,7 +29,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.conduct": (
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),
-    "rubric.communication.collectives": ("Collectives",),
+    "rubric.communication.collectives": ("Collectives", "in_step"),
     "rubric.training.means": ("MeanOnAll", "evaluated"),
     "rubric.communication.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
     "rubric.communication.messages": (

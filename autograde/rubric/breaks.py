@@ -101,7 +101,10 @@ def differing(run: Run) -> Wrong | None:
     for record, log, through in zip(run.ranks, run.of_call(run.reached), run.came_through, strict=True):
         state = "returned" if through else record["state"]
         ranks.append(SimpleNamespace(events=log, state=state, full=False, unseen=record["unseen"], cells=()))
-    found = [each for each in differences(ranks) if not each.passed and (run.state == "hang" or each.key in BROUGHT)]
+    known = [each for each in differences(ranks) if run.state == "hang" or each.key in BROUGHT]
+    # A call of theirs that failed may have met what they brought to the ones before, which came through.
+    failed = run.state == "rank-died" or any(event["failed"] for rank in ranks for event in rank.events)
+    found = [each for each in known if not each.passed] or (known if failed and run.state != "hang" else [])
     if not found:
         return None
     begins, text, report = "A deadlock. " if run.state == "hang" else "", found[0].text, run.report.partition("\n\n")

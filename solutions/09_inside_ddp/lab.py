@@ -100,12 +100,7 @@ import torch.distributed as dist
 def broadcast_state(module: torch.nn.Module) -> None:
     """Give all ranks rank 0's parameters and buffers.
 
-    Parameters, frozen ones too, and buffers, also of integers and bools, also those
-    that are not saved in the state dict. Each tensor once, by one broadcast of its own;
-    the ranks communicate nothing else.
-    The tensors of `module` stay the same objects, in the same memory, and get other
-    numbers: whoever holds one, or a view of one, sees them. `requires_grad` stays as it
-    is.
+    Whoever holds one of the module's tensors, or a view of one, sees the new numbers.
     """
     ### BEGIN SOLUTION
     with torch.no_grad():
@@ -179,12 +174,9 @@ import torch.distributed as dist
 def average_gradients(module: torch.nn.Module) -> None:
     """Average the gradients of `module` over all ranks; called after a backward pass.
 
-    Afterwards `.grad` of each trained parameter is the average of the ranks' gradients.
-    On some rank a parameter may have no gradient (None) where it has one on another: it
-    counts as zero there. Afterwards each trained parameter has one, on all ranks. A
-    gradient need not be contiguous, and a rank may have none at all.
-    Exactly one all-reduce for each trained parameter, in the same order on all ranks,
-    and no other communication. Parameters and buffers stay as they are.
+    On some rank `.grad` may be None where a parameter has a gradient on another one.
+    Afterwards each trained parameter has one, on all ranks. The order of the
+    all-reduces is the same on all ranks. Parameters and buffers stay as they are.
     """
     ### BEGIN SOLUTION
     size = dist.get_world_size()
@@ -307,14 +299,10 @@ import torch.distributed as dist
 def overlap_backward(module: torch.nn.Module) -> Callable[[], None]:
     """Average the gradients of `module` while its backward pass runs.
 
-    Called once. From then on, in each backward pass, the all-reduce of each trained
-    parameter's `.grad` is started by a hook as soon as this gradient is accumulated,
-    and nothing is waited for before the pass is over.
-    Returns a function without arguments, which is called after each backward pass. When
-    it returns, `.grad` of each trained parameter is the average over the ranks.
-    Each pass of each rank uses all trained parameters, and in the same order. There may
-    be any number of steps. Exactly one all-reduce for each trained parameter in a step,
-    and no other communication. Parameters and buffers stay as they are.
+    Called once. From then on, in each backward pass, hooks start the all-reduces.
+    Returns a function without arguments, which is called after each backward pass: that
+    is a step. There may be any number of steps. Each pass of each rank uses all trained
+    parameters, and in the same order. Parameters and buffers stay as they are.
     """
     ### BEGIN SOLUTION
     size = dist.get_world_size()
@@ -438,10 +426,8 @@ class Reducer:
     gradients are of one type. See also the rules at the top of the notebook.
 
     In a backward pass outside of `no_sync`, a bucket is complete when each of its
-    gradients has been accumulated in this pass. It is sent as soon as it is complete
-    and all buckets before it have been sent: by one asynchronous all-reduce of all its
-    gradients. So all ranks send the same buckets in the same order, in whatever order
-    their own gradients become ready. Nothing is waited for before `finish()`.
+    gradients has been accumulated in this pass. So all ranks send the same buckets in
+    the same order, in whatever order their own gradients become ready.
     For each `finish()` there are exactly len(buckets) all-reduces, of just the buckets'
     bytes, and no other communication. Parameters and buffers stay as they are.
     """
@@ -462,20 +448,21 @@ class Reducer:
     def no_sync(self) -> Iterator[None]:
         """In its block, backward passes send nothing, and gradients add up in `.grad`,
         as they always do; the next pass outside of it sends the sums. When the block is
-        left, also by an error, sending goes on."""
+        left, also by an error, sending goes on; of blocks in each other, when the outer
+        one is left."""
         ### BEGIN SOLUTION
-        self.sending = False
+        before, self.sending = self.sending, False
         try:
             yield
         finally:
-            self.sending = True
+            self.sending = before
         ### END SOLUTION
 
     def finish(self) -> None:
         """Called after each backward pass outside of `no_sync`. Sends what has not been
         sent, in order. A `.grad` that is None counts as zero, as that of a parameter
         which this rank did not use; any other counts as it is. Waits. Then `.grad` of
-        each trained parameter is the average."""
+        each trained parameter has the average."""
         ### BEGIN SOLUTION
         while len(self.sent) < len(self.buckets):
             self.send()

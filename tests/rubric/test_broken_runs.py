@@ -82,3 +82,14 @@ def test_errors_may_be_those_of_some_runs_alone():
     error = {"type": "IndexError", "message": "x", "line": 3}
     broken = run("raised", rank(0, "returned"), rank(1, "raised", error=error))
     assert few(broken).message == "An error on rank 1: IndexError: x" and many(broken) is None
+
+
+def test_a_call_that_fails_as_those_before_did_not_belong_together_is_told_by_them():
+    about = {"library": "torch", "op": "broadcast", "peer": 0, "room": 8, "reduction": None}
+    one, other = (event("broadcast", dtype=dtype, **about) for dtype in ("float64", "int64"))
+    fails = one | {"failed": True}
+    error = {"type": "RuntimeError", "message": "Connection reset by peer", "line": 3}
+    ranks = rank(0, "raised", one, fails, error=error), rank(1, "died", other, other | {"end": None})
+    assert why_it_broke_off(run("rank-died", *ranks)).key == "dtype-differs"
+    ranks = rank(0, "raised", one, error=error), rank(1, "returned", other)
+    assert why_it_broke_off(run("raised", *ranks)).key == "raised"

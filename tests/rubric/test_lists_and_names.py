@@ -7,7 +7,7 @@ import pytest
 from made_events import event
 
 from autograde.contract.evidence import NumbersByName
-from autograde.rubric.communication.collectives import Collectives
+from autograde.rubric.communication.collectives import Collectives, in_step
 from autograde.rubric.judge import Call
 from autograde.rubric.values.named_numbers import HasNumbers
 from course.watch.events import kind_of
@@ -87,3 +87,14 @@ def test_the_one_collective_holds_and_one_rank_needs_none():
 def test_so_many_collectives_of_any_kind_may_be_made(log, key):
     wrong = Collectives("torch", most=2, most_bytes=lambda call: 24)(calling([own("all_gather")], log))
     assert (wrong and wrong.key) == key
+
+
+def test_calls_that_came_to_their_end_are_in_step_only_if_they_belong_together_and_were_waited_for():
+    one = own("broadcast") | {"dtype": "float32", "peer": 0, "room": 24, "reduction": None}
+    assert in_step(calling([one], [one])) is None
+    wrong = in_step(calling([one], [one | {"bytes": 8, "room": 8}]))
+    assert wrong.key == "size-differs" and "rank 0: 6 numbers of float32, rank 1: 2 numbers" in wrong.message
+    assert wrong.message.endswith(".") and "let it pass" not in wrong.message
+    left = one | {"state": "under way", "end": None, "waited": None}
+    wrong = in_step(calling([one], [left]))
+    assert (wrong.key, wrong.absent) == ("never-waited", True) and wrong.message.startswith("Rank 1 never waits for")

@@ -16,6 +16,10 @@ from autograde.fixtures.numbered_net import TRAINED
 from course.figures.splitting.schedules import micro_batches_of, missing, too_early
 
 COSTS = ("broadcast, one by one", "broadcast, tree", "all-reduce, tree", "all-reduce, ring")
+GRADIENTS = [
+    f"calls.*.seen.steps.*.gradients.{name}.entries"
+    for name in ("first", "tied", "sometimes", "left", "right", "last", "bias")
+]
 # The parts of each rank's result that are to be the honest ones; "*" stands for each entry of a list.
 PARTS = {
     "01 mse_gradient": ("calls.*.seen.numbers.dm.value", "calls.*.seen.numbers.dn.value"),
@@ -63,11 +67,11 @@ PARTS = {
     "08 images_per_second": [],  # times, and a number that follows from them but for 8 %
     "08 fit_scaling": ["calls.*.shown.parts.*.value"],
     "08 gradient_bytes": ["calls.*.shown.value.value"],
-    "09 broadcast_state": ["calls.*.shown.numbers"],
-    "09 average_gradients": ["calls.*.shown.steps.*.gradients"],
-    "09 overlap_backward": ["calls.*.shown.steps.*.gradients"],
-    "09 assign_buckets": ["calls.*.shown.buckets"],
-    "09 Reducer": ["calls.*.shown.steps.*.gradients"],
+    "09 broadcast_state": ["calls.*.seen.numbers"],
+    "09 average_gradients": GRADIENTS,
+    "09 overlap_backward": GRADIENTS,
+    "09 assign_buckets": ["calls.*.seen.buckets"],
+    "09 Reducer": GRADIENTS,
     "10 setup": ["calls.*.seen.chosen.device", "calls.*.seen.group"],  # and see `current_gpus`
     "10 make_loader": ["calls.*.seen.passes"],
     "10 parallelize": [f"calls.*.seen.{name}" for name in ("device_ids", "parameters.entries", "gradients.entries")],

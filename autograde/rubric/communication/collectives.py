@@ -1,14 +1,16 @@
-"""Judge of how many collectives a call makes, of which kind, and of how many bytes."""
+"""Judges of how many collectives a call makes, of which kind, and of how many bytes, and whether they fit together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
-from autograde.rubric.judge import Call
+from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
 from autograde.verdicts.collectives import MESSAGES, named
+from course.watch.differences import differences
 
 SAY_NOTHING = ("probe", "communicator")  # kinds of calls that bring no data to anybody
 
@@ -29,6 +31,15 @@ other-bytes-in-the-row: Rank {rank} brings {actual:byte} to its {name}, where {e
 too-many-bytes-in-a-call: Rank {rank} brings {actual:byte} to a collective call, where {expected} are enough. What can
 it work out by itself first?
 """)
+
+
+@of_record
+def in_step(call: Call) -> Wrong | None:
+    """Judge: what the ranks call belongs together in order, size and type, and they wait for all that they start, as
+    `course.watch.differences` compares it. Where a run broke off, a check tells that without a judge."""
+    ranks = [SimpleNamespace(events=log, state="returned", full=False, unseen=False, cells=()) for log in call.events]
+    found = next(iter(differences(ranks)), None)
+    return found and Wrong(found.key, found.text, absent=found.key in ("never-waited", "call-missing"))
 
 
 @dataclass(frozen=True)

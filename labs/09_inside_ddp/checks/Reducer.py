@@ -1,99 +1,202 @@
-"""The check of `Reducer`."""
+"""The check of `Reducer`: steps of training beside one process, in buckets; and when each bucket left."""
 
-from __future__ import annotations
+from autograde.rubric import CallCheck, Criterion, DeviceCriterion, Errors, Words, first_of, of_record
 
-import random
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
-from autograde.contract.rank_check import Rank
-from autograde.contract.trouble import raised
-from autograde.contract.verdict import Finding
-from autograde.verdicts.judged import Run
-
-from .crooked_net import TRAINED
-from .judged_steps import StepsCheck, gradient_bytes, passed_when_ready
-from .step_traffic import Ready, StepLog
-from .training_steps import another_net, batch_seed, draw_plan, net_of, on_network, train
+from ..probes import Reducer
+from ..shared.crooked_net import TRAINED
+from .averages import AVERAGE, AVERAGE_OR_SUM, known, weights_stay
+from .traffic import (
+    APART,
+    BYTES,
+    TOGETHER,
+    begins_early,
+    every_step,
+    in_the_pass,
+    in_time,
+    something_sent,
+    unwaited,
+    wrong_bytes,
+)
+from .training_plan import even, fits, on_gpu, plan, uneven
 
 # Indices of trained parameters, from the last to the first; sums of bytes by bucket all differ.
-BUCKETS = ([[6, 5], [4], [3, 2], [1], [0]], [[6], [5, 4, 3], [2], [1, 0]], [[6, 5, 4], [3], [2, 1, 0]])
+BUCKETS = [[6, 5], [4], [3, 2], [1], [0]], [[6], [5, 4, 3], [2], [1, 0]], [[6, 5, 4], [3], [2, 1, 0]]
+words = Words("""
+sends-in-no-sync: In step {step}, {who:sends|send} something in a backward pass inside `no_sync`. Nothing is to be sent
+there: the next pass outside sends the sum.
 
-TRAINED_ONLY = "The numbers in `buckets` count trained parameters only; a module may have others, too."
+no-sync-never-ends: In step {step}, {who:sends|send} the first gradients when the backward pass is over. Before that
+pass a block of `no_sync` had come to its end. In steps without one they leave during the pass.
+
+no-sync-kept-by-an-error: In step {step}, {who:sends|send} the first gradients when the backward pass is over. Before
+that pass an error had ended a block of `no_sync`. In steps without an error they leave during the pass. What comes
+after your `yield` if the block ends by an error?
+""")
 
 
-class Reducer(StepsCheck):
-    """Steps on 2 to 4 ranks whose graphs differ, in buckets, with passes in `no_sync`, beside one process."""
+def sizes(call):
+    return [sum(BYTES[TRAINED[place]] for place in bucket) for bucket in call.arguments["buckets"]]
 
-    todo, points, deadline = "Reducer", 6, 15.0
-    ordered = True
-    consolidation = (
-        "Buckets leave in one order on all ranks, whatever order their gradients come in: that is what lets ranks with "
-        "different graphs meet. The rest of DistributedDataParallel is bookkeeping: what is complete, gone, to be sent."
-    )
 
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Graphs that are the same and that differ; passes in `no_sync`, and an error there; another reducer at work
-        beside; then other buckets.
+def up_to_bucket(call, n, event):
+    """The gradients of a bucket and of those before it; of no all-reduce that is none of a bucket."""
+    is_bucket = n < len(sizes(call)) and event["bytes"] == sizes(call)[n]
+    return [TRAINED[place] for bucket in call.arguments["buckets"][: n + 1] for place in bucket] if is_bucket else ()
 
-        Ranks whose orders differ may be lost with the run, so what graphs that are the same show comes first.
+
+@of_record
+def unsent(call):
+    """Nothing is sent in `no_sync`."""
+    for rank, number, step in every_step(call):
+        if step.inside:
+            return words.on_ranks("sends-in-no-sync", [rank], step=number)
+    return None
+
+
+@of_record
+def goes_on(call):
+    """Who sends during the pass of the first step, before any block, does so behind blocks of `no_sync`, too."""
+    first = {rank for rank, number, step in every_step(call) if number == 0 and in_the_pass(step)}
+    for rank, number, step in every_step(call):
+        if rank in first and step.reduces and not in_the_pass(step):
+            key = "no-sync-kept-by-an-error" if number == call.arguments["broken"] else "no-sync-never-ends"
+            return words.on_ranks(key, [rank], step=number)
+    return None
+
+
+def early(call):
+    """The buckets that leave before all their gradients are there: facts for words, how many it has, and lacks."""
+    found = []
+    for rank, number, step in every_step(call):
+        for n, (event, by_then) in enumerate(step.reduces):
+            lacking = {*up_to_bucket(call, n, event)} - {*(by_then or [])}
+            if by_then is not None and lacking:
+                found.append(({"step": number, "rank": rank, "n": n}, len(call.arguments["buckets"][n]), len(lacking)))
+    return found
+
+
+def sent_too_early(call):
+    return next((facts for facts, *_ in early(call)), False)
+
+
+def one_hook_too_early(call):
+    """Each of them lacks the one gradient that comes next, also where a bucket has one only."""
+    return {lacking for *_, lacking in early(call)} == {1} and any(has == 1 for _, has, _ in early(call))
+
+
+def nothing_sent_beside(call):
+    return call.arguments["beside"] and something_sent(call) is not None
+
+
+def ended_by_an_inner_block(call):
+    return call.arguments["nested"] and unsent(call) is not None
+
+
+EARLY = """
+hook-before-accumulation: A bucket is sent when the last of its gradients has not been accumulated yet. Your hook is
+called before the new gradient is in `.grad`. Which one is called after that?
+
+sent-too-early: In step {step}, rank {rank} sends all-reduce number {n} before all gradients in it have been
+accumulated. When is a bucket complete?
+
+shared-between-reducers: While another reducer, of another module, has sent and not yet finished, no rank sends
+anything; alone, the reducer sends. What belongs to this object alone, and what do all objects of the class share?
+"""
+NO_SYNC = """
+no-sync-counted: In step {step}, rank {rank} sends all-reduce number {n} before all gradients in it have been
+accumulated. Before that there were passes inside `no_sync`. What do you count in these?
+
+inner-block-ends-all: Where one block of `no_sync` stands in another, and the inner one is left, the reducer sends
+again. The outer block is not over: what was there before the inner one?
+"""
+
+
+def with_no_sync(arguments):
+    return even(arguments) and any(arguments["steps"])
+
+
+def at_once(arguments):
+    return even(arguments) and not any(arguments["steps"])
+
+
+def alone(arguments):
+    return at_once(arguments) and not arguments["beside"]
+
+
+def cases(rng):
+    """Graphs that are the same, and another reducer at work; passes in `no_sync`, with an error, and with a block in a
+    block; graphs that differ, where a rank may be lost with the run; a rank without any gradient."""
+
+    def call(network, number, *steps, **more):
+        return plan(network, *steps, buckets=BUCKETS[number], **more)
+
+    yield 2, call("quick", 1, 0, 0), call("late", 0, 0, 0, left=True), call("late", 2, 0, 0, beside=True)
+    yield 4, call("late", 2, 0, 0), call("quick", 0, 0, 0)
+    yield 2, call("quick", 1, 0, 2, 1, 0, broken=2), call("late", 2, 0, 2, 0, nested=True)
+    yield 3, call("late", 0, 0, 2, 0, broken=1)
+    yield 4, call("late", 0, 0, 0, 0, crooked=True), call("late", 2, 0, 0, crooked=True)
+    yield 3, call("late", 2, 0, 0, left=True, crooked=True), call("quick", 1, 0, 0, crooked=True)
+    yield 2, call("quick", 2, 0, idle=rng.randrange(2))
+
+
+IN_TIME = in_time(up_to_bucket)
+CHECK = CallCheck.of(
+    "Reducer",
+    Reducer.PROBE,
+    cases,
+    Criterion(
+        "average",
+        1.5,
+        "when `finish()` returns, `.grad` of each trained parameter is the average, also while another reducer is at "
+        "work",
+        first_of(TOGETHER, weights_stay, something_sent, AVERAGE),
+        known(
+            EARLY,
+            hook_before_accumulation=one_hook_too_early,
+            sent_too_early=sent_too_early,
+            shared_between_reducers=nothing_sent_beside,
+        ),
+        on=at_once,
+    ),
+    Criterion(
+        "buckets",
+        1.75,
+        "each bucket is sent as soon as it is complete and those before it are sent, by one all-reduce, and nothing is "
+        "waited for before `finish()`",
+        first_of(something_sent, wrong_bytes("other-bucket-bytes", sizes), begins_early, unwaited, IN_TIME),
+        on=alone,
+    ),
+    Criterion(
+        "no-sync",
+        1,
+        "in a block of `no_sync` nothing is sent, and behind it, also behind one that an error has ended, the sums are",
+        first_of(TOGETHER, weights_stay, unsent, something_sent, AVERAGE_OR_SUM, goes_on),
+        known(NO_SYNC, inner_block_ends_all=ended_by_an_inner_block, no_sync_counted=sent_too_early),
+        on=with_no_sync,
+        after=("average", "buckets"),
+    ),
+    Criterion(
+        "order",
+        1.5,
+        "all of this also holds where ranks use their parameters in another order, or not all of them, or none",
+        first_of(TOGETHER, weights_stay, something_sent, AVERAGE_OR_SUM, IN_TIME),
+        known(),
+        on=uneven,
+        after=("average", "buckets"),
+    ),
+    DeviceCriterion(0.25, "it works on a module that is on a GPU"),
+    repeats=False,
+    fits=fits,
+    errors=Errors(
         """
-
-        def call(network: str, number: int, steps: list[int], **more: Any) -> dict:
-            return draw_plan(rng, network, steps, buckets=BUCKETS[number], **more)
-
-        cases = [
-            {"size": 2, "calls": [call("quick", 1, [0, 2, 1, 0], broken=2)]},
-            {"size": 4, "calls": [call("late", 0, [0, 0, 0], crooked=True)]},
-            {"size": 2, "calls": [call("late", 0, [1, 0], crooked=True, beside=True)]},
-            {"size": 3, "calls": [call("late", 2, [0, 0], left=True, crooked=True)]},
-        ]
-        return cases
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """A step on two ranks."""
-        return {"size": 2, "calls": [draw_plan(rng, "plain", [0], crooked=True, buckets=BUCKETS[0])]}
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The steps, by a reducer of the student's."""
-        net = net_of(call, rank.rank, rank.torch_device)
-        with on_network(call):
-            other = another_net(call, rank)
-            reducer, beside = (function(each, [[*bucket] for bucket in call["buckets"]]) for each in (net, other))
-            rank.notes["another"] = beside
-            if call["beside"]:
-                other.loss(batch_seed(call, 0, 0, rank.rank)).backward()
-            steps = train(net, call, rank.comm, reducer.finish, reducer.no_sync)
-            if call["beside"]:
-                beside.finish()
-            return {"steps": steps}
-
-    def unfinished(self, case: dict, run: Run) -> list[Finding]:
-        """Calls that did not meet; an error where a parameter is looked up."""
-        found, types = [*super().unfinished(case, run)], {(rank["error"] or {}).get("type") for rank in run.ranks}
-        if found or run.state != "raised" or not types & {"KeyError", "IndexError"}:
-            return found
-        told = raised(run.detail, self.points, run.report)
-        return [replace(told, message=f"{told.message} {TRAINED_ONLY}")]
-
-    def sizes(self, plan: dict) -> list[int]:
-        """Bytes of the buckets."""
-        sizes = [*gradient_bytes().values()]
-        return [sum(sizes[place] for place in bucket) for bucket in plan["buckets"]]
-
-    def ready(self, plan: dict) -> Ready:
-        """A bucket leaves when the backward pass is through the layers that complete it and those before."""
-
-        def ready(rank: int, step: StepLog) -> list[list[int]]:
-            moments: list[list[int]] = []
-            for number in range(len(plan["buckets"])):
-                places = [place for bucket in plan["buckets"][: number + 1] for place in bucket]
-                moments.append(passed_when_ready(plan, rank, [TRAINED[place] for place in places]))
-            return moments
-
-        return ready
-
-
-CHECK = Reducer()
+        frozen-counted: An error on {who}, where a parameter is looked up: {error}. The numbers in `buckets` count
+        trained parameters only; a module may have others, too.
+        """,
+        frozen_counted="^(KeyError|IndexError)",
+    ),
+    broke_off=APART,
+    gpu_case=on_gpu(crooked=True, buckets=BUCKETS[0]),
+    consolidation="Buckets leave in one order on all ranks, whatever order their gradients come in: that is what lets "
+    "ranks with different graphs meet. The rest of DistributedDataParallel is bookkeeping: what is complete, gone, to "
+    "be sent.",
+)

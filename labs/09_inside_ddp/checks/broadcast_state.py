@@ -1,206 +1,178 @@
-"""The check of `broadcast_state`."""
+"""The check of `broadcast_state`: the numbers, the tensors themselves, and how the numbers came there."""
 
-from __future__ import annotations
+from autograde.rubric import (
+    CallCheck,
+    Criterion,
+    DeviceCriterion,
+    Gives,
+    Mistakes,
+    Rounding,
+    Same,
+    Words,
+    changed,
+    first_of,
+    named,
+    of_record,
+    once,
+)
 
-import random
-from collections.abc import Callable, Sequence
+from ..probes import broadcast_state
+from ..shared.stateful_module import ALL, BY_COLUMNS, FROZEN, SAVED, TRAINED, UNSAVED, StatefulModule, numbers_by_name
+from .together import apart, together
 
-import torch
+PARAMETERS, BUFFERS = (*TRAINED, *FROZEN), (*SAVED, *UNSAVED)
+BITS, ABOUT = Rounding(0.0), Rounding(1e-3)
+QUESTION = (
+    "The n-th broadcast of a rank meets the n-th one of the others, whatever is in it. In which order are your "
+    "tensors? (A `set` of them has another order in each process.)"
+)
+ORDER = {"size-differs": QUESTION, "dtype-differs": QUESTION}
+words = Words("""
+nothing-broadcast: After the call, each rank still has its own numbers, and nobody has communicated.
 
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, numbers, record, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.collectives import named
-from autograde.verdicts.judged import Call, JudgedCalls, Run
-from course.world.report import name_ranks
+other-tensors: On {who}, these are other tensors than before the call, or are stored elsewhere: {names}. Whoever holds
+the old ones, as an optimizer does, goes on with old numbers.
 
-from .stateful_module import ALL, FROZEN, SAVED, UNSAVED, StatefulModule, numbers_by_name
+requires-grad-changed: After the call, `requires_grad` of {names} is not what it was before, on {who}.
 
-finding = Findings("""
-nothing-broadcast 2
-After the call, each rank still has its own numbers, and nobody has communicated.
+tensor-sent-twice: The ranks make {n:broadcast} for {tensors:tensor}. A parameter that is used in two places is one
+tensor.
 
-broadcast-not-waited-for 2
-On {who}, nothing waits for the broadcast that line {line} starts. When do you know that rank 0's numbers are there?
-
-broadcasts-in-other-order 2
-The ranks' broadcasts do not belong together: as number {n}, rank {one} sends {first} bytes, and rank {other} {second}.
-The n-th broadcast of a rank meets the n-th one of the others, whatever is in it. In which order are your tensors? (A
-`set` of them has another order in each process.)
-
-copies-broadcast 2
-The ranks make {calls} broadcasts, and yet each still has its own numbers in the module. Were these the module's own
-tensors, or copies?
-
-buffers-left 1
-After the call, the buffers of {who} still are its own: {names}. They belong to what a model computes with, too.
-
-unsaved-buffers-left 1
-After the call, {names} of {who} is its own: a buffer that is not saved in the state dict. The module has it, and
-computes with it.
-
-frozen-left 1
-After the call, frozen parameters of {who} still are its own: {names}. Nobody trains them, so the ranks never get equal
-there.
-
-averaged 1.5
-After the call, all ranks have the average of their numbers. Rank 0's are expected.
-
-of-another-rank 1
-After the call, all ranks have the numbers of rank {root}. Rank 0's are expected.
-
-through-float32 1
-After the call, {names} of all ranks is what rank 0 had, rounded to float32. In which type does each tensor travel?
-
-own-numbers-left 1.5
-After the call, {names} of {who} is not what rank 0 has.
-
-root-changed 1.5
-After the call, {names} of rank 0 is not what it was before. Rank 0's numbers are to stay.
-
-other-tensors 1
-After the call, {names} of {who} is another tensor than before, or is stored elsewhere. Whoever holds the old one, as an
-optimizer does, goes on with old numbers.
-
-requires-grad-changed 1
-After the call, `requires_grad` of {names} is not what it was before, on {who}.
-
-tensor-sent-twice 0.5
-The ranks make {calls} broadcasts for {count} tensors. A parameter that is used in two places is one tensor.
-
-not-one-for-each 1
-The ranks call {ops}, {calls} times in all. Expected are broadcasts only, one for each of the {count} tensors.
+not-one-for-each: The ranks call {ops}, {n:time} in all. Expected are broadcasts only, one for each of the
+{tensors:tensor}.
 """)
 
-MOST = 3  # names that a finding tells
+
+@once
+def came(call):
+    """By rank, the numbers before the call."""
+    return [numbers_by_name(StatefulModule(call.arguments["seed"] + rank)) for rank in range(call.size)]
 
 
-class BroadcastState(CallCheck, JudgedCalls):
-    """A module whose tensors are of all kinds, on ranks that begin with other numbers."""
-
-    todo, points, needs = "broadcast_state", 2, "torch"
-    consolidation = (
-        "Averaged gradients keep equal what is equal, so all of a model has to be equal first: what is trained, what "
-        "is frozen, and what is only counted."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Two calls on four ranks; then other sizes."""
-
-        def case(size: int, calls: int) -> dict:
-            return {"size": size, "calls": [{"seed": rng.getrandbits(30)} for _ in range(calls)]}
-
-        cases = [case(4, 2), case(2, 1)]
-        return cases
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """One call on two ranks."""
-        return {"size": 2, "calls": [{"seed": rng.getrandbits(30)}]}
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The numbers after the call, and what has become of the tensors themselves."""
-        module = StatefulModule(call["seed"] + rank.rank, rank.torch_device)
-        before = module.tensors()
-        places = {name: tensor.data_ptr() for name, tensor in before.items()}
-        flags = {name: tensor.requires_grad for name, tensor in before.items()}
-        function(module)
-        after = module.tensors()
-        others = [name for name in after if after[name] is not before.get(name)]
-        others += [name for name in after if name not in others and after[name].data_ptr() != places[name]]
-        turned = [name for name in after if name in flags and after[name].requires_grad != flags[name]]
-        known = numbers_by_name(module)
-        return {"numbers": {name: known.get(name, []) for name in ALL}, "others": others, "turned": turned}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Numbers by name, and names."""
-        names = array(string())
-        return {"numbers": record(**{name: numbers() for name in ALL}), "others": names, "turned": names}
-
-    def unfinished(self, case: dict, run: Run) -> list[Finding]:
-        """Broadcasts that do not belong together."""
-        return other_order(run.of_call(run.reached), run.report)
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The numbers; then how they came there."""
-        for rank, log in enumerate(call.events):
-            if left := [event for event in log if event["end"] is None]:
-                return [finding("broadcast-not-waited-for", who=name_ranks([rank]), line=left[0]["line"])]
-        if found := other_order(call.events):
-            return found
-        states = [numbers_by_name(StatefulModule(call.plan["seed"] + rank)) for rank in range(call.size)]
-        calls = [len(log) for log in call.events]
-        found = wrong_numbers(states, call.of("numbers"), max(calls))
-        for rank, each in enumerate(call.shown):
-            for key, names in (("other-tensors", each["others"]), ("requires-grad-changed", each["turned"])):
-                if names:
-                    found.append(finding(key, names=in_words(names), who=name_ranks([rank])))
-        events = [event for log in call.events for event in log]
-        if not events or (found and found[0].key == "copies-broadcast"):
-            return found
-        about = {"ops": named(events), "calls": max(calls), "count": len(ALL)}
-        if any(event["kind"] != "broadcast" or "object" in event["op"] for event in events):
-            found.append(finding("not-one-for-each", **about))
-        elif max(calls) == len(ALL) + 1:
-            found.append(finding("tensor-sent-twice", **about))
-        elif max(calls) > len(ALL) or (max(calls) < len(ALL) and not found):
-            found.append(finding("not-one-for-each", **about))
-        return found
+def rank_0s(call, of, left=(), root=0):
+    """By rank, the numbers of some tensors: of rank `root`, but for those that are left."""
+    return [{name: (own if name in left else came(call)[root])[name] for name in of} for own in came(call)]
 
 
-def other_order(logs: Sequence[Sequence[dict]], report: str = "") -> list[Finding]:
-    """A finding if two ranks' n-th calls are broadcasts of different sizes. logs: events by rank."""
-    for other, log in enumerate(logs[1:], 1):
-        for place, (one, two) in enumerate(zip(logs[0], log, strict=False)):
-            both = one["kind"] == two["kind"] == "broadcast" and "object" not in one["op"] + two["op"]
-            first, second = (each["bytes"] if each["room"] is None else each["room"] for each in (one, two))
-            if both and first != second:
-                about = {"n": place, "one": 0, "other": other, "first": first, "second": second}
-                return [finding("broadcasts-in-other-order", report, **about)]
-    return []
+def on_all(of, near=BITS):
+    """Judge of these tensors."""
 
+    def where(call, place):
+        rank, name, *entry = place if place[1:] else (place[0], "the module")
+        return f"On rank {rank}, {f'number {entry[0]} of ' if entry else ''}`{name}` after the call"
 
-def wrong_numbers(states: Sequence[dict], actual: Sequence[dict], calls: int) -> list[Finding]:
-    """A finding if the ranks do not have rank 0's numbers. states: of each rank beforehand; actual: afterwards."""
-    right, found = states[0], []
-    if changed := [name for name in ALL if actual[0][name] != right[name]]:
-        size = len(states)
-        means = {name: [sum(each) / size for each in zip(*(own[name] for own in states), strict=True)] for name in ALL}
-        roots = [root for root in range(1, size) if all(own["weight"] == states[root]["weight"] for own in actual)]
-        if roots:
-            right, found = states[roots[0]], [finding("of-another-rank", root=roots[0])]
-        elif all(near(own["weight"], means["weight"]) for own in actual):
-            return [finding("averaged")]
-        rounded = {name: torch.tensor(right[name], dtype=torch.float32).tolist() for name in ALL}
-        if not roots:
-            key = "through-float32" if all(own == rounded for own in actual) else "root-changed"
-            return [finding(key, names=in_words(changed))]
-    for rank, own in enumerate(actual):
-        wrong = {name for name in ALL if own[name] != right[name]}
-        about = {"who": name_ranks([rank]), "names": in_words([name for name in ALL if name in wrong]), "calls": calls}
-        if wrong == {*ALL}:
-            return [*found, finding("copies-broadcast" if calls else "nothing-broadcast", **about)]
-        keys = {"unsaved-buffers-left": {*UNSAVED}, "buffers-left": {*SAVED, *UNSAVED}, "frozen-left": {*FROZEN}}
-        if wrong:
-            left = [finding(key, **about) for key, names in keys.items() if wrong == names]
-            both = wrong == {*FROZEN, *SAVED, *UNSAVED}
-            left += [finding(key, **about) for key in ("frozen-left", "buffers-left") if both]
-            return [*found, *(left or [finding("own-numbers-left", **about)])]
-    return found
-
-
-def near(actual: Sequence[float | None], expected: Sequence[float]) -> bool:
-    """Whether numbers agree, as float32 has them."""
-    return len(actual) == len(expected) and all(
-        one is not None and abs(one - other) <= 1e-5 * (1 + abs(other))
-        for one, other in zip(actual, expected, strict=True)
+    return Same(
+        lambda call: [{name: seen.numbers[name] for name in of if name in seen.numbers} for seen in call.seen],
+        lambda call: rank_0s(call, of),
+        where,
+        near,
     )
 
 
-def in_words(names: Sequence[str]) -> str:
-    """Some names."""
-    return ", ".join(f"`{name[:40]}`" for name in names[:MOST]) + (", ..." if len(names) > MOST else "")
+def known(of):
+    """Known mistakes that show in these tensors."""
+
+    def averaged(call):
+        """By all-reduces, which leave alone what is no float."""
+        floats = {name for name, tensor in StatefulModule(0).tensors().items() if tensor.is_floating_point()}
+        columns = {name: zip(*(own[name] for own in came(call)), strict=True) for name in floats.intersection(of)}
+        means = {name: [sum(each) / call.size for each in column] for name, column in columns.items()}
+        return on_all(of, ABOUT).gives(call, [{name: means.get(name, own[name]) for name in of} for own in came(call)])
+
+    def parameters_left(call):
+        return ON_PARAMETERS.gives(call, rank_0s(call, PARAMETERS, left=PARAMETERS))
+
+    return Mistakes(
+        """
+        copies-broadcast: The ranks communicate, and yet each still has its own numbers in the module. Were these the
+        module's own tensors, or copies?
+
+        buffers-left: After the call, each rank still has its own buffers. They belong to what a model computes with,
+        too.
+
+        unsaved-buffers-left: After the call, each rank still has its own `table`: a buffer that is not saved in the
+        state dict. The module has it, and computes with it.
+
+        frozen-left: After the call, each rank still has its own frozen parameters. Nobody trains them, so the ranks
+        never get equal there.
+
+        sent-from-a-copy: After the call, each rank still has its own `turned`. It is stored by columns, so that
+        `contiguous`, `reshape` or `flatten` make a copy of it. Which tensor have the numbers arrived in?
+
+        averaged: After the call, all ranks have the average of their numbers. Rank 0's are expected.
+
+        of-another-rank: After the call, all ranks have the numbers of another rank. Rank 0's are expected.
+        """,
+        changed(
+            copies_broadcast=lambda call: rank_0s(call, of, left=of) if parameters_left(call) else None,
+            buffers_left=lambda call: rank_0s(call, of, left=BUFFERS),
+            unsaved_buffers_left=lambda call: rank_0s(call, of, left=UNSAVED),
+            frozen_left=lambda call: rank_0s(call, of, left=FROZEN),
+            sent_from_a_copy=lambda call: rank_0s(call, of, left=(BY_COLUMNS,)),
+            of_another_rank=lambda call: Gives(*(rank_0s(call, of, root=root) for root in range(1, call.size))),
+        ),
+        averaged=averaged,
+    )
 
 
-CHECK = BroadcastState()
+@of_record
+def something_sent(call):
+    return None if any(call.events) else words("nothing-broadcast", absent=True)
+
+
+def tensors_stay(call):
+    for field, key in (("others", "other-tensors"), ("turned", "requires-grad-changed")):
+        for rank, names in enumerate(call.of(field)):
+            if names:
+                return words.on_ranks(key, [rank], names=[f"`{name[:40]}`" for name in names[:3]])
+    return None
+
+
+@of_record
+def one_for_each(call):
+    """One broadcast for each tensor. Where there are fewer, and numbers are wrong, that is the other rows' matter."""
+    n, events = max(map(len, call.events)), [event for log in call.events for event in log]
+    other = any(event["kind"] != "broadcast" or "object" in event["op"] for event in events)
+    if not other and (n == len(ALL) or (n < len(ALL) and (ON_PARAMETERS(call) or ON_BUFFERS(call)))):
+        return None
+    key = "tensor-sent-twice" if not other and n == len(ALL) + 1 else "not-one-for-each"
+    return words(key, ops=named(events), n=n, tensors=len(ALL), absent=n < len(ALL))
+
+
+TOGETHER, ON_PARAMETERS, ON_BUFFERS = together(ORDER), on_all(PARAMETERS), on_all(BUFFERS)
+CHECK = CallCheck.of(
+    "broadcast_state",
+    broadcast_state.PROBE,
+    lambda rng: [(4, {}), (2, {}), (3, {})],
+    Criterion(
+        "parameters",
+        0.5,
+        "afterwards all ranks have rank 0's parameters, frozen ones too",
+        first_of(something_sent, TOGETHER, ON_PARAMETERS),
+        known(PARAMETERS),
+    ),
+    Criterion(
+        "buffers",
+        0.5,
+        "they have its buffers: also those of integers and bools, and those that are not saved in the state dict",
+        first_of(something_sent, TOGETHER, ON_BUFFERS),
+        known(BUFFERS),
+    ),
+    Criterion(
+        "tensors",
+        0.25,
+        "the module's tensors are the same objects as before, in the same memory, and `requires_grad` stays as it is",
+        first_of(something_sent, tensors_stay),
+    ),
+    Criterion(
+        "broadcasts",
+        0.5,
+        "each tensor is sent once, by one broadcast of its own, and the ranks communicate nothing else",
+        first_of(something_sent, one_for_each),
+    ),
+    DeviceCriterion(0.25, "it works on a module that is on a GPU"),
+    gpu_case=lambda rng: {"size": 2, "calls": [{"seed": rng.getrandbits(30)}]},
+    broke_off=apart(ORDER),
+    consolidation="Averaged gradients keep equal what is equal, so all of a model has to be equal first: what is "
+    "trained, what is frozen, and what is only counted.",
+)

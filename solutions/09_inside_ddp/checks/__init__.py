@@ -1,4 +1,3 @@
-"""What each TODO of lab 09 must show: the same start, averages, when each of them left, and that nothing is waited for
-too soon or never."""
+"""Checks of lab 09."""
 
 RANKS = 4

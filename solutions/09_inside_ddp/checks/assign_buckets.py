@@ -1,247 +1,197 @@
-"""The check of `assign_buckets`."""
+"""The check of `assign_buckets`: sizes that fill buckets just so, too much, and in part."""
 
-from __future__ import annotations
+from autograde.rubric import (
+    Call,
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Same,
+    Words,
+    changed,
+    first_of,
+    given,
+    lacking,
+    of_call,
+)
 
-import operator
-import random
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from ..probes import assign_buckets
 
-from autograde.contract.calls import type_in_words
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, integer, optional, string
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import Call, JudgedCalls
+sizes, limit = of_call("sizes"), of_call("limit")
+words = Words("""
+no-buckets: Your function returns {kind}. A list of lists of indices is expected.
 
-Buckets = list[list[int]]
+sizes-altered: After the call, `sizes` is not what it was before.
 
-finding = Findings("""
-no-buckets 2
-For the sizes {sizes} and the limit {limit}, your function returns {kind}. A list of lists of
-indices is expected.
-
-sizes-altered 0.5
-After the call, `sizes` is not what it was before.
-
-empty-bucket 1
-For the sizes {sizes} and the limit {limit}, there is an empty bucket: {actual}. What does the first bucket look like
-before anything is in it?
-
-first-to-last 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}: from the first gradient to the last. A backward
-pass comes by from the last to the first.
-
-ascending-in-buckets 0.5
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. Within a bucket, too, indices go from the last to
-the first.
-
-last-bucket-lost 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}: the last one is missing.
-
-closed-when-reached 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. A bucket is closed here once it has reached the
-limit. The gradient that would make it larger than the limit belongs to the next one.
-
-closed-before-the-limit 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. A bucket may be just as large as the limit.
-
-sorted-by-size 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. Gradients are taken by size here; they are ready
-in another order.
-
-looks-for-room 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. A gradient goes into a bucket that was begun
-before the latest one: that bucket would have to wait for it.
-
-counted-not-weighed 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}: each has the same number of gradients, whatever
-their bytes.
-
-first-one-not-weighed 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. Where a new bucket begins, its first gradient is
-in it, and its bytes are not counted.
-
-large-one-left-out 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. A gradient that is larger than the limit is
-missing. It has a bucket of its own.
-
-large-one-not-alone 1
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. A gradient that is larger than the limit is to
-have a bucket of its own.
-
-other-buckets 1.5
-For the sizes {sizes} and the limit {limit}, the buckets are {actual}. Expected are {expected}.
+other-buckets: The buckets are {actual}. Expected are {expected}.
 """)
 
 
-def filled(
-    sizes: Sequence[int], limit: int, order: Sequence[int], full: Callable[[int, int], bool], after: bool = False
-) -> Buckets:
-    """Buckets filled one after the other. full(filled, size): whether a new one begins, asked before a gradient is put
-    in; or with `after`, when it is in."""
-    buckets: Buckets = []
-    weight, begin = 0, True
-    for index in order:
-        if begin or (not after and full(weight, sizes[index])):
+def backwards(call):
+    return range(len(sizes(call)))[::-1]
+
+
+def filled(call, order=None, ahead=1, less=0, weighed=True):
+    """Buckets filled one after the other. order: of the indices. ahead: how much the size of the next one counts when a
+    bucket is closed; less: than the limit. weighed: whether the first one in a new bucket counts."""
+    buckets, weight = [], 0
+    for index in backwards(call) if order is None else order:
+        size = sizes(call)[index]
+        if not buckets or weight + ahead * size > limit(call) - less:
             buckets.append([])
-            weight = 0
+            weight = 0 if weighed or not buckets[1:] else -size
         buckets[-1].append(index)
-        weight += sizes[index]
-        begin = after and full(weight, 0)
+        weight += size
     return buckets
 
 
-def expected_buckets(plan: dict) -> Buckets:
-    """The right ones of a call."""
-    sizes, limit = plan["sizes"], plan["limit"]
-    return filled(sizes, limit, range(len(sizes))[::-1], lambda weight, size: weight + size > limit)
-
-
-def mistakes(sizes: Sequence[int], limit: int) -> dict[str, Buckets]:
-    """What known mistakes give."""
-    right, order = expected_buckets({"sizes": sizes, "limit": limit}), range(len(sizes))[::-1]
-
-    def over(weight: int, size: int) -> bool:
-        return weight + size > limit
-
-    small = [index for index in order if sizes[index] <= limit]
-    found = {
-        "first-to-last": filled(sizes, limit, range(len(sizes)), over),
-        "first-to-last/cut from the end": right[::-1],
-        "first-to-last/and within": [bucket[::-1] for bucket in right[::-1]],
-        "ascending-in-buckets": [sorted(bucket) for bucket in right],
-        "last-bucket-lost": right[:-1],
-        "closed-when-reached": filled(sizes, limit, order, lambda weight, _: weight >= limit, after=True),
-        "closed-when-reached/exceeded": filled(sizes, limit, order, lambda weight, _: weight > limit, after=True),
-        "closed-before-the-limit": filled(sizes, limit, order, lambda weight, size: weight + size >= limit),
-        "sorted-by-size": filled(sizes, limit, sorted(order, key=lambda i: sizes[i]), over),
-        "sorted-by-size/forwards": filled(sizes, limit, sorted(order[::-1], key=lambda i: sizes[i]), over),
-        "sorted-by-size/largest first": filled(sizes, limit, sorted(order, key=lambda i: -sizes[i]), over),
-        "looks-for-room": first_fit(sizes, limit),
-        "first-one-not-weighed": first_not_weighed(sizes, limit),
-        "large-one-left-out": filled(sizes, limit, small, over),
-        "large-one-not-alone": large_with_others(sizes, limit),
-        "empty-bucket": [[], *right] if not sizes or sizes[-1] > limit else right,
-        "empty-bucket/where the first is large": [[], *right] if sizes and sizes[-1] > limit else right,
-        "empty-bucket/always": [[], *right],
-        "empty-bucket/at the end": [*right, []],
-        "empty-bucket/for none": right or [[]],
-    }
-    for count in (1, 2, 3):
-        cut = [[*order[start : start + count]] for start in range(0, len(order), count)]
-        found[f"counted-not-weighed/{count}"] = cut
-    return found
-
-
-def first_fit(sizes: Sequence[int], limit: int) -> Buckets:
-    """Each gradient in the first bucket that has room for it."""
-    buckets: Buckets = []
-    for index in reversed(range(len(sizes))):
-        room = [bucket for bucket in buckets if sum(sizes[i] for i in bucket) + sizes[index] <= limit]
-        (room[0] if room else buckets.append([]) or buckets[-1]).append(index)
+def first_fit(call):
+    buckets = []
+    for index in backwards(call):
+        room = [each for each in buckets if sum(sizes(call)[i] for i in [*each, index]) <= limit(call)]
+        if not room:
+            buckets.append([])
+        (room or buckets[-1:])[0].append(index)
     return buckets
 
 
-def first_not_weighed(sizes: Sequence[int], limit: int) -> Buckets:
-    """From the second bucket on, each begins with a weight of 0."""
-    buckets: Buckets = [[]]
-    weight = 0
-    for index in reversed(range(len(sizes))):
-        if buckets[-1] and weight + sizes[index] > limit:
-            buckets.append([index])
-            weight = 0
-        else:
-            buckets[-1].append(index)
-            weight += sizes[index]
-    return [bucket for bucket in buckets if bucket]
+def by_count(call, count):
+    order = [*backwards(call)]
+    return [order[start : start + count] for start in range(0, len(order), count)]
 
 
-def large_with_others(sizes: Sequence[int], limit: int) -> Buckets:
-    """One that is larger than the limit stays where it comes, and the next bucket begins after it."""
-    buckets: Buckets = [[]]
-    for index in reversed(range(len(sizes))):
-        weight = sum(sizes[i] for i in buckets[-1])
-        if buckets[-1] and weight + sizes[index] > limit and sizes[index] <= limit:
-            buckets.append([])
-        buckets[-1].append(index)
-    return [bucket for bucket in buckets if bucket]
+def in_any_order(call, buckets=None, **changes):
+    return sorted(map(sorted, filled(call, **changes) if buckets is None else buckets))
 
 
-class AssignBuckets(CallCheck, JudgedCalls):
-    """Sizes that fill buckets just so, too much, and in part."""
-
-    todo, points = "assign_buckets", 2
-    consolidation = (
-        "A bucket joins what is ready at about the same time. Large buckets save latency, and small ones leave earlier."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Random sizes with some that fill a bucket, some that are too large; none at all, and a single one."""
-
-        def plan() -> dict:
-            unit = rng.randrange(4, 40) * 4
-            limit = 6 * unit
-            sizes = [rng.randrange(1, 5) * unit for _ in range(rng.randrange(9, 14))]
-            sizes[rng.randrange(2, 5)] = limit + unit
-            sizes[-4:] = [2 * unit, 2 * unit, 5 * unit, unit]
-            return {"sizes": sizes, "limit": limit}
-
-        def told() -> dict:
-            for _ in range(200):
-                drawn = plan()
-                ways = mistakes(drawn["sizes"], drawn["limit"])
-                right = expected_buckets(drawn)
-                if len({key.partition("/")[0] for key, buckets in ways.items() if buckets != right}) >= 12:
-                    break
-            return drawn
-
-        large = rng.randrange(50, 99)
-        small = [{"sizes": [], "limit": 100}, {"sizes": [large], "limit": large - 1}, {"sizes": [8, 8], "limit": 16}]
-        cases = [{"calls": [told(), told(), *small]}]
-        ### BEGIN HIDDEN CASES
-        cases += [{"calls": [told() for _ in range(6)]}]
-        ### END HIDDEN CASES
-        return cases
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The buckets as lists of numbers."""
-        sizes = [*call["sizes"]]
-        value = function(sizes, call["limit"])
-        buckets = None
-        if isinstance(value, (list, tuple)) and all(isinstance(each, (list, tuple)) for each in value):
-            entries = [[index_of(index) for index in bucket] for bucket in value[:50]]
-            buckets = None if any(index is None for bucket in entries for index in bucket) else entries
-        kind = type_in_words(value) if buckets is None else "a list of lists"
-        return {"buckets": buckets, "kind": kind, "altered": sizes != call["sizes"]}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """Buckets, or what there is in their place."""
-        return {"buckets": optional(array(array(integer()))), "kind": string(), "altered": boolean()}
-
-    def judge(self, case: dict, call: Call) -> Iterable[Finding | Diagnosis]:
-        """The buckets beside the right ones, and those of mistakes."""
-        shown, plan = call.shown[0], call.plan
-        about = {"sizes": plan["sizes"], "limit": plan["limit"], "kind": shown["kind"]}
-        if shown["altered"]:
-            yield finding("sizes-altered")
-        if shown["buckets"] is None:
-            yield finding("no-buckets", **about)
-            return
-        expected = expected_buckets(plan)
-        known = mistakes(plan["sizes"], plan["limit"])
-        told = partial(finding, actual=shown["buckets"], expected=expected, **about)
-        yield diagnose("buckets", shown["buckets"], expected, known, told, "other-buckets", operator.eq)
+def are_buckets(call):
+    kind = call.seen[0].kind
+    return words("no-buckets", kind=kind) if kind else None
 
 
-def index_of(value: object) -> int | None:
-    """A whole number, whatever it is made of; None for anything else."""
-    try:
-        return None if isinstance(value, (bool, float, str)) else int(value.__index__())
-    except (AttributeError, TypeError):
-        return None
+def unaltered(call):
+    return words("sizes-altered") if call.seen[0].altered else None
 
 
-CHECK = AssignBuckets()
+def where(call, place):
+    return "what your function returns"
+
+
+def other_buckets(call, off):
+    return words("other-buckets", actual=str(call.seen[0].buckets), expected=str(filled(call)))
+
+
+MISTAKES = changed(
+    filled,
+    first_to_last=[
+        {"order": lambda call: backwards(call)[::-1]},
+        lambda call: filled(call)[::-1],
+        lambda call: [bucket[::-1] for bucket in filled(call)[::-1]],
+    ],
+    ascending_in_buckets=lambda call: [bucket[::-1] for bucket in filled(call)],
+    last_bucket_lost=lambda call: filled(call)[:-1],
+    closed_when_reached=[{"ahead": 0, "less": 1}, {"ahead": 0}],
+    closed_before_the_limit={"less": 1},
+    sorted_by_size=[
+        {"order": lambda call, step=step: sorted(backwards(call)[::-1], key=sizes(call).__getitem__)[::step]}
+        for step in (1, -1)
+    ],
+    looks_for_room=first_fit,
+    counted_not_weighed=[lambda call, n=n: by_count(call, n) for n in (1, 2, 3)],
+    first_one_not_weighed={"weighed": False},
+)
+FILLED = Mistakes(
+    """
+    first-to-last: The buckets are {actual}: from the first gradient to the last. A backward pass comes by from the last
+    to the first.
+
+    ascending-in-buckets: The buckets are {actual}. Within a bucket, too, indices go from the last to the first.
+
+    last-bucket-lost: The buckets are {actual}: the last one is missing.
+
+    closed-when-reached: The buckets are {actual}. A bucket is closed here once it has reached the limit. The gradient
+    that would make it larger than the limit belongs to the next one.
+
+    closed-before-the-limit: The buckets are {actual}. A bucket may be just as large as the limit.
+
+    sorted-by-size: The buckets are {actual}. Gradients are taken by size here; they are ready in another order.
+
+    looks-for-room: The buckets are {actual}. A gradient goes into a bucket that was begun before the latest one: that
+    bucket would have to wait for it.
+
+    counted-not-weighed: The buckets are {actual}: each has the same number of gradients, whatever their bytes.
+
+    first-one-not-weighed: The buckets are {actual}. Where a new bucket begins, its first gradient is in it, and its
+    bytes are not counted.
+    """,
+    MISTAKES,
+)
+EDGES = Mistakes(
+    """
+    empty-bucket: The buckets are {actual}: one of them is empty. What does the first bucket look like before anything
+    is in it?
+
+    large-one-left-out: The buckets are {actual}. A gradient that is larger than the limit is missing. It has a bucket
+    of its own.
+    """,
+    changed(
+        in_any_order,
+        empty_bucket=[
+            lambda call: in_any_order(call, [[], *filled(call)] if sizes(call)[-1:] > [limit(call)] else None),
+            lambda call: in_any_order(call, filled(call) or [[]]),
+        ],
+        large_one_left_out={"order": lambda call: [i for i in backwards(call) if sizes(call)[i] <= limit(call)]},
+    ),
+)
+
+
+def cases(rng):
+    """Random sizes, of which the last two fill a bucket just so, and which tell all mistakes apart; and then none, and
+    some that are too large."""
+
+    def drawn():
+        unit = rng.randrange(4, 40) * 4
+        sizes = [rng.randrange(1, 5) * unit for _ in range(rng.randrange(6, 9))]
+        return {"sizes": [*sizes, 2 * unit, 2 * unit, 5 * unit, unit], "limit": 6 * unit, "edge": False}
+
+    def telling():
+        while True:
+            call = Call({}, 0, drawn(), [])
+            forms = [value for sign in MISTAKES(call).values() for value in sign().values]
+            if filled(call) not in forms:
+                return call.arguments
+
+    large, less = rng.randrange(60, 99) * 4, rng.randrange(30, 40) * 4
+    edges = [], [large], [large, less], [less, large, less + 4]
+    yield None, *(telling() for _ in range(8)), *({"sizes": each, "limit": 220, "edge": True} for each in edges)
+
+
+CHECK = CallCheck.of(
+    "assign_buckets",
+    assign_buckets.PROBE,
+    cases,
+    Criterion(
+        "filled",
+        1.25,
+        "buckets are filled from the last gradient to the first, each as far as `limit` allows",
+        first_of(are_buckets, Same(lambda call: call.seen[0].buckets, filled, where, otherwise=other_buckets)),
+        FILLED,
+        on=lacking("edge"),
+    ),
+    Criterion(
+        "edges",
+        0.5,
+        "a gradient that is larger than `limit` has a bucket of its own, and no bucket is empty",
+        first_of(
+            are_buckets,
+            Same(lambda call: in_any_order(call, call.seen[0].buckets), in_any_order, where, otherwise=other_buckets),
+        ),
+        EDGES,
+        on=given("edge"),
+        after=("filled",),
+    ),
+    Criterion("argument", 0.25, "`sizes` stays as it is", unaltered),
+    inputs=("sizes", "limit"),
+    repeats=False,
+    consolidation="A bucket joins what is ready at about the same time. Large buckets save latency, and small ones "
+    "leave earlier.",
+)

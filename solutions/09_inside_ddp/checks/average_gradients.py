@@ -1,52 +1,57 @@
-"""The check of `average_gradients`."""
+"""The check of `average_gradients`: steps of training on several ranks, beside one process."""
 
-from __future__ import annotations
+from autograde.rubric import CallCheck, Criterion, DeviceCriterion, first_of
 
-import random
-from collections.abc import Callable
-from typing import Any
-
-from autograde.contract.rank_check import Rank
-
-from .judged_steps import StepsCheck
-from .training_steps import draw_plan, net_of, on_network, train
+from ..probes import average_gradients
+from .averages import AVERAGE, AVERAGE_OR_SUM, known, weights_stay
+from .traffic import APART, TOGETHER, one_for_each, something_sent
+from .training_plan import even, fits, on_gpu, plan, uneven
 
 
-class AverageGradients(StepsCheck):
-    """Steps on 2 to 4 ranks whose graphs differ, on networks that are late and quick, beside one process."""
-
-    todo, points, deadline = "average_gradients", 3, 12.0
-    consolidation = (
-        "A rank that has nothing to bring still has to come: a collective that one rank leaves out meets the next one "
-        "of the others, or none at all."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Graphs that differ, something in `.grad` beforehand, and a rank without any gradient; then other sizes."""
-
-        def call(network: str, **more: Any) -> dict:
-            return draw_plan(rng, network, more.pop("steps", [0, 0]), **more)
-
-        cases = [
-            {"size": 4, "calls": [call("late", crooked=True)]},
-            {"size": 3, "calls": [call("quick", left=True), call("late", crooked=True)]},
-            {"size": 2, "calls": [call("quick", steps=[0], idle=rng.randrange(2))]},
-        ]
-        ### BEGIN HIDDEN CASES
-        cases += [{"size": 2, "calls": [call("late", crooked=True, left=True), call("quick", crooked=True)]}]
-        ### END HIDDEN CASES
-        return cases
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        """A step on two ranks."""
-        return {"size": 2, "calls": [draw_plan(rng, "plain", [0], crooked=True)]}
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """The steps, with the student's averaging in each."""
-        net = net_of(call, rank.rank, rank.torch_device)
-        with on_network(call):
-            return {"steps": train(net, call, rank.comm, lambda: function(net))}
+def cases(rng):
+    """Ranks that are alike, on both networks, with something in `.grad` beforehand; graphs that differ; a rank without
+    any gradient."""
+    yield 4, plan("late", 0, 0)
+    yield 3, plan("quick", 0, 0, left=True), plan("late", 0, 0)
+    yield 4, plan("late", 0, 0, crooked=True)
+    yield 2, plan("quick", 0, 0, crooked=True, left=True), plan("late", 0, 0, crooked=True)
+    yield 2, plan("quick", 0, idle=rng.randrange(2))
 
 
-CHECK = AverageGradients()
+CHECK = CallCheck.of(
+    "average_gradients",
+    average_gradients.PROBE,
+    cases,
+    Criterion(
+        "average",
+        1,
+        "afterwards `.grad` of each trained parameter is the average of all ranks' gradients, also of one that is not "
+        "contiguous",
+        first_of(TOGETHER, weights_stay, something_sent, AVERAGE),
+        known(),
+        on=even,
+    ),
+    Criterion(
+        "missing",
+        1,
+        "where a rank has no gradient of a parameter, or none at all, zeros count for it, and it has the average, too",
+        first_of(TOGETHER, weights_stay, something_sent, AVERAGE_OR_SUM),
+        known(),
+        on=uneven,
+        after=("average",),
+    ),
+    Criterion(
+        "all-reduces",
+        0.75,
+        "there is one all-reduce for each trained parameter, and no other communication",
+        first_of(something_sent, one_for_each),
+        on=even,
+    ),
+    DeviceCriterion(0.25, "it works on a module that is on a GPU"),
+    repeats=False,
+    fits=fits,
+    broke_off=APART,
+    gpu_case=on_gpu(crooked=True),
+    consolidation="A rank that has nothing to bring still has to come: a collective that one rank leaves out meets the "
+    "next one of the others, or none at all.",
+)

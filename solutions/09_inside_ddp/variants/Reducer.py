@@ -57,13 +57,13 @@ class Reducer:
 +        reducer = self
 +        class Quiet:
 +            def __enter__(self):
-+                reducer.active = False
++                self.before, reducer.active = reducer.active, False
 +            def __exit__(self, *error):
-+                reducer.active = True
++                reducer.active = self.before
 +        return Quiet()
 == preallocated < with_counters
         flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in bucket]) >>>         flat = torch.zeros(sum(p.numel() for p in bucket), dtype=bucket[0].dtype, device=bucket[0].device)\\n        for p, part in zip(bucket, flat.split([p.numel() for p in bucket])):\\n            if p.grad is not None:\\n                part.copy_(p.grad.flatten())
-== sent_when_full: other-order-by-rank, order < with_counters
+== sent_when_full: size-differs, order < with_counters
 -                while len(self.works) < len(self.buckets) and not self.missing[len(self.works)]:
 -                    self.launch()
 +                if not self.missing[number]:
@@ -80,9 +80,9 @@ class Reducer:
 +        for number, missing in enumerate(self.missing):
 +            if missing >= 0:
 +                self.launch(number)
-== unused_never_sent: other-order-by-rank, unused < with_counters
+== unused_never_sent: size-differs, unused < with_counters
         while len(self.works) < len(self.buckets):\\n            self.launch()\\n        for >>>         for
-== unused_left_alone: other-order-by-rank, unused < with_counters
+== unused_left_alone: size-differs, unused < with_counters
 -        flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in bucket])
 +        bucket = [p for p in bucket if p.grad is not None]
 +        flat = torch.cat([p.grad.reshape(-1) for p in bucket])
@@ -121,7 +121,7 @@ p.register_post_accumulate_grad_hook(self.hook(number)) >>> p.register_hook(self
 +            if p.grad is not None:
 +                flat[start:start + p.numel()] = p.grad.reshape(-1)
 +            start += p.numel()
-== all_parameters_counted: raised, frozen < with_counters
+== all_parameters_counted: frozen-counted, frozen < with_counters
         trained = [p for p in module.parameters() if p.requires_grad] >>>         trained = {i: p for i, p in enumerate(module.parameters()) if p.requires_grad}
 == works_not_reset: nothing-sent, async < with_counters
 -        self.reset()
@@ -130,7 +130,7 @@ p.register_post_accumulate_grad_hook(self.hook(number)) >>> p.register_hook(self
 +    @contextmanager
 == no_sync_sends: sends-in-no-sync, no_sync < with_counters
 before, self.active = self.active, False >>> before = self.active
-== quiet_for_ever: sent-after-backward, no_sync < with_counters
+== quiet_for_ever: no-sync-never-ends, no_sync < with_counters
             self.active = before >>>             pass
 == quiet_after_error: no-sync-kept-by-an-error, no_sync < with_counters
 -        try:
@@ -171,7 +171,7 @@ p.grad is None else p.grad >>> p not in self.used else p.grad
         def accumulated(p):\\n            if self.active: >>>         def accumulated(p):\\n            if False:
 == next_waits: waited-in-backward, hook < with_counters
 self.works.append((bucket, flat, dist.all_reduce(flat, async_op=True))) >>> self.works.append((bucket, flat, dist.all_reduce(flat, async_op=True)));self.works[-1][2].wait()
-== not_waited: never-waited-for, async < with_counters
+== not_waited: never-waited, async < with_counters
             work.wait() >>>             pass
 == filled_at_the_first: sent-too-early, buckets < with_counters
 not self.missing[len(self.works)] >>> self.missing[len(self.works)] < len(self.buckets[len(self.works)])
@@ -207,4 +207,14 @@ for bucket in buckets] >>> for bucket in buckets[::-1]]
 == counted_in_no_sync: no-sync-counted, no_sync < with_counters
             if self.active:\\n                self.missing[number] -= 1\\n                while >>>             self.missing[number].discard(p)\\n            if self.active:\\n                while
 [len(bucket) for bucket in self.buckets] >>> [set(bucket) for bucket in self.buckets]
+== inner_block_ends_all: inner-block-ends-all, no_sync < with_counters
+before, self.active = self.active, False >>> before, self.active = True, False
+== no_while: sent-late, order < with_counters
+while len(self.works) < len(self.buckets) and not self.missing[len(self.works)]: >>> if len(self.works) < len(self.buckets) and not self.missing[len(self.works)]:
+== one_handle_waited: never-waited, async < with_counters
+            work.wait() >>>             if work is self.works[-1][2]:\\n                work.wait()
+== contiguous_ones: sum-in-a-copy, broadcast < with_counters
+p.grad = (flat[start:start + p.numel()] / dist.get_world_size()).view(p.shape) >>> p.grad = torch.zeros_like(p) if p.grad is None else p.grad\\n                p.grad.contiguous().copy_((flat[start:start + p.numel()] / dist.get_world_size()).view(p.shape))
+== nothing_to_do_here: call-missing, skipped < with_counters
+    def finish(self): >>>     def finish(self):\\n        if all(p.grad is None for bucket in self.buckets for p in bucket):\\n            return
 """

@@ -27,7 +27,7 @@ def average_gradients(module):
         p.grad.div_(dist.get_world_size())
 == nothing_sent: nothing-sent, ddp
     pass
-== only_with_gradient: other-order-by-rank, none
+== only_with_gradient: size-differs, none
     for parameter in module.parameters():
         if parameter.grad is not None:
             dist.all_reduce(parameter.grad)
@@ -40,7 +40,7 @@ parameter.grad /= size >>> pass
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
             dist.broadcast(parameter.grad, src=0)
-== weights_averaged: own-gradient, weights
+== weights_averaged: weights-changed, weights
     with torch.no_grad():
         for parameter in module.parameters():
             if parameter.requires_grad:
@@ -59,17 +59,17 @@ parameter.grad /= size >>> pass
 parameter.grad /= size >>> parameter.grad /= 4
 == contiguous_ones: sum-in-a-copy, broadcast < solution
 dist.all_reduce(parameter.grad) >>> dist.all_reduce(parameter.grad.contiguous())
-== nothing_to_do_here: collective-skipped, skipped < solution
+== nothing_to_do_here: call-missing, skipped < solution
     for parameter in module.parameters(): >>>     for parameter in module.parameters() if any(p.grad is not None for p in module.parameters()) else ():
-== zeros_of_the_default_type: other-type-by-rank, none
+== zeros_of_the_default_type: dtype-differs, none
     for parameter in module.parameters():
         if parameter.requires_grad:
             total = torch.zeros(parameter.shape) if parameter.grad is None else parameter.grad.clone()
             dist.all_reduce(total)
             parameter.grad = total.to(parameter.dtype) / dist.get_world_size()
-== own_order: other-order-by-rank, order < solution
+== own_order: size-differs, order < solution
 module.parameters(): >>> list(module.parameters())[:: 1 if dist.get_rank() % 2 else -1]:
-== used_ones_first: other-order-by-rank, order < solution
+== used_ones_first: size-differs, order < solution
 module.parameters(): >>> sorted(module.parameters(), key=lambda p: p.grad is None):
 == in_one: other-sizes, buckets
     trained = [p for p in module.parameters() if p.requires_grad]
@@ -80,7 +80,7 @@ module.parameters(): >>> sorted(module.parameters(), key=lambda p: p.grad is Non
         p.grad = part.view_as(p)
 == frozen_too: frozen-averaged, frozen < solution
 if parameter.requires_grad: >>> if True:
-== not_waited: never-waited-for, async < solution
+== not_waited: never-waited, async < solution
 dist.all_reduce(parameter.grad) >>> dist.all_reduce(parameter.grad, async_op=True)
 == waited_after_dividing: divided-too-soon, async
     handles = []

@@ -30,10 +30,10 @@ def broadcast_state(module):
 == copies: copies-broadcast, broadcast
     for tensor in [*module.parameters(), *module.buffers()]:
         dist.broadcast(tensor.detach().clone(), src=0)
-== not_waited_for: broadcast-not-waited-for, broadcast < solution
+== not_waited_for: never-waited, broadcast < solution
 dist.broadcast(tensor, src=0) >>> dist.broadcast(tensor, src=0, async_op=True)
-== own_order: broadcasts-in-other-order, order < solution
-[*module.parameters(), *module.buffers()] >>> [*module.parameters(), *module.buffers()][:: 1 if dist.get_rank() % 2 else -1]
+== own_order: size-differs, order < solution
+[*module.parameters(), *module.buffers()] >>> [*[*module.parameters()][:2][:: 1 if dist.get_rank() % 2 else -1], *[*module.parameters()][2:], *module.buffers()]
 == without_buffers: buffers-left, buffers < solution
 [*module.parameters(), *module.buffers()] >>> module.parameters()
 == trained_only: frozen-left, frozen < solution
@@ -76,10 +76,10 @@ src=0 >>> src=dist.get_world_size() - 1
         values = parameter.detach().clone().contiguous()
         dist.broadcast(values, src=0)
         parameter.data = values
-== contiguous_ones: own-numbers-left, broadcast < solution
+== contiguous_ones: sent-from-a-copy, broadcast < solution
 dist.broadcast(tensor, src=0) >>> dist.broadcast(tensor.contiguous(), src=0)
-== rank_0_only: collective-skipped, broadcast < solution
+== rank_0_only: call-missing, broadcast < solution
     with torch.no_grad() >>>     if dist.get_rank():\\n        return\\n    with torch.no_grad()
-== in_single_precision: through-float32, broadcast < copied_back
+== in_single_precision: float32, broadcast < copied_back
 tensor.detach().clone().contiguous() >>> tensor.detach().float().clone().contiguous()
 """

@@ -110,7 +110,7 @@ dist.all_reduce(parameter.grad, async_op=True))) >>> dist.all_reduce(parameter.g
             p.grad /= dist.get_world_size()
         ready.clear(), works.clear()
     return finish
-== never_waited: never-waited-for, async
+== never_waited: never-waited, async
     def start(p):
         p.grad /= dist.get_world_size()
         dist.all_reduce(p.grad, async_op=True)
@@ -118,7 +118,7 @@ dist.all_reduce(parameter.grad, async_op=True))) >>> dist.all_reduce(parameter.g
         if p.requires_grad:
             p.register_post_accumulate_grad_hook(start)
     return lambda: None
-== last_one_waited: never-waited-for, async < solution
+== last_one_waited: never-waited, async < solution
 for parameter, handle in started: >>> for parameter, handle in started[-1:]:
 == not_divided: sum-not-average, sum < solution
 parameter.grad /= size >>> pass
@@ -143,4 +143,6 @@ parameter.register_post_accumulate_grad_hook(start) >>> hooks.append(parameter.r
         for each in trained:
             each.grad /= size
     return finish
+== contiguous_ones: sum-in-a-copy, broadcast < solution
+dist.all_reduce(parameter.grad, async_op=True) >>> dist.all_reduce(parameter.grad.contiguous(), async_op=True)
 """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import torch
 from torch import nn
 
-# By name: where each tensor of `StatefulModule` stands. A name is that of `named_parameters` or `named_buffers`.
+# The tensors of `StatefulModule`, by the names of `named_parameters` and `named_buffers`.
+BY_COLUMNS = "turned"
 TRAINED = ("weight", "turned", "norm.weight", "norm.bias")
 FROZEN = ("frozen", "still")
 SAVED = ("mask", "scale", "norm.running_mean", "norm.running_var", "norm.num_batches_tracked")
@@ -44,6 +47,7 @@ class StatefulModule(nn.Module):
         return {**dict(self.named_parameters()), **dict(self.named_buffers())}
 
 
-def numbers_by_name(module: StatefulModule) -> dict[str, list[float]]:
-    """The numbers of all tensors."""
-    return {name: tensor.detach().double().flatten().tolist() for name, tensor in module.tensors().items()}
+def numbers_by_name(module: StatefulModule) -> dict[str, list[float | None]]:
+    """The numbers of all tensors; None stands for what is not finite."""
+    rows = {name: tensor.detach().double().flatten().tolist() for name, tensor in module.tensors().items()}
+    return {name: [each if isfinite(each) else None for each in row] for name, row in rows.items()}
