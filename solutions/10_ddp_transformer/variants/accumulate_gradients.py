@@ -89,6 +89,6 @@ return loss, >>> return loss / tokens,
 tokens += >>> tokens =
 == loss_alone: not-all-values, normalisation < last_one_outside
 return loss, tokens >>> return loss
-== only_rank_0_reduces: uneven-collectives, ranks leave < last_one_outside
+== only_rank_0_reduces: hang, ranks leave < last_one_outside
     return loss, >>>     if dist.get_rank() == 0:\n        dist.all_reduce(torch.zeros(1))\n    return loss,
 """
