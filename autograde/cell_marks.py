@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 
+import nbformat
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autograde.contract import questions
 from autograde.contract.labs import Lab, LabError
 
+WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 NO_POINTS = "They count no points."  # what labs say of their questions
 
 
@@ -125,3 +127,13 @@ def validate(lab: Lab, notebook: NotebookNode, points: dict[str, float]) -> None
             raise LabError(f"{lab.name}: cell `{cell.id}` has a SOLUTION mark, but is no TODO: students would get it")
         if begins != ends:
             raise LabError(f"{lab.name}: TODO `{cell.id}` has {begins} BEGIN SOLUTION and {ends} END SOLUTION")
+
+
+def wide_lines(notebook: str) -> list[str]:
+    """One line of text for each line of code that is wider than JupyterLab shows it. notebook: text of its file."""
+    return [
+        f"cell `{cell.id}` has a line of {len(line)} characters, and JupyterLab shows {WIDTH}: {line.strip()[:40]}..."
+        for cell in nbformat.reads(notebook, as_version=4).cells
+        for line in cell.source.splitlines() * (cell.cell_type == "code")
+        if len(line) > WIDTH
+    ]

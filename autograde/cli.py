@@ -77,6 +77,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """
     from autograde import build as builder
+    from autograde.cell_marks import wide_lines
     from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
     from autograde.contract.places import SOURCE
     from autograde.lectures import notebooks
@@ -102,6 +103,8 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
         try:
             builder.write(built, root, force)
             click.echo(f"{built.lab.name}: built")
+            for line in wide_lines(built.student[built.lab.notebook].content.decode()):
+                click.echo(f"{built.lab.name}: {line}")
         except LabError as error:
             failed = True
             click.echo(f"Error: {error}", err=True)
@@ -142,17 +145,27 @@ def new(lab: str, folder: Path | None) -> None:
 @click.argument("lab")
 @click.argument("todo")
 @click.argument("answer", default="solution")
+@click.option("--all", "everything", is_flag=True, help="All answers that are known, a line each.")
 @click.option("--seed", default=1, show_default=True, help="Of the cases.")
-def try_(lab: str, todo: str, answer: str, seed: int) -> None:
+def try_(lab: str, todo: str, answer: str, everything: bool, seed: int) -> None:
     """Show what the check of a TODO of LAB says to an ANSWER: "solution", a variant's name, or a file.
 
-    For whoever writes a check. A TODO that runs on no ranks takes a second.
+    For whoever writes a check. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
+    loses points, or a mistake keeps all or is called otherwise.
     """
     from autograde.contract.labs import find_lab
-    from autograde.trying import try_answer
+    from autograde.trying import try_all, try_answer
 
     with errors_in_one_line():
-        click.echo(try_answer(find_lab(course_root(), lab), todo, answer, seed))
+        found = find_lab(course_root(), lab)
+        if not everything:
+            click.echo(try_answer(found, todo, answer, seed))
+            return
+        unfit = 0
+        for fits, line in try_all(found, todo, seed):
+            click.echo(line)
+            unfit += not fits
+        raise SystemExit(unfit > 0)
 
 
 @main.command()

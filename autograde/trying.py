@@ -1,9 +1,10 @@
-"""`lockstep try`: what a check says to one answer, for whoever writes the check."""
+"""`lockstep try`: what a check says to one answer, or to all of a TODO, for whoever writes the check."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mpi4py import MPI
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.check import Check
+from autograde.contract.check import Check, Result
 from autograde.contract.labs import Lab, LabError, load_checks, load_ranks, load_variants, solution_cells
 from autograde.contract.subject import Subject
 from course.world import COMM, World
@@ -65,17 +66,42 @@ def beside_the_cell(gathered: Sequence[dict]) -> str:
 def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
     """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
     no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
+    source = answer_to(lab, todo, name)
+    with trial(lab, todo, seed) as tried:
+        result, gathered = tried(source)
+    return show.text(result) + beside_the_cell(gathered)
+
+
+def try_all(lab: Lab, todo: str, seed: int = 1) -> Iterator[tuple[bool, str]]:
+    """Each right answer and each mistake of `todo`, in their order: whether the check says what is due, and a line on
+    that. seed: of the cases. Raises LabError."""
+    right, wrong = load_variants(lab.variants) if lab.variants.is_dir() else ({}, {})
+    answers = {"solution": ("", solution_cells(lab.source).get(todo, ""))}
+    answers |= {name: ("", source) for name, source in right.get(todo, {}).items()}
+    answers |= {name: (variant.finding, variant.source) for name, variant in wrong.get(todo, {}).items()}
+    with trial(lab, todo, seed) as tried:
+        for name, (due, source) in answers.items():
+            result, _ = tried(source)
+            keys = [finding.key for finding in result.findings]
+            fits = due in keys and result.score < result.points if due else result.passed
+            seen = f"{name}: {result.score:g} of {result.points:g}, {', '.join(keys) or 'passed'}"
+            yield fits, f"ok  {seen}" if fits else f"NOT {seen}; due is {due or 'a pass'}"
+
+
+@contextmanager
+def trial(lab: Lab, todo: str, seed: int) -> Iterator[Callable[[str], tuple[Result, list]]]:
+    """A function that tries the check of `todo` on the source of an answer, and gives the result and the evidence.
+    Raises LabError."""
     checks = {check.todo: check for check in load_checks(lab.checks)}
     if todo not in checks:
         raise LabError(f"{lab.name} has no TODO {todo}; it has {', '.join(checks)}")
-    check, source = checks[todo], answer_to(lab, todo, name)
+    check = checks[todo]
     cases = contract.draw_cases(check, seed)
+    ranks = needs_ranks(check, cases)
+    with World(load_ranks(lab.checks)) if ranks else nullcontext(ThisProcess()) as world:
 
-    def judged(world: ThisProcess | World) -> str:
-        gathered = contract.gather(check, world, Subject(todo, source), cases)
-        return show.text(contract.judge(check, cases, gathered, seed)) + beside_the_cell(gathered)
+        def tried(source: str) -> tuple[Result, list]:
+            gathered = contract.gather(check, world, Subject(todo, source), cases)
+            return contract.judge(check, cases, gathered, seed), gathered
 
-    if not needs_ranks(check, cases):
-        return judged(ThisProcess())
-    with World(load_ranks(lab.checks)) as world:
-        return judged(world)
+        yield tried

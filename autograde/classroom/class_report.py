@@ -26,7 +26,7 @@ from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, W
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
-from autograde.contract.check import Check, Result
+from autograde.contract.check import LATER, Check, Result
 from autograde.contract.labs import Lab, find_lab, load_checks
 from autograde.contract.verdict import NOT_DONE, Finding
 from autograde.hints import KINDS, load_hints, read_taken
@@ -246,9 +246,10 @@ def criteria_met(students: list[Student]) -> dict[str, list[tuple[str, str, int,
         for todo, marked in student.by_todo.items():
             for row in marked.result.rows if marked.result and marked.result.started else ():
                 counts.setdefault(todo, {}).setdefault((row.name, row.says), Counter())[row.state] += 1
-    states = ("holds", "fails", "unjudged")
     return {
-        todo: [(*about, *(count[state] for state in states)) for about, count in rows.items()]
+        todo: [
+            (*about, count["holds"], count["fails"], count["unjudged"] + count[LATER]) for about, count in rows.items()
+        ]
         for todo, rows in counts.items()
     }
 

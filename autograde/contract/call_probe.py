@@ -24,7 +24,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -57,12 +57,14 @@ def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
 
 @dataclass
 class CallRank(Rank):
-    """This rank in a `CallProbe`. results: what calls returned, each with a copy. subject: the student's cell, with
-    Python's own `hash`, for what runs it once more elsewhere."""
+    """This rank in a `CallProbe`. results: what calls returned, each with a copy. number: of the call, from 0. subject:
+    the student's cell, with Python's own `hash`, for what runs it once more elsewhere. surroundings: what the probe's
+    `around` gives for the call."""
 
     subject: Any = None
     results: list[tuple[int, Any, Any]] = field(default_factory=list)
     number: int = 0
+    surroundings: Any = None
 
     def returned(self, value: Any, **arguments: Any) -> Array:
         """An array or tensor that the call returned, as evidence; at the end it is looked at once more.
@@ -94,15 +96,19 @@ class CallProbe:
 
     seen: what a call shows on a rank. call: runs on each rank, with the student's function, the `CallRank` and the
     arguments of the call; returns `seen`. names: runs on each rank, with the `CallRank` and the case; what the
-    student's cell finds by name, such as answers to earlier TODOs. needs: "torch" or "horovod", to be ready on just
-    these ranks. deadline: of a run, in seconds, where a case has none. starts: whether the student's code is to start
-    or end libraries itself; else its calls that would do so are noted, and do nothing. again: repeats a run on record,
-    in a case with ``again``, by all cells of the notebook that `rank.subject` has.
+    student's cell finds by name, such as answers to earlier TODOs. around: runs on each rank, with the `CallRank` and
+    the arguments of a call; a context in which that call is made. The student's cell is then run in it, too, anew for
+    each call, so that what it imports by name is what there is, such as on a simulated node. Without it, the cell is
+    run once for all calls of a case. needs: "torch" or "horovod", to be ready on just these ranks. deadline: of a run,
+    in seconds, where a case has none. starts: whether the student's code is to start or end libraries itself; else its
+    calls that would do so are noted, and do nothing. again: repeats a run on record, in a case with ``again``, by all
+    cells of the notebook that `rank.subject` has.
     """
 
     seen: type[Evidence]
     call: Callable[[Callable, CallRank, dict], Evidence]
     names: Callable[[CallRank, dict], Mapping[str, Any]] = no_names
+    around: Callable[[CallRank, dict], AbstractContextManager] | None = None
     needs: str | None = None
     deadline: float = 15.0
     starts: bool = False
@@ -140,7 +146,11 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
     with torch_as_it_was(), on_gpu(case, comm, subject.filename), alone:
         if "again" in case:
             return encoded(probe.again(rank, case))
-        function = subject.salted(comm.rank).load(**probe.names(rank, case))
+
+        def loaded() -> Callable:
+            return subject.salted(comm.rank).load(**probe.names(rank, case))
+
+        function = None if probe.around else loaded()
         for number, (communicator, arguments) in enumerate(zip(communicators, calls, strict=True)):
             rank.comm, rank.number = safe(communicator) if arguments.get(SENDS_WAIT) else communicator, number
             if number:
@@ -149,7 +159,8 @@ def make_calls(package: LabPackage, subject: Any, case: dict, folder: str, comm:
             if number == 0 and late is not None:
                 began += LATE
                 time.sleep(LATE if comm.rank == late else 0)
-            seen = encoded(probe.call(function, rank, arguments))
+            with probe.around(rank, arguments) if probe.around else nullcontext() as rank.surroundings:
+                seen = encoded(probe.call(loaded() if probe.around else function, rank, arguments))
             made.append({"seen": seen, "changed": rank.changed(), "tried": [*tried]})
             tried.clear()
             if late is not None:

@@ -32,6 +32,7 @@ from autograde.contract.verdict import NOT_DONE, Diagnosis, Finding, cost, cut, 
 PROBE_SIDE = frozenset({"todo", "points", "probe", "run", "call", "calls", "given", "needs", "deadline"})
 
 PARTS = ("cases", "probe", "schema", "verdict")  # what a check must define
+LATER = "later"  # state of a row that only the grader judges
 MOST_REMARKS = 3  # of one result: what ranks note is not trusted
 LARGEST = 1e300  # beyond it a number counts as not finite: a verdict may still add and multiply what it gets
 
@@ -41,7 +42,8 @@ class Demand:
     """That a training is on record as a run in batch, which is handed in with the notebook; see
     `autograde.slurm.record_verdict`.
 
-    points: what it costs where there is no such record, or none to believe. ranks: that it had at least.
+    points: what it costs where there is no such record, or none to believe. ranks: that it had at least. In a rubric it
+    is a row, `autograde.rubric.RecordCriterion`.
     """
 
     points: float
@@ -131,8 +133,9 @@ class Check:
 class Row:
     """One criterion of a rubric, and whether it holds; see `autograde.rubric`.
 
-    name, says, points: of the criterion. state: "holds", "fails", or "unjudged" where nobody can tell; only what holds
-    gives points. finding: where it fails, the words. reason: where it is unjudged, why.
+    name, says, points: of the criterion. state: "holds", "fails", "unjudged" where nobody can tell, or LATER, of what
+    only the grader sees; what holds gives points, and so does what is judged later, until it is. finding: where it
+    fails, the words. reason: where it is unjudged, why.
     """
 
     name: str
@@ -145,7 +148,7 @@ class Row:
     @property
     def score(self) -> float:
         """The points that it gives."""
-        return self.points if self.state == "holds" else 0.0
+        return self.points if self.state in ("holds", LATER) else 0.0
 
     @classmethod
     def from_plain(cls, data: dict) -> Row:

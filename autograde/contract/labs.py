@@ -160,11 +160,8 @@ def load_rubrics(folder: Path) -> dict[str, ModuleType]:
     Loading unchanged files again returns the same modules. Raises LabError if a module does not run.
     """
     folder = Path(folder).resolve()
-    package = lab_package(folder.parent)
     try:
-        modules = package.modules("checks")
-        cloudpickle.register_pickle_by_value(sys.modules[f"{package.name}.checks"])  # checks that hold their probes
-        return modules
+        return lab_package(folder.parent).modules("checks")
     except Exception as error:
         raise LabError(
             f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}"

@@ -19,9 +19,10 @@ FAILED = "var(--jp-error-color1, #cf222e)"
 NEUTRAL = "var(--jp-ui-font-color2, #59636e)"
 CODE = re.compile(r"`([^`]+)`")
 HIDDEN = "position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)"  # but read aloud
-MARKS = {"holds": "✓", "fails": "✗", "unjudged": "–"}  # of a rubric's rows
-STATES = {"holds": "holds", "fails": "does not hold", "unjudged": "not judged"}  # the same, to be read aloud
-COLOURS = {"holds": PASSED, "fails": FAILED, "unjudged": NEUTRAL}
+MARKS = {"holds": "✓", "fails": "✗", "unjudged": "–", "later": "…"}  # of a rubric's rows
+# The same, to be read aloud.
+STATES = {"holds": "holds", "fails": "does not hold", "unjudged": "not judged", "later": "judged later"}
+COLOURS = {"holds": PASSED, "fails": FAILED, "unjudged": NEUTRAL, "later": NEUTRAL}
 
 
 def number(points: float) -> str:
@@ -54,7 +55,7 @@ def text(result: Result, next_step: str = "") -> str:
             lines.append(f"         {row.finding.message}  [{row.finding.key}]")
             lines += [f"           {line}" for line in row.finding.report.splitlines()]
         elif row.reason:
-            lines.append(f"         not judged: {row.reason}")
+            lines.append(f"         {STATES[row.state]}: {row.reason}")
     return "\n".join([*lines, *below(result, next_step)])
 
 
@@ -92,7 +93,7 @@ def row_html(row: Row, result: Result) -> str:
         key = f'<small style="white-space: nowrap">[{markup.escape(row.finding.key)}]</small>'
         why = f"<div>{message_html(row.finding)} {key}{report_html(row.finding)}</div>"
     elif row.reason:
-        why = f'<div style="color: {NEUTRAL}">not judged: {line_html(row.reason)}</div>'
+        why = f'<div style="color: {NEUTRAL}">{STATES[row.state]}: {line_html(row.reason)}</div>'
     return (
         '<li style="display: flex; margin: 0.2em 0">'
         f'<span aria-hidden="true" style="color: {colour}; flex: 0 0 1.4em; font-weight: bold">{mark}</span>'

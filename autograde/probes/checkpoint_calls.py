@@ -15,7 +15,7 @@ from autograde.contract.rank_check import Rank
 from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
-from autograde.probes.file_watch import half_a_file, watched_folder
+from autograde.probes.file_watch import half_a_file, leave_half, watched_folder
 
 
 class Moment(Evidence):
@@ -75,8 +75,8 @@ def saving_calls(
 ) -> list[dict]:
     """Runs on each rank: a call of `save(path, model, optimizer, *place)` for each place, in a folder of their own.
 
-    In the second call there are halves of the other files that were seen in the first one, as if a rank had been
-    killed while it wrote, which was another process. case: `seed` and `optimizer` of what is saved, and each rank's
+    In the second call there is what was seen beside the file in the first one, with half of each file, as if a rank of
+    another process had been killed while it wrote. case: `seed` and `optimizer` of what is saved, and each rank's
     number on its node, `local`. old: what a file holds that is there before. before, after: called close to each call;
     `after` gives what is noted with it. read: what is noted of the file, on rank 0. beside: names of files of somebody
     else's in the folder; of these is noted which are `gone`.
@@ -95,7 +95,7 @@ def saving_calls(
         model = DistributedDataParallel(model)
         if rank.rank == 0:
             for name in known:
-                half_a_file(Path(folder, name.replace(str(os.getpid()), str(os.getpid() + 1))))
+                leave_half(Path(folder), name.replace(str(os.getpid()), str(os.getpid() + 1)))
         print_before = fingerprint(path)
         rank.meet()
         before()
@@ -107,7 +107,7 @@ def saving_calls(
         files = {"before": print_before, "returned": returned, "after": fingerprint(path)}
         left = sorted(set(os.listdir(folder)) - {NAME, *beside})
         kept = {name for name in beside if os.path.exists(os.path.join(folder, name))}
-        noted |= {"gone": sorted({*beside} - kept)} if beside else {}
+        noted |= {"gone": sorted({*beside} - kept)}
         content = read(path) if rank.rank == 0 else None
         calls.append({**seen, **files, "left": left, "content": content, **noted})
         known = set() if left else {name for moment in seen["moments"] for name in moment["others"]} - {*beside}

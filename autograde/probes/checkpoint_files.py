@@ -1,6 +1,6 @@
 """Checkpoint files as plain data: what is in them, what tells one from another, and what a rank saves.
 
-`autograde.verdicts.checkpoints` judges it.
+`autograde.rubric.checkpoints` judges it.
 """
 
 from __future__ import annotations

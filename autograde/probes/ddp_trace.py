@@ -66,14 +66,12 @@ def trace_passes(model: DistributedDataParallel, optimizer: torch.optim.Optimize
     return entries
 
 
-def watch_buffers(model: DistributedDataParallel) -> None:
-    """Let `model` broadcast its buffers, as it does before a forward pass, by watched calls."""
-
-    def broadcast(tensors: list[torch.Tensor], buffer_size: int, authoritative_rank: int = 0) -> None:
-        for tensor in tensors:
-            dist.broadcast(tensor, authoritative_rank)
-
-    model._distributed_broadcast_coalesced = broadcast
+def buffers_noted(model: DistributedDataParallel) -> list[int]:
+    """Let `model` no longer broadcast its buffers, as it does before a forward pass, but note how many it would: so
+    ranks with different numbers of passes come through. Grows by one number each time."""
+    broadcasts: list[int] = []
+    model._distributed_broadcast_coalesced = lambda tensors, *_, **__: broadcasts.append(len(tensors))
+    return broadcasts
 
 
 @contextmanager

@@ -27,7 +27,8 @@ def watched_folder(path: str, look: Callable[[str], Any], delay: float = 0.0) ->
     """Note what this rank does in the folder of the file `path` until the block ends.
 
     Gives `touched`, names of files that were written, renamed or removed, and `moments`, for each change
-    ``{"file": look(path), "others": names of the other files}``. delay: seconds that each change takes longer, so that
+    ``{"file": look(path), "others": names of the other files}``, those in a folder below as "folder/name", and the
+    folder itself as "folder/". delay: seconds that each change takes longer, so that
     those who do not wait for it are seen. The folder is on a disk of its own: nothing can be renamed into it from
     elsewhere, but from beside it.
     """
@@ -71,7 +72,7 @@ class Watch:
     def changed(self, *paths: Any) -> None:
         """Note that these files changed, and how the folder looks now."""
         self.seen["touched"] += [os.path.basename(whole(path)) for path in paths if self.inside(path)]
-        others = sorted(set(os.listdir(self.folder)) - {os.path.basename(self.path)})
+        others = sorted({*below(self.folder)} - {os.path.basename(self.path)})
         if len(self.seen["moments"]) < MOST:
             self.seen["moments"].append({"file": self.look(self.path), "others": others})
 
@@ -106,6 +107,8 @@ class Watch:
                 return function(source, target, *args, **kwargs)
             if function.__name__ != "symlink" and not (self.near(source) and self.near(target)):
                 raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), str(source), None, str(target))
+            if os.path.dirname(os.path.dirname(whole(source))) == self.folder:
+                self.changed()  # what is in a folder below was not looked at while it was written
             time.sleep(self.delay)
             result = function(source, target, *args, **kwargs)
             self.changed(source, target)
@@ -148,6 +151,23 @@ class Watch:
 def whole(path: Any) -> str:
     """A path as absolute text."""
     return os.path.abspath(os.fsdecode(path))
+
+
+def below(folder: str) -> Iterator[str]:
+    """Names of what is in a folder, and in the folders there; these end in a stroke."""
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            yield f"{entry.name}/" if entry.is_dir() else entry.name
+            if entry.is_dir():
+                yield from (f"{entry.name}/{name}" for name in os.listdir(entry.path))
+
+
+def leave_half(folder: Path, name: str) -> None:
+    """Leave what a crash in the middle of writing leaves of a file, or of a folder. name: see `below`."""
+    path = folder / name
+    (path if name.endswith("/") else path.parent).mkdir(exist_ok=True)
+    if not name.endswith("/"):
+        half_a_file(path)
 
 
 def half_a_file(path: Path) -> None:

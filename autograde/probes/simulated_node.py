@@ -9,7 +9,7 @@ import inspect
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -18,6 +18,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from autograde.contract.call_probe import CallRank
 from autograde.contract.evidence import Evidence
 
 ADDRESS = ("MASTER_ADDR", "MASTER_PORT")
@@ -45,6 +46,15 @@ def simulated_node(local_rank: int, local_size: int, gpus: int | None = None) ->
         if gpus is not None:
             simulate_gpus(stack, noted, gpus)
             simulate_groups(stack, noted, gpus)
+        yield noted
+
+
+@contextmanager
+def on_node(rank: CallRank, call: Mapping) -> Iterator[dict]:
+    """For `CallProbe(around=...)`: ranks are on nodes of `local_size` each, an argument of the call, and have random
+    numbers of their own. Gives what `simulated_node` gives."""
+    size = call["local_size"]
+    with seeded_apart(rank.rank), simulated_node(rank.rank % size, size) as noted:
         yield noted
 
 

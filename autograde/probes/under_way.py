@@ -1,6 +1,6 @@
 """Notes in the record when an array changes that is being sent: MPI may read it at any time until the send is complete.
 
-Runs beside the student's code. `autograde.verdicts.exchanges.changed_under_way` reads the notes.
+Runs beside the student's code. `autograde.rubric.communication.exchanges.changed_under_way` reads the notes.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
 from autograde.verdicts import collectives
 from course.watch.differences import differences
+from course.watch.differences.conditions import ASK
 
 BROUGHT = frozenset({"size-differs", "dtype-differs", "operator-differs", "root-differs"})  # what ends in an error
 
@@ -106,5 +107,8 @@ def differing(run: Run) -> Wrong | None:
     found = [each for each in known if not each.passed] or (known if failed and run.state != "hang" else [])
     if not found:
         return None
-    begins, report = "A deadlock. " if run.state == "hang" else "", run.report.partition("\n\n")[0]
-    return Wrong(found[0].key, f"{begins}{found[0].text}", {}, report)
+    begins, text, report = "A deadlock. " if run.state == "hang" else "", found[0].text, run.report.partition("\n\n")
+    # The ranks have the cell's text, so their report also names the lines that decide who makes a call.
+    known = text.removesuffix(ASK)
+    text = next((line for line in report[2].splitlines() if line.startswith(known)), text)
+    return Wrong(found[0].key, f"{begins}{text}", {}, report[0])

@@ -22,14 +22,14 @@ from typing import Any, ClassVar, Self
 
 from autograde.contract.call_probe import CallProbe, Rerun
 from autograde.contract.cell_code import ALONE
-from autograde.contract.check import Check, Demand, Result, Row, remarks_on
+from autograde.contract.check import LATER, Check, Result, Row, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
 from autograde.contract.trouble import raised
 from autograde.contract.verdict import Finding, cut
 from autograde.rubric.breaks import Errors, why_it_broke_off
-from autograde.rubric.criterion import Criterion, DeviceCriterion
+from autograde.rubric.criterion import Criterion, DeviceCriterion, RecordCriterion
 from autograde.rubric.drawn import completed, reserved
 from autograde.rubric.inputs import seen_with
 from autograde.rubric.judge import Call
@@ -46,8 +46,10 @@ on that give no points. Use the calls that the lab shows.
 """)
 BROKE_OFF = "the run broke off"
 MAY_FOLLOW = "it may follow from"
+JUDGED_LATER = "when the lab is graded; until then it counts"
 UNRECORDED = "what the ranks communicated is not recorded as a whole"
-Rows = Sequence[Criterion | DeviceCriterion]
+AnyCriterion = Criterion | DeviceCriterion | RecordCriterion
+Rows = Sequence[AnyCriterion]
 
 
 class CallCheck(Check):
@@ -66,7 +68,7 @@ class CallCheck(Check):
         todo: str,
         probe: CallProbe,
         cases: Callable[[random.Random], Sequence],
-        *criteria: Criterion | DeviceCriterion,
+        *criteria: AnyCriterion,
         consolidation: str = "",
         inputs: tuple[str, ...] = (),
         repeats: bool = True,
@@ -74,7 +76,6 @@ class CallCheck(Check):
         broke_off: Callable[[Run], Wrong | None] | None = None,
         gpu_case: Callable[[random.Random], dict] | None = None,
         fits: Callable[[dict, dict, Any], bool] | None = None,
-        batch: Demand | None = None,
         again: Callable[[dict, int], dict | None] | None = None,
     ) -> Self:
         """The check of a TODO.
@@ -85,11 +86,11 @@ class CallCheck(Check):
         the end, with another ``seed``, so that what is kept between calls shows; False where the calls of a case show
         that as they are. errors: what errors of this TODO mean. broke_off: of a run that did not come to its end, what
         that means for this TODO. gpu_case: see `Check`. fits: of a case, a call's arguments and the evidence on it,
-        whether that has the lengths that follow from the call. batch, again: of a TODO that asks for the record of a
-        batch run, see `Check`.
+        whether that has the lengths that follow from the call. again: of a TODO with a `RecordCriterion`, see `Check`.
         """
         body: dict[str, Any] = {"todo": todo, "probe": probe, "criteria": criteria, "consolidation": consolidation}
-        body |= {"inputs": inputs, "repeats": repeats, "errors": errors or Errors(), "batch": batch}
+        body |= {"inputs": inputs, "repeats": repeats, "errors": errors or Errors()}
+        body["batch"] = next((each for each in criteria if isinstance(each, RecordCriterion)), None)
         functions = {"cases": cases, "broke_off": broke_off, "gpu_case": gpu_case, "fits": fits, "again": again}
         body |= {name: staticmethod(each) for name, each in functions.items() if each is not None}
         return type(todo, (cls,), body)()
@@ -109,7 +110,7 @@ class CallCheck(Check):
         if names := reserved(calls):
             raise ValueError(f"{self.todo}: an argument of a call cannot be called {', '.join(names)}")
         for each in self.criteria:
-            if not each.looks_at_some(cases):
+            if each is not self.batch and not each.looks_at_some(cases):
                 raise ValueError(f"{self.todo}: no call is drawn at which the criterion {each.name!r} looks")
         return cases
 
@@ -199,11 +200,15 @@ class CallCheck(Check):
                 reason = UNRECORDED
             told.append(wrong)
             rows.append(self.row(criterion, wrong, reason))
+        if not any(row.state == "holds" for row in rows):
+            rows = [replace(row, state="unjudged") if row.state == LATER else row for row in rows]
         return rows
 
-    def row(self, criterion: Criterion | DeviceCriterion, wrong: Wrong | None, reason: str) -> Row:
+    def row(self, criterion: AnyCriterion, wrong: Wrong | None, reason: str) -> Row:
         """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
         about = (criterion.name, criterion.says, criterion.points)
+        if criterion is self.batch:
+            return Row(*about, LATER, None, JUDGED_LATER)
         if wrong is not None:
             return Row(*about, "fails", self.finding(wrong, criterion.points))
         return Row(*about, "unjudged", None, reason) if reason else Row(*about, "holds")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from autograde.contract.call_probe import SENDS_WAIT
+from autograde.contract.check import Demand
 from autograde.contract.gpu import ON_GPU
 from autograde.rubric.judge import Call, Judge, comparing, first_of
 from autograde.rubric.mistakes import Mistakes
@@ -135,4 +136,33 @@ class DeviceCriterion:
 
     def unrecorded(self, runs: Iterable[Run]) -> bool:
         """No: it reads no record."""
+        return False
+
+
+@dataclass(frozen=True)
+class RecordCriterion(Demand):
+    """The row on the record of a batch run, see `Demand`, which the grader judges when all other rows are, by
+    `autograde.slurm.record_policy`. It has what a `Criterion` has for a check.
+
+    points: what it gives, if another row holds. says: what is asked for.
+    """
+
+    says: str = ""
+    name: str = "record"
+    after: tuple[str, ...] = ()
+
+    def looks_at(self, arguments: dict) -> bool:
+        """No call."""
+        return False
+
+    def looks_at_some(self, cases: Iterable[dict]) -> bool:
+        """No case."""
+        return False
+
+    def judged(self, runs: Iterable[Run]) -> Wrong | None:
+        """Nothing: no run shows it."""
+        return None
+
+    def unrecorded(self, runs: Iterable[Run]) -> bool:
+        """No: it reads no record of calls."""
         return False

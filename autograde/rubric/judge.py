@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -98,6 +99,20 @@ def lacking(*names: str, **values: Any) -> Callable[[dict], bool]:
     """For `Criterion(on=...)`: the calls that `given` leaves."""
     there = given(*names, **values)
     return lambda arguments: not there(arguments)
+
+
+def saying(judge: Judge, **nouns: str) -> Judge:
+    """A judge that compares nothing, with other nouns in its messages: such as ``sample="pair"``."""
+
+    def said(call: Call) -> Wrong | None:
+        wrong = judge(call)
+        message = wrong.message if wrong else ""
+        for noun, other in nouns.items():
+            message = re.sub(rf"\b{noun}(?=s?\b)", other, message)
+            message = re.sub(rf"\b{noun.capitalize()}(?=s?\b)", other.capitalize(), message)
+        return wrong and replace(wrong, message=message)
+
+    return said
 
 
 @dataclass(frozen=True)

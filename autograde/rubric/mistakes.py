@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +12,10 @@ from autograde.rubric.words import Words, Wrong
 
 Values = Callable[[Call], Mapping[str, Any]]
 Sign = Callable[[Call], "Gives | Mapping | bool | None"]
+
+
+class MistakeWarning(RuntimeWarning):
+    """A sign of a mistake raised an error, so the words of the criterion itself are told: it has a defect."""
 
 
 class Gives:
@@ -53,7 +58,8 @@ class Mistakes:
     of several forms, or a function without arguments that gives either; see `changed`. A call whose values lack a key
     cannot tell whether the mistake is made.
     signs: by key, with ``_`` for ``-``: a function of a call that says whether the mistake is made in it: True or
-    False; facts for its words in place of True; None where this call cannot tell.
+    False; facts for its words in place of True; None where this call cannot tell. One that raises an error cannot tell,
+    either, and a `MistakeWarning` says so.
     Raises ValueError if a sign has no words, or, without values, words have no sign.
     """
 
@@ -67,13 +73,14 @@ class Mistakes:
 
     def signs_in(self, call: Call) -> Mapping[str, Callable[[], Gives | Mapping | bool | None]]:
         """By key, what says whether a mistake is made in this call."""
-        values = self.values(call) if self.values else {}
+        values = asked(lambda: self.values(call), "any of them") or {} if self.values else {}
         if unlike := {*values} - {*self.words.messages}:
             raise ValueError(f"these mistakes have values and no words: {', '.join(sorted(unlike))}")
-        return {
+        signs = {
             key: partial(self.signs[key], call) if key in self.signs else partial(giving, values, key)
             for key in self.words.messages
         }
+        return {key: partial(asked, sign, key) for key, sign in signs.items()}
 
     def explaining(self, failures: Sequence[tuple[Call, Wrong]], held: Sequence[Call], judge: Any) -> Wrong | None:
         """The mistake that explains all failures, in its words; None if none does. held: calls without a failure.
@@ -97,6 +104,18 @@ class Mistakes:
         key, call, wrong, facts = best
         facts = {"size": call.size, **call.arguments, **wrong.facts, **facts}
         return Wrong(key, self.words.fill(key, facts), facts, wrong.report, call=call)
+
+
+def asked(sign: Callable[[], Any], key: str) -> Any:
+    """What a sign says; None, and a warning, if it raises an error."""
+    try:
+        return sign()
+    except Exception as error:
+        text = (
+            f"whether a call shows the mistake {key!r} is not known, as asking raised {type(error).__name__}: {error}"
+        )
+        warnings.warn(text, MistakeWarning, stacklevel=2)
+        return None
 
 
 def giving(values: Mapping[str, Any], key: str) -> Gives | None:

@@ -11,6 +11,7 @@ from autograde.contract.gpu import ON_GPU, DeviceMistake
 from autograde.contract.trouble import PLAIN
 from autograde.rubric.judge import Call
 from course.watch.notes import without_notes
+from course.world.meeting import MEETING
 
 
 def size_of(case: dict) -> int:
@@ -90,9 +91,11 @@ class Run:
 
     @property
     def came_through(self) -> list[bool]:
-        """By rank, whether it came to the end of the call in which the last one stands."""
+        """By rank, whether it came to the end of the call in which the last one stands, or waits for the others in a
+        meeting that the probe asks for after a call of the student's."""
         beyond = [len(log) > self.reached + 1 for log in self.logs]
-        return [more or rank["state"] == "returned" for more, rank in zip(beyond, self.ranks, strict=True)]
+        there = [rank["state"] == "returned" or rank["call"] == MEETING for rank in self.ranks]
+        return [more or returned for more, returned in zip(beyond, there, strict=True)]
 
     @property
     def broken(self) -> dict:

@@ -60,15 +60,14 @@ class TooLate(Exception):
 
 
 def beside_students(lab: Lab) -> dict[str, str]:
-    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are; of checks that hold their
-    probes, these alone."""
-    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
-    shown = {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
-    texts = {name: text for name, text in read_package(lab.checks).items() if "from autograde.rubric" not in text}
-    if has_probes(lab.checks) and not any("autograde.contract.rank_check" in text for text in texts.values()):
-        return shown
+    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are; or of checks that hold
+    their probes, these alone."""
+    if has_probes(lab.checks):
+        folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
+        return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
+    texts = read_package(lab.checks)
     released = {name: without_hidden_cases(text, f"{lab.name}/checks/{name}") for name, text in texts.items()}
-    return {**shown, **probe_only(released, lab.name)}
+    return probe_only(released, lab.name)
 
 
 class Sandboxes:

@@ -40,9 +40,8 @@ class Question(TypedDict):
 
 def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
     """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `pool.beside_students`."""
-    in_checks = {path: text for path, text in checks.items() if "/" not in path}
-    probes = load_probes({path: text for path, text in checks.items() if "/" in path})
-    probes |= probes_of_checks(in_checks) if in_checks else {}
+    in_folders = any("/" in path for path in checks)
+    probes = load_probes(checks) if in_folders else probes_of_checks(checks)
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)
         last = None

@@ -7,9 +7,10 @@ submission without a record loses nothing, and the feedback on one with a record
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 from unicodedata import normalize
 
-from autograde.contract.check import Check
+from autograde.contract.check import LATER, Check, Result
 from autograde.contract.labs import Lab, load_checks, load_ranks
 from autograde.contract.verdict import Finding
 from autograde.sandbox.examine import Marked
@@ -19,6 +20,8 @@ from autograde.slurm.record_verdict import RecordFile
 from course.batch.record import Report, code_of
 from course.processes.slurm_command import SlurmError
 from course.world.report import OutcomeRecord
+
+NOT_ASKED = "where a record is asked for; here none is, so it counts"
 
 
 @dataclass(frozen=True)
@@ -110,15 +113,25 @@ def with_record(
 ) -> tuple[Marked, RecordResult]:
     """The mark for a TODO with its record taken into account. A TODO without points keeps its mark."""
     again, marked = marked.again, replace(marked, again=None)
-    if check.batch is None or policy.setting is False or marked.result is None or marked.score == 0:
+    if check.batch is None or marked.result is None or marked.score == 0:
         return marked, RecordResult()
+    if policy.setting is False:
+        return replace(marked, result=with_row(marked.result, RecordResult())), RecordResult()
     account = {normalize("NFC", name): account for name, account in policy.accounts.items()}.get(student, student)
     try:
         judged = judge_record(check, lab, handed_in, sources, account, policy.required, again)
     except Exception as error:
         return replace(marked, result=None, reason=f"the record could not be judged: {error}"), RecordResult()
-    if judged.finding is None:
-        return marked, judged
-    result = marked.result
-    score = max(0.0, result.score - judged.finding.points)
-    return replace(marked, result=replace(result, score=score, findings=[*result.findings, judged.finding])), judged
+    return replace(marked, result=with_row(marked.result, judged)), judged
+
+
+def with_row(result: Result, judged: RecordResult) -> Result:
+    """The result with what became of its record: in the row on it, or, of a check that is no rubric, as a finding."""
+    found = [judged.finding] if judged.finding else []
+    findings = [*result.findings, *found]
+    if not any(row.state == LATER for row in result.rows):
+        return replace(result, score=max(0.0, result.score - sum(each.points for each in found)), findings=findings)
+    about: dict[str, Any] = {"state": "holds", "reason": ""} if judged.job else {"reason": NOT_ASKED}
+    about = {"state": "fails", "reason": "", "finding": judged.finding} if found else about
+    rows = [replace(row, **about) if row.state == LATER else row for row in result.rows]
+    return replace(result, rows=rows, score=sum(row.score for row in rows), findings=findings)

@@ -81,6 +81,10 @@ models-differ 3
 After the step the ranks' parameters differ, so from now on they train different models. What should make their
 gradients the same?
 
+divided-by-own-items 3
+Each rank divides by the number of its own {items}: {by_rank}. So the ranks' gradients differ, and from now on they
+train different models. Which number do all ranks need to know?
+
 wrong-weights 2
 The gradient is made of the right {parts}, but {weights}. Is anything else scaling the gradient, such as a factor,
 a second division, or clipping?
@@ -273,8 +277,14 @@ def mistakes(parts: Sequence[Part], size: int) -> dict[str, Pattern]:
         used = (shares[0].abs() > WEIGHT).reshape(size, -1)
         return alike(shares, shares[0]) and bool((used == used[0]).all()) and int(used[0].sum()) == 1
 
+    def by_own_items(shares: Sequence[Tensor]) -> bool:
+        times_own = [share * own[rank * count] for rank, share in enumerate(shares)]
+        first = times_own[0][0]
+        return bool(first.abs() > WEIGHT) and alike(times_own, first * one)
+
     known: dict[str, Pattern] = {}
     if size > 1:
+        known |= {"divided-by-own-items": by_own_items} if len({*own.tolist()}) > 1 else {}
         known |= {"own-gradient-only": own_only, "one-ranks-gradient": one_ranks}
     if count > 1:
         known |= {"one-micro-batch-only": one_of_each}

@@ -459,11 +459,12 @@ def train(
         seconds    how long this epoch took, with or without evaluating and saving
 
     model: on the CPU when it comes, and not the same on all ranks. batch_size, lr: of
-    one rank, as for `make_loader` and `make_optimizer`. seed: of the loader.
-    checkpoint: path of a file. You may write to another file that then replaces it.
+    one rank, as for `make_loader` and `make_optimizer`: on N ranks the effective
+    learning rate is N times `lr`. seed: of the loader. checkpoint: path of a file. You
+    may write to another file that then replaces it.
 
-    You may call the six functions above: the check has right ones, in case yours are
-    not. The mode in which the model is left does not matter.
+    You may call the six functions above, without an import: the check has right ones,
+    in case yours are not. The mode in which the model is left does not matter.
     """
     ### BEGIN SOLUTION
     device = setup()
@@ -629,7 +630,7 @@ with needs(*seven):
 # | `#SBATCH --ntasks=4` | the number of ranks, which Slurm calls tasks |
 # | `#SBATCH --cpus-per-task=1` | cores for each rank, which computes with as many threads |
 # | `#SBATCH --time=00:10:00` | the time limit, after which the job is ended; a short job starts sooner |
-# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before the limit: time to write the run's record |
+# | `#SBATCH --signal=B:TERM@30` | a signal to the script 30 seconds before that: time to write the record, see below |
 #
 # What you give to `sbatch` overrides these lines, so a job takes 2 ranks today and 8 tomorrow. If each rank takes 64
 # images a step, that is another training each time, with other losses. If all ranks *share* 64 images, it is the same
@@ -651,11 +652,11 @@ def batch_run(
     Other ranks than 0 may pass any `digit_model(seed)`, as `train` starts from rank
     0's.
 
-    There may be 1 to 64 ranks; on 3 ranks, all together take 63 images in a step. The
-    effective learning rate is N times what you pass to `train`.
+    There may be 1 to 64 ranks. On 3 ranks each takes 21 images in a step, and all
+    together 63. The effective learning rate is N times what you pass to `train`.
 
-    Horovod is initialised. You may call `digit_model` and `train`; the check's `train`
-    only notes what it is given, by position or by name.
+    Horovod is initialised. You may call `digit_model` and `train`, without an import;
+    the check's `train` only notes what it is given, by position or by name.
     """
     ### BEGIN SOLUTION
     size = hvd.size()

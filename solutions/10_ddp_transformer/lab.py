@@ -581,11 +581,11 @@ def save_checkpoint(path: str, model, optimizer, epoch: int) -> None:
     torch.load(path, weights_only=True) can read it.
 
     Only rank 0 writes. No rank returns before the new file is in place. Whenever a
-    process is killed, `path` is the whole old file or the whole new one. Write to a
-    temporary file in the same folder (or in the folder that holds it: no file can be
-    moved to another disk in one step). After each call no temporary file is left, not
-    even one from an earlier call for this path that was killed. Other files in the
-    folder stay as they are.
+    process is killed, `path` is the whole old file or the whole new one. So write to a
+    temporary file first, in the folder of `path` or in the one above it: from another
+    disk, a file cannot be moved in one step. After each call no temporary file or
+    folder is left, not even one from an earlier call for this path that was killed.
+    Other files in the folder stay as they are.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:

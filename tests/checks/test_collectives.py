@@ -10,9 +10,9 @@ from made_events import event
 from autograde.contract.calls import calls_apart, described, nothing_starts_or_ends
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import settle
+from autograde.rubric.communication import reductions
+from autograde.rubric.communication.collectives import Collectives
 from autograde.rubric.judge import Call
-from autograde.rubric.judges import reductions
-from autograde.rubric.judges.collectives import Collectives
 from autograde.verdicts.collectives import (
     deadlock,
     group_sizes,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from made_events import event
 
-from autograde.verdicts.exchanges import (
+from autograde.rubric.communication.exchanges import (
     collectives_among,
     more_rounds,
     other_pairs,
     through_one,
     too_large,
 )
-from autograde.verdicts.traffic import Traffic, traffic
+from autograde.rubric.communication.traffic import Traffic, traffic
 
 
 def passed_on(ranks: int, *sizes: int) -> list[list[dict]]:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from autograde.probes.checkpoint_files import fingerprint
-from autograde.probes.file_watch import watched_folder
+from autograde.probes.file_watch import leave_half, watched_folder
 
 
 def in_place(path: str) -> None:
@@ -110,6 +110,23 @@ def test_files_beside_it_and_those_that_were_touched_are_named(path):
         Path(path).read_bytes()
     assert set(seen["touched"]) == {"file.pt", "file.pt.part"}
     assert ["file.pt.part"] in [moment["others"] for moment in seen["moments"]]
+
+
+def in_a_folder(path: str) -> None:
+    os.mkdir(f"{path}.tmp")
+    torch.save({"epoch": 2}, f"{path}.tmp/new")
+    os.replace(f"{path}.tmp/new", path)
+    os.rmdir(f"{path}.tmp")
+
+
+def test_of_a_temporary_folder_a_kill_leaves_the_folder_with_half_a_file(path, tmp_path):
+    with watched_folder(path, fingerprint) as seen:
+        in_a_folder(path)
+    others = {name for moment in seen["moments"] for name in moment["others"]}
+    assert others == {"file.pt.tmp/", "file.pt.tmp/new"}
+    for name in others:
+        leave_half(tmp_path / "run", name)
+    assert (tmp_path / "run" / "file.pt.tmp" / "new").is_file()
 
 
 def test_nothing_is_noted_of_other_folders_nor_afterwards(path, tmp_path):

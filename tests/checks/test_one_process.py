@@ -82,6 +82,14 @@ def test_gradients_of_one_rank_are_told_from_those_of_each_rank_for_itself(parts
     assert found(parts, [own[0]] * RANKS, left_over) == ["one-ranks-gradient"]
 
 
+def test_gradients_that_each_rank_divides_by_its_own_number_are_named(parts, left_over) -> None:
+    tokens = [sum(part.count for part in parts if part.rank == rank) for rank in range(RANKS)]
+    whole = weighted(parts, torch.ones(len(parts)).double())
+    for times in (1, RANKS):
+        assert found(parts, [whole / (times * own) for own in tokens], left_over) == ["divided-by-own-items"]
+    assert found(parts, [whole / own for own in (20, 30, 41)], left_over) == ["models-differ"]
+
+
 def test_what_lay_in_grad_before_is_found_beside_another_mistake(parts, left_over) -> None:
     due = expected_gradient(parts)
     assert found(parts, [due + left_over[0] / RANKS] * RANKS, left_over) == ["gradient-carried-over"]

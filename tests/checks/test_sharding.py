@@ -11,8 +11,8 @@ from lab_packages import check_module
 from torch.utils.data import DistributedSampler
 
 from autograde.probes.sampler_passes import generators_after, listed, passes_of
-from autograde.rubric.judges.orders import Orders
-from autograde.rubric.judges.shares import dealt_in_turn
+from autograde.rubric.sampling.orders import Orders
+from autograde.rubric.sampling.shares import dealt_in_turn
 
 accuracy = check_module("06_distributed_sampler", "distributed_accuracy")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from made_events import event
 
-from autograde.verdicts.traffic import Traffic, partners, traffic
+from autograde.rubric.communication.traffic import Traffic, partners, traffic
 from course.world import COMM
 
 

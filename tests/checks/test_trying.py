@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from autograde.contract.labs import Lab, LabError
-from autograde.trying import try_answer
+from autograde.trying import try_all, try_answer
 
 FILES = {
     "lab.py": """
@@ -89,3 +89,40 @@ def test_what_there_is_to_try_is_told_where_a_name_is_wrong(lab):
         LabError, match="cubed is no file, and no answer to double in 14_toy: there are solution, squared"
     ):
         try_answer(lab, "double", "cubed")
+
+
+def test_each_answer_has_a_line_that_says_whether_it_is_judged_as_it_should_be(lab, monkeypatch):
+    monkeypatch.setattr("autograde.trying.World", None)
+    (lab.variants / "double.py").write_text(
+        dedent('''
+            ANSWERS = """
+            == added
+            def double(x):
+                return x + x
+
+            == one_more
+            def double(x):
+                return x + x + 1
+
+            == squared: squared, someone
+            def double(x):
+                return x * x
+
+            == called_otherwise: squared, someone
+            def double(x):
+                return -x
+
+            == not_wrong: squared, someone
+            def double(x):
+                return 2.0 * x
+            """
+            ''').lstrip()
+    )
+    assert [*try_all(lab, "double")] == [
+        (True, "ok  solution: 1 of 1, passed"),
+        (True, "ok  added: 1 of 1, passed"),
+        (False, "NOT one_more: 0 of 1, another-value; due is a pass"),
+        (True, "ok  squared: 0 of 1, squared"),
+        (False, "NOT called_otherwise: 0 of 1, another-value; due is squared"),
+        (False, "NOT not_wrong: 1 of 1, passed; due is squared"),
+    ]

@@ -21,6 +21,7 @@ from small_course import LAB, LAB_PY, make_course
 from traitlets.config import Config
 
 from autograde.build import Built, build, write
+from autograde.cell_marks import wide_lines
 from autograde.classroom.configuration import configure
 from autograde.contract.cell_code import python_source
 from autograde.contract.labs import Lab, find_lab, has_probes, load_checks, load_variants, read_package, solution_cells
@@ -30,7 +31,6 @@ from autograde.hints import load_hints
 REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 SECRET = 25  # characters from which on a line of an answer is nobody else's by chance
-WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 IMPORTS, LINES = 3, 25  # of what is given and in sight: imports in a lab, lines in a cell
 
 
@@ -205,9 +205,10 @@ def test_of_what_is_given_little_is_in_sight_that_nobody_learns_from(lab):
 
 @each_lab
 def test_no_line_of_a_code_cell_is_wider_than_jupyterlab_shows(lab):
-    notebook = nbformat.reads(build(lab).student[lab.notebook].content.decode(), as_version=4)
+    text = build(lab).student[lab.notebook].content.decode()
+    assert wide_lines(text) == []
+    notebook = nbformat.reads(text, as_version=4)
     cells = {cell.id: cell.source.splitlines() for cell in notebook.cells if cell.cell_type == "code"}
-    assert [(name, line) for name, lines in cells.items() for line in lines if len(line) > WIDTH] == []
     assert [name for name, lines in cells.items() if lines and not lines[0].strip()] == []
 
 

@@ -130,6 +130,15 @@ def test_what_build_did_not_make_is_reported_and_kept(course):
     assert lockstep(course, "build", "--check").exit_code == 1
 
 
+def test_a_line_that_jupyterlab_cuts_is_named(course):
+    source = course / "solutions" / LAB / "lab.py"
+    source.write_text(source.read_text().replace("def double(x):", f"def double(x):  # {'wide ' * 20}", 1))
+    result = lockstep(course, "build")
+    assert result.exit_code == 0
+    line = "cell `double` has a line of 118 characters, and JupyterLab shows 88: def double(x):"
+    assert f"{LAB}: {line}" in result.output
+
+
 def test_nothing_foreign_is_left_where_nbgrader_takes_files_from(course):
     lockstep(course, "build")
     (course / "build" / "solutions" / LAB / "answers.txt").write_text("42")

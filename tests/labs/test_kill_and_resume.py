@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import torch
-from lab_packages import check_module
 from seeds import SEED
 
 from autograde.build import instructor_notebook
@@ -22,8 +21,6 @@ from autograde.contract.questions import is_todo
 from autograde.probes.file_watch import half_a_file
 from course.models.translation import build_model
 from course.world import RANK, RanksFailed, World, WorldError
-
-die_here = check_module("10_ddp_transformer", "train").die_here
 
 ROOT = Path(__file__).parents[2]
 WORDS, BATCH, EPOCHS, CLOSE = 40, 4, 3, 1e-5
@@ -55,6 +52,12 @@ def solution(cells: dict[str, str]) -> dict[str, Any]:
     for source in cells.values():
         exec(source, names)
     return names
+
+
+def die_here(marker: Path) -> None:
+    """End this process as `kill -9` does; `marker` then tells that it happened here."""
+    marker.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def train(cells: dict[str, str], path: str, rank: int, kill: dict | None = None) -> list[float]:

@@ -48,6 +48,9 @@ MOOT = {
         "single_path rounded_by_rank": "In float32 there is nothing of what differs in the last bits of a float64.",
     },
     ("05_distributed_sgd", "work"): {"a_step_pushed single": "What a float32 is taken from stays a float64."},
+    ("07_horovod_mnist", "train_epoch"): {
+        "zeroed_before_the_step one_step_an_epoch": "Steps with a gradient of zero are none, however many there are.",
+    },
     ("08_ddp_cnn", "fit_scaling"): {"with_n means": "The fit of the means has columns of its own."},
     ("08_ddp_cnn", "gradient_bytes"): {"of_grad in_megabytes": "Nothing is nothing in megabytes, too."},
     ("08_ddp_cnn", "process_group_from_slurm"): dict.fromkeys(

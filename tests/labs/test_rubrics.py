@@ -17,8 +17,10 @@ each_lab = pytest.mark.parametrize("lab", WITH_RUBRICS, ids=lambda lab: lab.name
 
 
 def rubrics(lab: Lab) -> list[CallCheck]:
-    """The checks of a lab that are rubrics; some may still be of the older form."""
-    return [check for check in load_checks(lab.checks) if isinstance(check, CallCheck)]
+    """The checks of a lab, which are all of this form."""
+    checks = load_checks(lab.checks)
+    assert all(isinstance(check, CallCheck) for check in checks)
+    return checks
 
 
 def docstring(source: str, todo: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from autograde.contract.evidence import Array, Evidence
 from autograde.fixtures.drawn_arrays import drawn_array
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.arrays import EachRankReturnsArray, same_bits
+from autograde.rubric.values.arrays import EachRankReturnsArray, same_bits
 
 
 class Seen(Evidence):

@@ -6,15 +6,17 @@ from made_events import event
 
 from autograde.contract.evidence import Evidence
 from autograde.rubric import Errors, Run, why_it_broke_off
-from course.world.meeting import is_meeting
+from course.watch.differences.conditions import ASK
+from course.world.meeting import MEETING, is_meeting
 
 
 class Seen(Evidence):
     value: int
 
 
-def rank(number: int, state: str, *events: dict, error: dict | None = None) -> dict:
-    return {"rank": number, "state": state, "events": [*events], "error": error, "full": False, "unseen": False}
+def rank(number: int, state: str, *events: dict, error: dict | None = None, call: str | None = None) -> dict:
+    about = {"rank": number, "state": state, "call": call, "events": [*events], "error": error}
+    return {**about, "full": False, "unseen": False}
 
 
 def run(state: str, *ranks: dict, report: str = "rank 0 waits\n\nWhat differs.") -> Run:
@@ -35,6 +37,20 @@ def test_a_rank_that_met_the_others_after_its_call_has_returned():
     meeting = event("barrier", line=None, end=None)
     assert is_meeting(meeting)
     assert why_it_broke_off(run("hang", rank(0, "waiting", waits), rank(1, "waiting", meeting))).key == "call-missing"
+
+
+def test_a_rank_that_waits_in_a_meeting_of_the_probe_has_returned():
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    broken = run("hang", rank(0, "waiting", waits), rank(1, "waiting", call=MEETING))
+    assert why_it_broke_off(broken).key == "call-missing"
+
+
+def test_the_line_that_decides_who_makes_a_call_is_taken_from_the_report():
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    ranks = rank(0, "waiting", waits), rank(1, "returned")
+    told = why_it_broke_off(run("hang", *ranks)).message.removeprefix("A deadlock. ").removesuffix(ASK)
+    line = f"{told} Cell line 3 (if rank == 0:) decides which ranks make the call."
+    assert why_it_broke_off(run("hang", *ranks, report=f"rank 0 waits\n\n{line}")).message == f"A deadlock. {line}"
 
 
 def test_an_error_of_one_rank_is_no_call_that_is_missing():

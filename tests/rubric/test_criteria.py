@@ -15,7 +15,7 @@ from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
 from autograde.rubric.criterion import Criterion, unbuffered
 from autograde.rubric.judge import Call, of_record, once
-from autograde.rubric.mistakes import Gives, Mistakes
+from autograde.rubric.mistakes import Gives, Mistakes, MistakeWarning, changed
 from autograde.rubric.words import Words, Wrong
 from course.watch.events import Event
 
@@ -94,7 +94,7 @@ def outcome(values: list[int], state: str = "ok", events: int = 1, **rank: objec
     """The evidence on a case: what rank 0 returned in each call."""
     calls = [{"seen": {"value": value}, "changed": [], "tried": []} for value in values]
     record = {"rank": 0, "result": {"calls": calls, "overwritten": []} if state == "ok" else None, "error": None}
-    record |= {"state": "returned" if state == "ok" else "waiting"}
+    record |= {"state": "returned" if state == "ok" else "waiting", "call": None}
     record |= {"events": [EVENT] * events, "full": False, "unseen": False, "stdout": "", **rank}
     return {"state": state, "detail": "rank 0 waits", "report": "rank 0 waits in line 3", "ranks": [record]}
 
@@ -245,3 +245,16 @@ def test_the_first_call_is_made_once_more_with_another_seed():
     [case] = Repeating().drawn_cases(1)
     first, _, last = case["calls"]
     assert {**last, "seed": 7} == first and last["seed"] != 7
+
+
+def test_a_mistake_that_raises_an_error_is_left_out_and_warned_of():
+    call = Call({}, 0, {"x": 3, "y": 2}, [Seen(1)])
+    by_values = changed(lambda call, by: call.arguments["x"] / by, divided=[{"by": 0}])
+    mistakes = Mistakes("divided: By {y}.\n\nother: Not {y}.", by_values, other=lambda call: call.arguments["z"])
+    with pytest.warns(MistakeWarning) as warned:
+        wrong = Criterion("sum", 2, "the sum comes back", RightSum(), mistakes).wrong([call])
+    assert wrong.key == "wrong-sum"
+    assert [str(each.message).partition("raised ")[2] for each in warned] == [
+        "ZeroDivisionError: division by zero",
+        "KeyError: 'z'",
+    ]

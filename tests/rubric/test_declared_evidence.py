@@ -12,7 +12,7 @@ import torch
 
 from autograde.contract.check import plain
 from autograde.contract.evidence import Array, Evidence, Number, Values, decoded, encoded, json_schema, sketch
-from autograde.rubric.rounding import Rounding
+from autograde.rubric.values.rounding import Rounding
 from autograde.sandbox.untrusted import problem
 
 

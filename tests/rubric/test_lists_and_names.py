@@ -7,9 +7,9 @@ import pytest
 from made_events import event
 
 from autograde.contract.evidence import NumbersByName
+from autograde.rubric.communication.collectives import Collectives, in_step
 from autograde.rubric.judge import Call
-from autograde.rubric.judges.collectives import Collectives, in_step
-from autograde.rubric.judges.named_numbers import HasNumbers
+from autograde.rubric.values.named_numbers import HasNumbers
 from course.watch.events import kind_of
 
 NUMBERS = HasNumbers(lambda call: {"a": 2 * call.arguments["x"], "b": 1}, told=("x",))

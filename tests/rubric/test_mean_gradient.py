@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograde.rubric.judges.reductions import mean_gradient
+from autograde.rubric.communication.reductions import mean_gradient
 from autograde.verdicts.one_process import Part, expected_gradient
 
 GENERATOR = torch.Generator().manual_seed(1)

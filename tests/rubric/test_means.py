@@ -65,6 +65,15 @@ def test_where_a_part_weighs_more_a_mean_that_stays_is_wrong_and_one_that_moves_
     assert CRITERION.wrong([call(3.7625, 3.7625), call(9.0, 9.0, **weighed)]).key == "mean-of-means"
 
 
+def test_values_of_mistakes_are_made_where_a_result_is_wrong_alone():
+    made = []
+    judge = MeanOnAll(lambda call: made.append(call) or PARTS, of_record=False)
+    criterion = Criterion("mean", 1, "the mean", judge, judge.mistakes("samples"))
+    signs = criterion.mistakes.signs_in(call(7 / 4, 22.1 / 5))
+    assert made == [] and not criterion.of_record
+    assert signs["own-part-only"]().values[0] == [7 / 4, 22.1 / 5] and made
+
+
 def test_a_model_is_evaluated_in_eval_mode_and_left_as_it_came():
     assert evaluated([False, False], True, [True, True]) is None
     assert evaluated([False, True], True, [True, True]).key == "not-eval-mode"

@@ -10,7 +10,7 @@ import pytest
 
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call
-from autograde.rubric.judges import midpoints as shares
+from autograde.rubric.sampling import midpoints as shares
 from autograde.rubric.words import Wrong
 from course.models.midpoints import interval_numbers, midpoints
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from autograde.rubric import Call, Criterion, Words, mistakes_by_rank
-from autograde.rubric.judges.shares import each_sample_once, evenly, new_orders, orders_by_seed
+from autograde.rubric.sampling.shares import each_sample_once, evenly, new_orders, orders_by_seed
 
 
 def cut(order: list[int], size: int) -> list[list[int]]:

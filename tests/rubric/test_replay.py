@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
-from autograde.rubric import Replicas, Rules
+from autograde.rubric import Call, Replicas, Rules, trained_wrongly
 from course.world import RANK, World
 
 DATA = NumberedSet(24, seed=3)
@@ -104,3 +104,20 @@ def test_a_batch_without_items_has_a_loss_that_is_no_number() -> None:
     model = NumberedNet(7, plain=True, norm=False)
     [[loss]] = Replicas([model], partial(torch.optim.SGD, lr=0.1), DATA.loss).step([[[]]])
     assert math.isnan(loss)
+
+
+def test_a_pass_is_its_steps_one_after_the_other() -> None:
+    steps, whole = (Replicas([NumberedNet(7, plain=True) for _ in range(2)], SGD, DATA.loss) for _ in range(2))
+    losses = [steps.step([[ids] for ids in step]) for step in STEPS]
+    assert whole.pass_through([*zip(*STEPS, strict=True)]) == [[step[rank][0] for step in losses] for rank in range(2)]
+    assert state_of(whole.models[0]) == state_of(steps.models[0])
+
+
+def test_mistakes_by_rules_have_what_these_rules_give_and_their_words() -> None:
+    mistakes = trained_wrongly(
+        lambda call, rules=None, lr=1.0: (rules, lr), "own-gradient-only", text="slow: Slow.", slow={"lr": 0.5}
+    )
+    call = Call({}, 0, {}, [None])
+    assert [*mistakes.words.messages] == ["slow", "own-gradient-only"]
+    assert mistakes.values(call)["own-gradient-only"]().values == ((Rules(combine="own"), 1.0),)
+    assert mistakes.values(call)["slow"]().values == ((None, 0.5),)

@@ -19,7 +19,7 @@ from autograde.rubric import (
     of_call,
     on_ranks,
 )
-from autograde.rubric.judges.same import differences
+from autograde.rubric.values.same import differences
 
 
 def call(seen, **arguments) -> Call:

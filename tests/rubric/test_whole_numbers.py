@@ -10,16 +10,16 @@ import pytest
 from autograde.contract.evidence import Array, Number, Values
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.judge import Call, of_seen
-from autograde.rubric.judges.numbers import (
+from autograde.rubric.mistakes import Gives, Mistakes
+from autograde.rubric.sampling.shares import pieces_in_order
+from autograde.rubric.values.numbers import (
     HALF_PRECISION,
     LOST_DIGITS,
     EachRankReturns,
     EachRankReturnsInt,
     has_values,
 )
-from autograde.rubric.judges.same import Same, on_ranks
-from autograde.rubric.judges.shares import pieces_in_order
-from autograde.rubric.mistakes import Gives, Mistakes
+from autograde.rubric.values.same import Same, on_ranks
 
 LARGE = 2**60 + 1
 JUDGE = EachRankReturnsInt(lambda call: call.arguments["expected"], what="the sum")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograde.rubric import Call, saying
 from autograde.rubric.words import Ranks, Words, plural
 
 WORDS = Words("""
@@ -35,3 +36,10 @@ def test_a_text_of_another_form_is_refused(text):
 def test_a_fact_that_is_missing_is_an_error_of_the_author():
     with pytest.raises(KeyError):
         WORDS("number", actual=1.0)
+
+
+def test_a_judge_may_say_another_noun():
+    words = Words("lost: Samples that are left over: {n:sample}. A sample, an example.")
+    judge = saying(lambda call: words("lost", n=3) if call.number else None, sample="pair")
+    assert judge(Call({}, 1, {}, [])).message == "Pairs that are left over: 3 pairs. A pair, an example."
+    assert judge(Call({}, 0, {}, [])) is None

@@ -72,16 +72,16 @@ PARTS = {
     "09 overlap_backward": GRADIENTS,
     "09 assign_buckets": ["calls.*.seen.buckets"],
     "09 Reducer": GRADIENTS,
-    "10 setup": ["group", "device.type"],  # numbers in the group that was started; and see `groups`
-    "10 make_loader": ["epochs"],
-    "10 parallelize": [],
-    "10 one_rank_step": ["calls.*.shown.parameters", "calls.*.shown.result.value"],
-    "10 accumulate_gradients": ["calls.*.shown.gradient", "calls.*.shown.totals.*.value"],
-    "10 train_step": ["calls.*.shown.parameters", "calls.*.shown.result.value"],
-    "10 save_checkpoint": ["*.content.content"],
-    "10 load_checkpoint": [],
-    "10 validate": [f"calls.*.shown.{name}" for name in ("value.value", "state", "gradient")],
-    "10 train": ["whole.*.epochs", "whole.*.losses.*.value"],
+    "10 setup": ["calls.*.seen.chosen.device", "calls.*.seen.group"],  # and see `current_gpus`
+    "10 make_loader": ["calls.*.seen.passes"],
+    "10 parallelize": [f"calls.*.seen.{name}" for name in ("device_ids", "parameters.entries", "gradients.entries")],
+    "10 one_rank_step": [f"calls.*.seen.{name}" for name in ("gradients", "parameters", "value.value")],
+    "10 accumulate_gradients": ["calls.*.seen.gradients.entries", "calls.*.seen.totals.numbers.*.value"],
+    "10 train_step": [f"calls.*.seen.{name}" for name in ("gradients", "parameters", "value.value")],
+    "10 save_checkpoint": ["calls.*.seen.calls.*.content.content"],
+    "10 load_checkpoint": (),
+    "10 validate": [f"calls.*.seen.{name}" for name in ("value.value", "state.entries", "gradients.entries")],
+    "10 train": [f"calls.*.seen.{name}" for name in ("told", "steps", "losses")],  # and see `trainings`
     "11 save_checkpoint": tuple(
         f"calls.*.seen.calls.*.{name}" for name in ("content.content", "content.random", "drawn")
     ),
@@ -146,7 +146,7 @@ def alike(seen: Any, due: Any) -> bool:
 
 
 def current_gpus(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 07's `setup`: a rank that computes on a GPU has made it the current one, as GPU 0 is from the start."""
+    """`setup` of labs 07 and 10: who computes on a GPU has made it the current one, as GPU 0 is from the start."""
     each = [
         pair for own, due in zip(results, model, strict=True) for pair in zip(own["calls"], due["calls"], strict=True)
     ]
@@ -202,58 +202,29 @@ def run_and_files(case: dict, results: Sequence[Any], model: Sequence[Any]) -> b
     )
 
 
-def groups(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 10's `setup`: what each rank asked torch for first, and the GPU that it computes on, by index or as current.
-
-    That is all there is: a group on GPUs is only simulated, and nothing is computed in it.
-    """
-    for own, due in zip(results, model, strict=True):
-        asked, starts = own["starts"][0], due["starts"][0]
-        gpus = [each["current"] if each["device"]["index"] is None else each["device"]["index"] for each in (own, due)]
-        if asked != starts or (due["device"]["type"] == "cuda" and gpus[0] != gpus[1]):
-            return False
-    return True
-
-
-def wrapping(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 10's `parallelize`: the numbers after a backward pass; on simulated GPUs there are none but `device_ids`."""
-    names = ["calls"] if case["simulated"] else ["parameters", "gradient"]
-    pairs = [(own[name], due[name]) for own, due in zip(results, model, strict=True) for name in names]
-    if not case["simulated"]:
-        return all(alike(*pair) for pair in pairs)
-    last = [[[call for call in calls if call["what"] == "wrap"][-1]["device_ids"] for calls in pair] for pair in pairs]
-    return all(own == due for own, due in last)
-
-
-def loads(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 10's `load_checkpoint`: value and state where there is no file or a good one; else an error."""
-    for own, due in zip(results, model, strict=True):
-        for kind, seen, told in zip(case["files"], own, due, strict=True):
-            if kind in ("none", "good"):
-                right = all(alike(seen[name], told[name]) for name in told)
-            else:
-                right = seen["error"] is not None
-            if not right:
-                return False
-    return True
-
-
 def trainings(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 10's `train`: weights after each call that trains, also after a rank was killed; and rank 0's checkpoints."""
-    for rank, (own, due) in enumerate(zip(results, model, strict=True)):
-        calls = [*zip(own["whole"] + (own["resumed"] or []), due["whole"] + (due["resumed"] or []), strict=True)]
-        for seen, told in calls:
-            names = ["epochs", "weights"] if told["epochs"] else ["epochs"]
-            names += ["files"] if told["epochs"] and rank == 0 else []
+    """Lab 10's `train`: the weights after each call that trains, and rank 0's checkpoints."""
+    both = ([[call["seen"] for call in own["calls"]] for own in each] for each in (results, model))
+    for rank, pairs in enumerate(zip(*both, strict=True)):
+        for seen, told in zip(*pairs, strict=True):
+            names = ["ends", "saved"][: 2 if rank == 0 else 1] if told["told"] else []
             if not all(alike(seen[name], told[name]) for name in names):
                 return False
     return True
 
 
-def resumes(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
-    """Lab 11's `load_checkpoint`: what `loads` asks for, whatever is drawn after an error."""
-    both = ([[call["seen"] for call in own["calls"]] for own in each] for each in (results, model))
-    return loads({"files": [call["kind"] for call in case["calls"]]}, *both)
+def loads(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """`load_checkpoint` of labs 10 and 11: value and state where there is no file or a good one; else an error."""
+    for own, due in zip(results, model, strict=True):
+        for call, *pair in zip(case["calls"], own["calls"], due["calls"], strict=True):
+            seen, told = (each["seen"] for each in pair)
+            if call["kind"] in ("none", "good"):
+                right = all(alike(seen[name], told[name]) for name in told if name != "stepped")
+            else:
+                right = seen["error"] is not None
+            if not right:
+                return False
+    return True
 
 
 def least(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
@@ -353,11 +324,10 @@ MORE: dict[str, More] = {
     "07 synchronize_start": momentum,
     "07 train": run_and_files,
     "07 batch_run": rank_0s_start,
-    "10 setup": groups,
-    "10 parallelize": wrapping,
+    "10 setup": current_gpus,
     "10 load_checkpoint": loads,
     "10 train": trainings,
-    "11 load_checkpoint": resumes,
+    "11 load_checkpoint": loads,
     "11 best_every": least,
     "12 pipeline_schedule": schedules,
     "13 reduce_scattered": scattered,

@@ -15,6 +15,7 @@ from course.watch.wording import enumerate_words
 
 MOST = 4  # lines; more of them say nothing
 NO_CALLS = frozenset({"join", "split", "create", "sub", "clone"})  # other things have methods of these names, too
+ASK = " Which condition, or which early return, lets a rank pass it by?"  # where the cell does not say so
 KINDS = {"call-missing": COLLECTIVES, "never-sent": SENDS, "never-received": RECEIVES}
 LOOPS = (ast.While, ast.For)
 BRANCHES = (*LOOPS, ast.If, ast.Try, ast.Match, ast.IfExp)
@@ -33,8 +34,7 @@ def explain(difference: Difference, source: Sequence[str]) -> Difference:
     """A difference with the lines that decide whether a rank makes the call that is missing."""
     lines = deciding(source, difference.lines, KINDS[difference.key])
     if not 0 < len(lines) <= MOST:
-        ask = " Which condition, or which early return, lets a rank pass it by?" * (difference.key == "call-missing")
-        return replace(difference, text=difference.text + ask)
+        return replace(difference, text=difference.text + ASK * (difference.key == "call-missing"))
     if len(lines) == 1:
         decide = f"Cell line {lines[0]} ({source[lines[0] - 1].strip()}) decides"
     else:

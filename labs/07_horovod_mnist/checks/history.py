@@ -9,6 +9,7 @@ from autograde.rubric import (
     came_of,
     changed,
     due_of,
+    evaluated,
     first_finding,
     loss_parts,
     of_record,
@@ -28,8 +29,6 @@ no-history: On {who} the function does not return a list of {epochs:dict}, but {
 
 wrong-seconds: The seconds in the history are {seconds}, and the whole call took {elapsed:.3g}. Each epoch has a time of
 its own.
-
-train-while-evaluating: The model is in train mode while it is evaluated.
 
 not-evaluated: After epoch {epoch}, no rank has shown the model {missing} of the {tests:sample} of the test set.
 """)
@@ -96,8 +95,8 @@ def tested(call):
     if not drawn(call) or any(call.of("evaluated")):
         return None
     shown, steps = [each for own in call.of("tests") for each in own], len(drawn(call)[0][0])
-    if any(each.train for each in shown):
-        return words("train-while-evaluating")
+    if wrong := evaluated([each.train for each in shown], True, []):
+        return wrong
     for epoch in range(call.arguments["epochs"]):
         ids = {each for one in shown if one.after == steps * (epoch + 1) for each in one.ids}
         if missing := call.arguments["tests"] - len(ids):

@@ -1,40 +1,30 @@
 """The check of `train_epoch`: what the model is shown, what becomes of it beside a replay, and the loss."""
 
 from dataclasses import replace
-from functools import partial
 
-import torch
-
-from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
+from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, state_of
 from autograde.rubric import (
+    BY_RULES,
     CallCheck,
     Criterion,
     DeviceCriterion,
     MeanOnAll,
-    Mistakes,
-    Replicas,
     Rounding,
     Rules,
     Same,
     Words,
     apart,
-    changed,
     loss_parts,
     on_ranks,
     once,
+    trained_wrongly,
 )
 
 from ..probes import train_epoch
-from .states import known, whole
+from .states import known, replicas, whole
 
 NEAR = Rounding(1e-6)
-WRONG = {
-    "gradient-carried-over": Rules(zeroed=False),
-    "own-gradient-only": Rules(combine="own"),
-    "gradients-summed": Rules(combine="sum"),
-    "sum-not-mean": Rules(mean="none"),
-    "no-step": Rules(times=0.0),
-}
+WRONG = ("no-step", "gradient-carried-over", "own-gradient-only", "gradients-summed", "sum-not-mean")
 words = Words("""
 epoch-not-told: In epoch {epoch} the ranks draw the samples in the order of another epoch. What tells the sampler which
 epoch it is?
@@ -80,25 +70,22 @@ def train_mode(call):
     return None if all(mode for own in call.of("train") for mode in own) else words("not-train-mode")
 
 
+def replayed(about, batches, rules):
+    models = [NumberedNet(about["model"]) for _ in batches]
+    losses = replicas(about, models, rules, lr=about["lr"], momentum=0.9).pass_through(batches)
+    return [*map(state_of, models)], losses
+
+
 @once
 def replays(call):
-    """By mistake, and with "" as it should be: the ranks' states after the batches that were shown, and their losses;
-    none where ranks were not shown equally many, or what is no sample. Of a model in eval mode, what that gives is
-    right here."""
+    """By rules, the ranks' states after the batches that were shown, and their losses; none where ranks were not shown
+    equally many, or what is no sample. Of a model in eval mode, what that gives is right here."""
     batches = [once_each(own) for own in call.of("batches")]
     if len({*map(len, batches)}) > 1 or not known(batches, call.arguments["samples"]):
         return {}
     training = any(mode for own in call.of("train") for mode in own)
-    return {key: replayed(call.arguments, batches, replace(rules, training=training)) for key, rules in RULES.items()}
-
-
-def replayed(about, batches, rules):
-    sgd = partial(torch.optim.SGD, lr=about["lr"], momentum=0.9)
-    data = NumberedSet(about["samples"], about["data"])
-    replicas = Replicas([NumberedNet(about["model"]) for _ in batches], sgd, data.loss, rules)
-    steps = [replicas.step([[ids] for ids in step]) for step in zip(*batches, strict=True)]
-    losses = [[step[rank][0] for step in steps] for rank in range(len(batches))]
-    return [*map(state_of, replicas.models)], losses
+    every = (Rules(), *map(BY_RULES.get, WRONG))
+    return {rules: replayed(call.arguments, batches, replace(rules, training=training)) for rules in every}
 
 
 def names(call):
@@ -107,9 +94,9 @@ def names(call):
     return [*SIZES] if twice else [*SIZES, *BUFFERS]
 
 
-def states(call, key=""):
+def states(call, rules=Rules()):  # noqa: B008
     found = replays(call)
-    return [{name: own[name] for name in names(call)} for own in found[key][0]] if found else None
+    return [{name: own[name] for name in names(call)} for own in found[rules][0]] if found else None
 
 
 def seen_states(call):
@@ -125,36 +112,17 @@ def wrong_training(call, off):
 
 def losses(call):
     """The losses of the training that was made, right or in a known way wrong."""
-    key = next((key for key in replays(call) if TRAINED.gives(call, states(call, key))), "")
-    sizes = [[*map(len, once_each(own))] for own in call.of("batches")]
-    return loss_parts(replays(call)[key][1], sizes) if replays(call) else []
+    found, sizes = replays(call), [[*map(len, once_each(own))] for own in call.of("batches")]
+    made = next((rules for rules in found if TRAINED.gives(call, states(call, rules))), Rules())
+    return loss_parts(found[made][1], sizes) if found else []
 
 
 def without_optimizer(call):
     return [[event for event in log if event["library"] == "horovod"] for log in call.events]
 
 
-RULES = {"": Rules(), **WRONG}
 TRAINED = Same(seen_states, states, on_ranks("the model"), NEAR, otherwise=wrong_training)
-TRAINED_WRONGLY = Mistakes(
-    """
-    no-step: The parameters are where they were before: there was no step, or one with a gradient of zero. In which
-    order do `zero_grad`, `backward` and `step` come?
-
-    gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
-    there. When does your code start from zero?
-
-    own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
-    should average the gradients, and is it in use?
-
-    gradients-summed: The gradient is {size} times too large on {size:rank}: the ranks' gradients are added up where
-    their average is expected.
-
-    sum-not-mean: The gradient is that of a sum over the samples of a batch, not of their mean: it grows with their
-    number. What should it be divided by?
-    """,
-    changed(states, **{key.replace("-", "_"): {"key": key} for key in WRONG}),
-)
+TRAINED_WRONGLY = trained_wrongly(states, *WRONG)
 LOSS = MeanOnAll(losses, logs=without_optimizer)
 
 

@@ -9,9 +9,9 @@ import torch
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
 from autograde.fixtures.numbered_net import NumberedNet, state_of
+from autograde.probes.simulated_node import on_node
 
 from .averaging import AveragingSGD
-from .nodes import on_node
 
 
 class Seen(Evidence):
@@ -30,11 +30,10 @@ def call(synchronize_start: Callable, rank: CallRank, call: dict) -> Seen:
     optimizer = AveragingSGD(model.parameters(), rank.comm, lr=call["rates"][own], momentum=0.9)
     for parameter in trained if call["moving"][own] else ():
         optimizer.state[parameter]["momentum_buffer"] = torch.full_like(parameter, 0.5 + own)
-    with on_node(rank, call["local_size"]) as synchronize_start:
-        synchronize_start(model, optimizer)
+    synchronize_start(model, optimizer)
     moving = [optimizer.state.get(each, {}).get("momentum_buffer") for each in trained]
     momentum = [None if each is None else each.detach().flatten().tolist() for each in moving]
     return Seen(state_of(model), momentum, float(optimizer.param_groups[0]["lr"]))
 
 
-PROBE = CallProbe(Seen, call, needs="horovod", deadline=20)
+PROBE = CallProbe(Seen, call, around=on_node, needs="horovod", deadline=20)

@@ -12,8 +12,8 @@ import torch
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Diagnosis, Finding, settle
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
-from autograde.rubric.replay import Replicas, Rules
-from autograde.rubric.rounding import KNOWN
+from autograde.rubric.training.replay import Replicas, Rules
+from autograde.rubric.values.rounding import KNOWN
 from autograde.verdicts import one_process
 from autograde.verdicts.diagnosis import diagnose
 from autograde.verdicts.means import apart, loss_parts, mean_of, mean_on_all

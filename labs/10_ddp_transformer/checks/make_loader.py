@@ -16,6 +16,7 @@ from autograde.rubric import (
     in_batches,
     on_ranks,
     samples,
+    saying,
     shared_evenly,
 )
 
@@ -51,7 +52,7 @@ def dealt(call, epoch=lambda epoch: epoch, seed=lambda seed: seed, shuffle=True)
 
 ORDER = Mistakes(
     """
-    not-shuffled: The samples come in their own order, whatever the epoch and the seed.
+    not-shuffled: The pairs come in their own order, whatever the epoch and the seed.
 
     same-order-every-epoch: Each epoch has one and the same order. What should be different in each of them?
 
@@ -91,7 +92,7 @@ CHECK = CallCheck.of(
         "shared",
         1,
         "in each epoch the ranks share the pairs: all draw equally many, no more than needed, and no pair is left out",
-        first_of(a_loader, shared_evenly),
+        first_of(a_loader, saying(shared_evenly, sample="pair")),
     ),
     Criterion(
         "batches",

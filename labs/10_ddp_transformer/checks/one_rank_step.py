@@ -13,7 +13,7 @@ from autograde.rubric import (
 )
 
 from ..probes import one_rank_step
-from .steps import LRS, draw_step, loss_afterwards, mean_loss, parts, step_made
+from .steps import LRS, draw_step, fits, loss_afterwards, mean_loss, parts, step_made
 
 words = Words("""
 not-train-mode: The model was not in train mode while it was trained: dropout and BatchNorm then do what they do in an
@@ -85,6 +85,7 @@ CHECK = CallCheck.of(
     ),
     DeviceCriterion(0.25, "the batch is on the device of the model's parameters"),
     repeats=False,
+    fits=fits,
     gpu_case=lambda rng: case(rng, 1, False),
     consolidation="The mean loss per token is the sum divided by the number of tokens that count. Padding is in the "
     "tensors, and neither in the loss nor in that number.",

@@ -7,7 +7,7 @@ from autograde.rubric import Words, mean_gradient, once
 from autograde.verdicts import one_process
 from course.models.sentences import collate
 
-from ..shared.model import SteepTranslator, left_in_grad, parameters_of, token_loss
+from ..shared.model import SteepTranslator, left_in_grad, parameters_of, token_loss, trained
 
 STEEPEST = 10.0  # norm that each expected gradient has at least: clipping, mostly to 1 or 5, must not go unseen
 LRS = (0.05, 0.1, 0.2)
@@ -71,16 +71,20 @@ def loss_afterwards(call):
     """The mean loss after the step that is right."""
     model, lr = model_of(call.arguments), call.arguments["lr"]
     rows = [part.gradient for part in parts(call)]
-    step = iter((lr * sum(rows) / sum(part.count for part in parts(call))).split([p.numel() for p in moving(model)]))
+    step = iter((lr * sum(rows) / sum(part.count for part in parts(call))).split([p.numel() for p in trained(model)]))
     with torch.no_grad():
-        for parameter in moving(model):
+        for parameter in trained(model):
             parameter -= next(step).reshape(parameter.shape)
         batches = [collate(pairs) for own in call.arguments["batches"] for pairs in own]
         return sum(token_loss(model, batch)[0].item() for batch in batches) / sum(p.count for p in parts(call))
 
 
-def moving(model):
-    return [each for each in model.parameters() if each.requires_grad]
+def fits(case, arguments, seen):
+    """Rows have an entry for each parameter, or for each that is trained."""
+    model = model_of(arguments)
+    every, own = (sum(each.numel() for each in some) for some in (model.parameters(), trained(model)))
+    rows = [len(each) for each in (seen.parameters, seen.gradients_after, seen.gradients)]
+    return rows == [every, own, own if seen.steps else 0]
 
 
 def step_made(call):
@@ -90,7 +94,8 @@ def step_made(call):
     if max(call.of("steps")) > 1:
         return words("several-steps", n=max(call.of("steps")))
     if found := mean_gradient(parts(call), call.of("gradients"), left(call), "tokens"):
-        late = not mean_gradient(parts(call), call.of("gradients_after"), left(call), "tokens")
+        expected = one_process.expected_gradient(parts(call))
+        late = all(one_process.near(row, expected) for row in call.of("gradients_after"))
         return words("scaled-too-late") if late else found[0]
     return moved(call)
 
@@ -98,12 +103,12 @@ def step_made(call):
 def moved(call):
     """The parameters moved by the learning rate times the gradient, and frozen ones did not."""
     before, model = parameters_of(model_of(call.arguments)), model_of(call.arguments)
-    trained = torch.cat([torch.full((each.numel(),), each.requires_grad) for each in model.parameters()])
+    moving = torch.cat([torch.full((each.numel(),), each.requires_grad) for each in model.parameters()])
     for after, gradient in zip(call.of("parameters"), call.of("gradients"), strict=True):
         step = before - torch.tensor([float("nan") if each is None else each for each in after], dtype=before.dtype)
-        if bool((step[~trained] != 0).any()):
+        if bool((step[~moving] != 0).any()):
             return words("frozen-moved")
         due = call.arguments["lr"] * torch.tensor(gradient, dtype=before.dtype)
-        if not torch.allclose(step[trained], due, rtol=1e-5, atol=1e-9):
+        if not torch.allclose(step[moving], due, rtol=1e-5, atol=1e-9):
             return words("rate-changed")
     return None

@@ -4,7 +4,7 @@ from autograde.rubric import CallCheck, Criterion, DeviceCriterion, MeanOnAll, c
 
 from ..probes import train_step
 from .passes import one_by_one, synchronised_once
-from .steps import LRS, draw_step, loss_afterwards, parts, step_made
+from .steps import LRS, draw_step, fits, loss_afterwards, parts, step_made
 
 
 def last_losses(call):
@@ -12,13 +12,8 @@ def last_losses(call):
     return sum(part.total for part in parts(call)[micro - 1 :: micro]) / sum(part.count for part in parts(call))
 
 
-class Mean(MeanOnAll):
-    """DistributedDataParallel makes calls of its own besides, which are not recorded: no mean comes of these."""
-
-    of_record = False
-
-
-VALUE = Mean(parts)
+# DistributedDataParallel makes calls of its own besides, which are not recorded: no mean comes of these.
+VALUE = MeanOnAll(parts, of_record=False)
 OTHER_LOSSES = """
 loss-after-step: The function returns {actual:.6g}, the loss after the step. Expected is the loss before it:
 {expected:.6g}.
@@ -77,6 +72,7 @@ CHECK = CallCheck.of(
     ),
     DeviceCriterion(0.25, "the micro-batches and what is reduced are on the device of the model's parameters"),
     repeats=False,
+    fits=fits,
     gpu_case=lambda rng: case(rng, 2, [1]),
     consolidation="One small all-reduce tells every rank the number of all tokens, and with it the step is that of a "
     "single process. Sums can be combined exactly; means of unequal parts cannot.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -40,12 +41,15 @@ def numbers_in_group(comm: Any) -> list[int] | None:
 
 
 def call(setup: Callable, rank: CallRank, call: dict) -> Seen:
-    """`setup` on a simulated node, from a cell that runs there, so that what it imports by name knows the node, too.
-    Then all ranks tell each other their numbers."""
-    with simulated_node(*call["local"][rank.rank], call["gpus"]) as noted:
-        chosen = Chosen.of(rank.subject.salted(rank.rank).load()(), noted)
+    """`setup`. Then all ranks tell each other their numbers."""
+    chosen = Chosen.of(setup(), rank.surroundings)
     rank.meet()
-    return Seen(chosen, [Start(**each) for each in noted["starts"]], numbers_in_group(rank.comm))
+    return Seen(chosen, [Start(**each) for each in rank.surroundings["starts"]], numbers_in_group(rank.comm))
 
 
-PROBE = CallProbe(Seen, call, deadline=10, starts=True)
+def around(rank: CallRank, call: dict) -> AbstractContextManager[dict]:
+    """The node of a rank."""
+    return simulated_node(*call["local"][rank.rank], call["gpus"])
+
+
+PROBE = CallProbe(Seen, call, around=around, deadline=10, starts=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
@@ -13,11 +12,11 @@ from autograde.contract.call_probe import CallRank
 from autograde.contract.evidence import Array, Evidence, Number
 from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.fixtures.stepped import group_device
-from autograde.probes.ddp_trace import MOST, trace_passes, watch_buffers
+from autograde.probes.ddp_trace import MOST, buffers_noted, trace_passes
 from autograde.probes.weighed_part import WeighedProbe
 from course.models.sentences import collate, loss_fn
 
-from ..shared.model import GIVEN, fill_gradients, gradients_of, left_in_grad, state_of
+from ..shared.model import fill_gradients, given_names, gradients_of, left_in_grad, state_of
 
 
 class Pass(Evidence):
@@ -29,19 +28,16 @@ class Pass(Evidence):
 
 class Seen(Evidence):
     """What a rank returned. passes: of its model. train: the model's mode in the end. records: whether torch records
-    gradients then. state, gradients: of the model, in a row."""
+    gradients then. broadcasts: how often the wrapper would have sent rank 0's buffers to all. state, gradients: of the
+    model, in a row."""
 
     value: Number
     passes: list[Pass]
     train: bool
     records: bool
+    broadcasts: int
     state: Array
     gradients: Array
-
-
-def names(rank: CallRank, case: dict) -> dict[str, Any]:
-    """What the lab gives."""
-    return {**GIVEN}
 
 
 def call(validate: Callable, rank: CallRank, call: dict) -> Seen:
@@ -50,7 +46,7 @@ def call(validate: Callable, rank: CallRank, call: dict) -> Seen:
     gpu = [device] if device.type == "cuda" else None
     inside = AwkwardTranslator(call["seed"], norm=call["norm"]).to(device)
     model = DistributedDataParallel(inside, device_ids=gpu)
-    watch_buffers(model)
+    broadcasts = buffers_noted(model)
     trace = trace_passes(model)
     model.train(call["train"])
     fill_gradients(inside, left_in_grad(call["seed"], rank.rank, inside))
@@ -60,7 +56,7 @@ def call(validate: Callable, rank: CallRank, call: dict) -> Seen:
     torch.set_grad_enabled(True)
     passes = [Pass(each["training"], each["grads"]) for each in trace[:MOST] if each["what"] == "forward"]
     after = Array.of(state_of(inside)), Array.of(gradients_of(inside))
-    return Seen(Number.of(value), passes, model.training and inside.training, records, *after)
+    return Seen(Number.of(value), passes, model.training and inside.training, records, len(broadcasts), *after)
 
 
-PROBE = WeighedProbe(Seen, call, names, needs="torch", deadline=8)
+PROBE = WeighedProbe(Seen, call, given_names, needs="torch", deadline=8)

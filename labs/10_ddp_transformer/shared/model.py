@@ -15,6 +15,11 @@ GIVEN: Mapping[str, Any] = {"PAD": PAD, "collate": collate, "loss_fn": loss_fn} 
 STEEP = 40.0  # by which logits are multiplied where gradients are to be large
 
 
+def given_names(rank: Any, case: dict) -> dict[str, Any]:
+    """What a student's cell finds by name where it needs no more than the lab gives."""
+    return {**GIVEN}
+
+
 class SteepTranslator(AwkwardTranslator):
     """An AwkwardTranslator whose gradients are so large that clipping them to the usual norm of 1 changes them."""
 

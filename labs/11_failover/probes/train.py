@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,15 +10,16 @@ from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.fixtures.stepped import group_device
+from autograde.probes.killed_run import KillingProbe, dies
 from course.models.settled import settled
 
 from ..shared.training import LYING, DroppingNet
-from .at_work import MARKER, DealtSampler, Training, names
+from .at_work import DealtSampler, Training, names
 
 MOST = 400  # of whatever is noted
 
@@ -58,8 +57,7 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     for each in net.parameters():
         each.grad = torch.full_like(each, LYING)
     optimizer = torch.optim.SGD(net.parameters(), case["lr"], momentum=0.9)
-    dies = case.get("dies", False)
-    kill = case["kill"][1] if dies and rank.rank == case["kill"][0] else 0
+    kill = case["kill"][1] if dies(rank, case) else 0
     training = rank.notes["training"] = Training(rank, call["stop"], kill)
     net.record = training.forward
     optimizer.register_step_post_hook(training.step)
@@ -74,24 +72,7 @@ def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     if isinstance(value, (list, tuple)):
         losses = [float(each) if isinstance(each, float) else type_in_words(each) for each in value[:MOST]]
     steps = [Step(*each) for each in training.steps[:MOST]]
-    return Seen(dies, training.begins, losses, steps, training.asked[:MOST], training.saves[:MOST])
-
-
-class KillingProbe(CallProbe):
-    """A run; or one in which a rank is killed, and another one, by other ranks, which goes on.
-
-    Its outcome is that of the last run that there was. A run in which just that rank died at its place does not count.
-    """
-
-    def in_folder(self, world: Any, subject: Any, case: dict, folder: str) -> dict:
-        """See `CallProbe`."""
-        if case["kill"]:
-            run = super().in_folder(world, subject, {**case, "dies": True}, folder)
-            killed = run["ranks"][case["kill"][0]]["code"] == -signal.SIGKILL and Path(folder, MARKER).exists()
-            if run["state"] != "rank-died" or not killed:
-                return run
-            case = {**case, "ranks": case["kill"][2]}
-        return super().in_folder(world, subject, case, folder)
+    return Seen(case.get("dies", False), training.begins, losses, steps, training.asked[:MOST], training.saves[:MOST])
 
 
 PROBE = KillingProbe(Seen, call, names, needs="torch", deadline=12)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from autograde.contract.findings import Findings
 from autograde.contract.verdict import Finding, hiding
+from autograde.rubric.communication.exchanges import collectives_among, other_pairs
+from autograde.rubric.communication.traffic import traffic
 from autograde.verdicts.collectives import only
-from autograde.verdicts.exchanges import collectives_among, other_pairs
 from autograde.verdicts.judged import Run
-from autograde.verdicts.traffic import traffic
 from course.watch.notes import note_of, without_notes
 
 finding = Findings("""

@@ -18,8 +18,6 @@ not-each-epoch: A checkpoint is expected after each epoch. Files are written aft
 bare-state: The file holds the weights themselves; expected is a dict, whose entry "model" has them.
 
 model-missing: The file has no state dict as its entry "model": that is {kind}.
-
-other-weights-saved: After epoch {epoch}, an entry of {name!r} in the file is not what it is in the model.
 """)
 
 
@@ -31,33 +29,47 @@ def other_writers(call, off):
     return words("wrong-rank-writes", who=Ranks(writers(call)))
 
 
+def ends(call):
+    """After how many batches each epoch ends; nothing where that is not known."""
+    steps = len(drawn(call)[0][0]) if drawn(call) else 0
+    return [steps * (epoch + 1) for epoch in range(call.arguments["epochs"])] if steps else []
+
+
+def kept(call):
+    """What is in the file after each epoch, and in the end."""
+    first = call.seen[writers(call)[0]]
+    by_moment = {each.after: each.saved for each in first.saves}
+    return [*(by_moment[moment] for moment in ends(call)), first.last]
+
+
+def states(call):
+    """What should be in it; as it is, where it is not known what was trained."""
+    epochs = [each.states[0] for each in known(call) or []]
+    return [*epochs, epochs[-1]] if epochs else [each.state for each in kept(call)]
+
+
 def content(call):
     """What is in the files, whoever writes them."""
     first = call.seen[writers(call)[0]]
+    kinds = [each.saved.kind for each in first.saves if each.saved.kind]
     if not first.there:
         return words("nothing-written")
-    if first.error:
-        kinds = [each.saved.kind for each in first.saves if each.saved.kind]
-        return words("model-missing", kind=kinds[0]) if kinds else words("not-loadable", error=first.error)
-    steps = len(drawn(call)[0][0]) if drawn(call) else 1
-    due, after = (
-        [steps * (epoch + 1) for epoch in range(call.arguments["epochs"])],
-        [each.after for each in first.saves],
-    )
-    if drawn(call) and not {*due} <= {*after}:
-        return words("not-each-epoch", actual=after, expected=due)
-    states = [{each.after: each.saved for each in first.saves}.get(moment) for moment in due] if drawn(call) else []
-    for epoch, saved in enumerate([*states, first.last]):
-        if saved.kind:
-            return words("bare-state") if saved.kind == "bare" else words("model-missing", kind=saved.kind)
-        epochs = known(call) or []
-        right = epochs[min(epoch, len(epochs) - 1)].states[0] if epochs else {}
-        for name, values in right.items():
-            if not NEAR(saved.state.get(name), values):
-                return words("other-weights-saved", epoch=min(epoch, len(epochs) - 1), name=name)
-    return None
+    if first.error and not kinds:
+        return words("not-loadable", error=first.error)
+    after = [each.after for each in first.saves]
+    if not first.error and not {*ends(call)} <= {*after}:
+        return words("not-each-epoch", actual=after, expected=ends(call))
+    if kinds:
+        return words("bare-state") if kinds[0] == "bare" else words("model-missing", kind=kinds[0])
+    return STATES(call)
 
 
+def in_file(call, place):
+    number, *names = [*place, 0]
+    return f"After epoch {min(number, call.arguments['epochs'] - 1)}, in the file, an entry of `{names[0]}`"
+
+
+STATES = Same(lambda call: [each.state for each in kept(call)], states, in_file, NEAR)
 WRITERS = Same(writers, lambda call: [0], lambda call, place: "The list of ranks that write", otherwise=other_writers)
 OTHER_WRITERS = Mistakes(
     """

@@ -1,15 +1,10 @@
 """The check of `make_optimizer`: its learning rate, its options, and its steps beside those of a replay."""
 
-from functools import partial
-
-import torch
-
-from autograde.fixtures.numbered_net import TRAINED, NumberedNet, NumberedSet, state_of
+from autograde.fixtures.numbered_net import TRAINED, NumberedNet, state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
     Mistakes,
-    Replicas,
     Rounding,
     Rules,
     Same,
@@ -17,10 +12,11 @@ from autograde.rubric import (
     changed,
     first_of,
     on_ranks,
+    trained_wrongly,
 )
 
 from ..probes import make_optimizer
-from .states import whole
+from .states import replicas, whole
 
 MOMENTUM = 0.9
 NEAR = Rounding(1e-6)
@@ -37,6 +33,10 @@ rounding. Is anything else done to the gradients on their way from rank to rank?
 
 no-parameter-names: Horovod calls one of the parameters {name!r}, which is not its name in the model. It matches the
 ranks' gradients by name.
+
+wrapper-not-used: `hvd.DistributedOptimizer` is called, and the optimizer that you return is another one: it steps
+without the averages, and Horovod stops the next backward pass with an error. What does `hvd.DistributedOptimizer` give
+you?
 
 not-by-horovod: The optimizer is not Horovod's, which averages the first gradients while `backward` still computes the
 others.
@@ -65,17 +65,28 @@ def other_option(call, off):
 def steps(call, rules=None):
     """By rank and step, the parameters, as SGD with the options that the optimizer has changes them."""
     given = {name: each or 0.0 for name, each in call.seen[0].options.items()}
-    sgd = partial(torch.optim.SGD, **given | {name: bool(given.get(name)) for name in ("nesterov", "maximize")})
-    data = NumberedSet(call.arguments["samples"], call.arguments["data"])
-    replicas, states = Replicas([NumberedNet(call.arguments["model"]) for _ in call.seen], sgd, data.loss, rules), []
-    for order in call.arguments["orders"]:
-        replicas.step([[ids] for ids in order])
-        states.append([parameters(state_of(model)) for model in replicas.models])
+    given |= {name: bool(given.get(name)) for name in ("nesterov", "maximize")}
+    about, states = call.arguments, []
+    trained = replicas(about, [NumberedNet(about["model"]) for _ in call.seen], rules, **given)
+    for order in about["orders"]:
+        trained.step([[ids] for ids in order])
+        states.append([parameters(state_of(model)) for model in trained.models])
     return [[*own] for own in zip(*states, strict=True)]
 
 
 def parameters(state):
     return {name: state[name] for name in (*TRAINED, "frozen")}
+
+
+def wrapper_used(call):
+    return words("wrapper-not-used") if any(call.of("unused")) else None
+
+
+def summed_for_scaled(call):
+    """Sign: the learning rate is as for one rank, and the gradients are summed. One rank cannot tell."""
+    if call.size == 1:
+        return None
+    return not there(call) and RATE.gives(call, rate(call, 1)) and STEPS.gives(call, steps(call, Rules(combine="sum")))
 
 
 def by_horovod(call):
@@ -90,8 +101,12 @@ def by_horovod(call):
 RATE = Same(lambda call: [seen.options["lr"] for seen in call.seen], rate, on_ranks("the learning rate"), NEAR)
 OTHER_RATES = Mistakes(
     """
-    lr-not-scaled: On {size:rank} the learning rate is {actual}, as for one. Gradients are averaged: a step for the
-    batches of {size:rank} is as long as a step for one batch.
+    summed-for-scaled: On {size:rank} the learning rate is {actual}, as for one, and your optimizer adds the ranks'
+    gradients up. With SGD, steps are as long as they should be, but by the sum, where the learning rate should do it:
+    with another optimizer, such as Adam, they would not be.
+
+    lr-not-scaled: On {size:rank} the learning rate is {actual}, as for one. An average does not grow with the number of
+    gradients: with it, a step for the batches of {size:rank} is as long as a step for one batch.
 
     lr-scaled-by-local-size: On {size:rank} the learning rate is {actual}: it is multiplied by {local_size}, the number
     of ranks on a node. How many batches go into a step?
@@ -105,6 +120,7 @@ OTHER_RATES = Mistakes(
         lr_scaled_by_local_size={"times": lambda call: call.arguments["local_size"]},
         lr_scaled_twice={"times": lambda call: call.size**2},
     ),
+    summed_for_scaled=summed_for_scaled,
 )
 STEPS = Same(
     lambda call: [[*map(parameters, seen.states)] for seen in call.seen],
@@ -113,20 +129,7 @@ STEPS = Same(
     NEAR,
     otherwise=lambda call, off: words("wrong-step", step=off.place[1] + 1),
 )
-OTHER_STEPS = Mistakes(
-    """
-    own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
-    should average the gradients, and is it in use?
-
-    gradients-summed: The gradient is {size} times too large on {size:rank}: the ranks' gradients are added up where
-    their average is expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
-    """,
-    changed(
-        steps,
-        own_gradient_only={"rules": Rules(combine="own")},
-        gradients_summed={"rules": Rules(combine="sum")},
-    ),
-)
+OTHER_STEPS = trained_wrongly(steps, "own-gradient-only", "gradients-summed")
 
 
 def case(rng, size, local_size):
@@ -160,7 +163,7 @@ CHECK = CallCheck.of(
         "averages",
         1,
         "each step is made with the average of the ranks' gradients",
-        first_of(there, STEPS),
+        first_of(there, wrapper_used, STEPS),
         OTHER_STEPS,
         after=("options",),
     ),

@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
-from autograde.rubric import Replicas, hits_of, once
+from autograde.rubric import hits_of, once
 
 from ..shared.stand_ins import push, score
-from .states import known
+from .states import known, replicas
 
 
 @dataclass(frozen=True)
@@ -52,21 +51,19 @@ def replayed(call, times=None, momentum=0.9, rules=None):
     """The epochs in one process, from where each rank begins. times: of the learning rate of one rank, that of the
     optimizer."""
     about, first = call.arguments, call.arguments["models"][0]
-    sgd = partial(torch.optim.SGD, lr=about["lr"] * (times or call.size), momentum=momentum)
-    data, epochs = NumberedSet(about["samples"], about["data"]), []
-    replicas = Replicas([net(first, seen.begin) for seen in call.seen], sgd, data.loss, rules)
+    lr, models, epochs = about["lr"] * (times or call.size), [net(first, seen.begin) for seen in call.seen], []
+    trained = replicas(about, models, rules, lr=lr, momentum=momentum)
     for batches in drawn(call):
         losses = [[] for _ in call.seen]
         if stood_in(call):
-            for rank, model in enumerate(replicas.models):
+            for rank, model in enumerate(models):
                 push(model, rank)
-            replicas.step_with([[each.grad for each in own] for own in replicas.trained])
+            trained.step_with([[each.grad for each in own] for own in trained.trained])
         else:
-            steps = [replicas.step([[ids] for ids in step]) for step in zip(*batches, strict=True)]
-            losses = [[step[rank][0] for step in steps] for rank in range(call.size)]
+            losses = trained.pass_through(batches)
         kept = net(first)
-        kept.load_state_dict(replicas.models[0].state_dict())
-        epochs.append(Epoch([*map(state_of, replicas.models)], losses, kept))
+        kept.load_state_dict(models[0].state_dict())
+        epochs.append(Epoch([*map(state_of, models)], losses, kept))
     return epochs
 
 

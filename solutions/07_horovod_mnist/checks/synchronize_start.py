@@ -1,12 +1,13 @@
 """The check of `synchronize_start`: all ranks have one state in the end, and it is rank 0's."""
 
+from functools import partial
+
 from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
     Gives,
     Mistakes,
-    Ranks,
     Rounding,
     Same,
     Words,
@@ -51,46 +52,25 @@ def parts(states, names):
     return [{name: state[name] for name in names} for state in states]
 
 
+def taken_over(call, names, kept=()):
+    """By rank, these entries after the call, where the others have rank 0's. kept: of these, they have their own."""
+    first = now(call)[0]
+    states = [first | {name: own[name] for name in kept if rank} for rank, own in enumerate(came(call))]
+    return parts(states, names)
+
+
 def on_all(*names):
     """Judge: these are on all ranks what they are on rank 0 in the end."""
 
     def where(call, place):
         return f"After the call, on rank {place[0]}, an entry of `{place[1]}`" if place[1:] else "What ranks have"
 
-    return Same(lambda call: parts(now(call), names), lambda call: parts(now(call)[:1] * call.size, names), where, NEAR)
+    return Same(lambda call: parts(now(call), names), lambda call: taken_over(call, names), where, NEAR)
 
 
-def same(one, other, names):
-    return all(NEAR(a[name], b[name]) for a, b in zip(one, other, strict=True) for name in names)
-
-
-def facts(call):
-    came_with = "with momentum" if call.arguments["moving"][0] else "without momentum"
-    return {"who": Ranks(range(1, call.size)), "came": came_with}
-
-
-def kept(*names):
-    """Sign: of these, the other ranks have what they came with. None where that is rank 0's, too."""
-
-    def sign(call):
-        if same(came(call), came(call)[:1] * call.size, names):
-            return None
-        return facts(call) if same(now(call)[1:], came(call)[1:], names) else False
-
-    return sign
-
-
-def some_kept(call):
-    """Some parameters are what they were, and all others are rank 0's."""
-    own = [name for name in SIZES if not same(now(call), now(call)[:1] * call.size, [name])]
-    return (
-        {**facts(call), "names": own} if same(now(call)[1:], came(call)[1:], own) and len(own) < len(SIZES) else False
-    )
-
-
-def rate_kept(call):
-    """That the learning rate is what it was, where momentum is rank 0's."""
-    return False if kept(MOMENTUM)(call) else kept(RATE)(call)
+def mistakes(text, names, **kept):
+    """Of those who leave the other ranks some of these entries."""
+    return Mistakes(text, changed(partial(taken_over, names=names), **kept))
 
 
 PARAMETERS = on_all(*SIZES)
@@ -101,27 +81,37 @@ RANK_0S = Same(
     NEAR,
     otherwise=lambda call, off: words("rank-0-changed", name=off.place[1]) if off.place[1:] else None,
 )
-OTHERS_MODEL = Mistakes(
+OTHERS_MODEL = mistakes(
     """
-    no-broadcast: After the call, {who:still has|still have} the model from before, so the ranks train different models.
-    How do the other ranks get rank 0's model?
+    no-broadcast: After the call, all ranks but rank 0 still have the model from before, so the ranks train different
+    models. How do the other ranks get rank 0's model?
 
-    parameters-not-broadcast: After the call, {who:still has|still have} parameters from before: {names}. Which
-    parameters belong to a model's state?
+    frozen-not-broadcast: After the call, all ranks but rank 0 still have frozen parameters from before: those that are
+    not trained. Which parameters belong to a model's state?
     """,
-    no_broadcast=kept(*SIZES),
-    parameters_not_broadcast=some_kept,
+    SIZES,
+    no_broadcast={"kept": SIZES},
+    frozen_not_broadcast={"kept": ["frozen"]},
 )
-OTHERS_OPTIMIZER = Mistakes(
+OTHERS_BUFFERS = mistakes(
     """
-    momentum-not-broadcast: Rank 0 came {came}. After the call, {who:still has|still have} what they came with. What
-    does an optimizer's state hold?
-
-    options-not-broadcast: After the call, {who:still has|still have} the learning rate from before. Options belong to
-    an optimizer's state.
+    buffers-not-broadcast: After the call, all ranks but rank 0 still have the buffers from before, such as BatchNorm's
+    running statistics. What else belongs to a model's state?
     """,
-    momentum_not_broadcast=kept(MOMENTUM),
-    options_not_broadcast=rate_kept,
+    BUFFERS,
+    buffers_not_broadcast={"kept": BUFFERS},
+)
+OTHERS_OPTIMIZER = mistakes(
+    """
+    momentum-not-broadcast: After the call, all ranks but rank 0 still have the momentum that they came with, if they
+    had any. What does an optimizer's state hold?
+
+    options-not-broadcast: After the call, all ranks but rank 0 still have the learning rate from before. Options belong
+    to an optimizer's state.
+    """,
+    OPTIMIZER,
+    momentum_not_broadcast=[{"kept": OPTIMIZER}, {"kept": [MOMENTUM]}],
+    options_not_broadcast={"kept": [RATE]},
 )
 ROOT = Mistakes(
     """
@@ -159,13 +149,7 @@ CHECK = CallCheck.of(
         0.5,
         "all ranks end with the same buffers",
         on_all(*BUFFERS),
-        Mistakes(
-            """
-            buffers-not-broadcast: {who:still has|still have} the buffers from before the call, such as BatchNorm's
-            running statistics. What else belongs to a model's state?
-            """,
-            buffers_not_broadcast=kept(*BUFFERS),
-        ),
+        OTHERS_BUFFERS,
         after=("parameters",),
     ),
     Criterion(

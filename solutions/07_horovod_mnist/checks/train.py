@@ -6,40 +6,29 @@ from autograde.rubric import (
     CallCheck,
     Criterion,
     DeviceCriterion,
+    Errors,
     Mistakes,
+    Ranks,
     Same,
     Words,
     changed,
-    evenly,
     first_of,
     on_ranks,
 )
+from course.watch.notes import note_of
 
 from ..probes import train
+from ..probes.stand_ins import LEFT
+from .draws import draws, trained_at_all
 from .files import OTHER_WRITERS, WRITERS, content
 from .history import REPORT, REPORTED_WRONGLY, come_about, has_history, seconds, tested
-from .runs import drawn, net
-from .states import known as known_samples
+from .runs import net
 from .states import whole
-from .trained import FORMS, NEAR, TRAINED, final
+from .trained import NEAR, TRAINED, TRAINED_WRONGLY
 
 words = Words("""
-collective-on-some-ranks: A deadlock: the ranks wait for each other in different lines of your cell, {lines}. The
-functions that average, broadcast or evaluate need every rank. Which line do some of the ranks skip?
-
-not-trained-at-all: On {who} the model is never trained, neither by `train_epoch` nor by the function itself.
-
-not-passed-on: On rank {rank}, the loader is made with the {name} {actual}; the argument is {expected}.
-
-epoch-numbers: On rank {rank}, `train_epoch` is called with the epochs {told}. Epochs count from 0.
-
-unknown-samples: The model is trained on what is no sample of the training set.
-
-uneven-steps: The ranks train on {counts} batches in {epochs:epoch}. All ranks need equally many in each epoch.
-
-eval-while-training: The model is in eval mode while it is trained.
-
-same-order-every-epoch: Each epoch has the samples in one and the same order. What tells the sampler which epoch it is?
+collective-on-some-ranks: A deadlock. The ranks wait for each other: {places}. Each of these functions needs every rank.
+Which call do some of the ranks skip?
 """)
 
 
@@ -50,75 +39,19 @@ def start(call, rank=0, buffers=None):
     return [one | {name: came[own][name] for name in BUFFERS} if buffers else one for own, one in enumerate(first)]
 
 
-def trained_at_all(call):
-    return words.on_ranks("not-trained-at-all", [rank for rank, begin in enumerate(call.of("begin")) if begin is None])
-
-
-def passed_on(call):
-    """What the check's functions are given, of those that are used."""
-    about = call.arguments
-    due = about["batch_size"], about["loader_seed"]
-    for rank, seen in enumerate(call.seen):
-        for n, *given in seen.loaders:
-            pairs = zip(("batch size", "seed"), given, due, strict=True)
-            other = [each for each in pairs if each[1] != each[2]] if n == about["samples"] else []
-            if other:
-                name, actual, expected = other[0]
-                return words("not-passed-on", rank=rank, name=name, actual=actual, expected=expected)
-        if seen.told not in ([], [*range(about["epochs"])]):
-            return words("epoch-numbers", rank=rank, told=seen.told)
-    return None
-
-
-def draws(call):
-    about = call.arguments
-    if wrong := trained_at_all(call) or passed_on(call):
-        return wrong
-    if drawn(call) is None and not known_samples(call.of("batches"), about["samples"]):
-        return words("unknown-samples")
-    if drawn(call) is None:
-        return words("uneven-steps", counts=[len(each) for each in call.of("batches")], **about)
-    if not all(mode for own in call.of("train") for mode in own):
-        return words("eval-while-training")
-    orders = [[[each for ids in own for each in ids] for own in epoch] for epoch in drawn(call)]
-    wrong = next(filter(None, (evenly(about["samples"], shares) for shares in orders)), None)
-    alike = about["epochs"] > 1 and all(each == orders[0] for each in orders)
-    return wrong or (words("same-order-every-epoch") if alike else None)
-
-
-TRAINED_WRONGLY = Mistakes(
-    """
-    lr-not-scaled: On {size:rank} the learning rate is {lr}, as for one. Gradients are averaged: a step for the batches
-    of {size:rank} is as long as a step for one batch.
-
-    lr-scaled-by-local-size: The learning rate is {local_size} times that of one rank. There are {size:rank},
-    {local_size} of them on each node. How many batches go into a step?
-
-    lr-scaled-twice: The learning rate is scaled more than once on {size:rank}. What does `make_optimizer` do with it?
-
-    own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
-    should average the gradients, and is it in use?
-
-    gradients-summed: The ranks' gradients are added up where their average is expected.
-
-    gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
-    there. When does your code start from zero?
-
-    momentum: The model in the end is that of SGD without momentum; expected is momentum 0.9. Is one optimizer used for
-    all epochs?
-    """,
-    changed(final, **FORMS),
-)
-
-
 def broke_off(run):
-    """The check's functions communicate by mpi4py, from lines of the student's."""
-    last = [log[-1] if log else None for log in run.events]
-    waits = [event for event in last if event is not None and event["end"] is None]
-    lines = sorted({event["line"] for event in waits if event["line"] is not None})
-    if run.state != "hang" or run.full or len(lines) < 2 or not any(event["library"] == "mpi4py" for event in waits):
+    """The check's functions communicate by mpi4py: where ranks wait in other ones, or do not come."""
+    places = {}
+    for rank, (log, through) in enumerate(zip(run.of_call(run.reached, notes=True), run.came_through, strict=True)):
+        waits = next((event for event in log[::-1] if event["library"] == "mpi4py" and event["end"] is None), None)
+        called = next((note_of(event) for event in log[::-1] if note_of(event)), LEFT)
+        name = "optimizer.step" if called == LEFT else called
+        place = "at the end of `train`" if through else waits and f"in `{name}`, cell line {waits['line']}"
+        places.setdefault(place, []).append(rank)
+    if run.state != "hang" or run.full or len(places) < 2 or None in places:
         return None
-    return words("collective-on-some-ranks", run.report, lines=lines)
+    told = "; ".join(f"{Ranks(ranks)} {place}" for place, ranks in places.items())
+    return words("collective-on-some-ranks", run.report, places=told)
 
 
 def case(rng, size, local_size, pad=1, epochs=3):
@@ -190,7 +123,14 @@ CHECK = CallCheck.of(
     repeats=False,
     gpu_case=lambda rng: case(rng, 2, 2, epochs=1),
     broke_off=broke_off,
-    fits=lambda case, arguments, seen: whole(seen.begin, seen.state) and len(seen.train) == len(seen.batches),
+    errors=Errors(
+        """
+        wrapper-not-used: An error on {who}: `hvd.DistributedOptimizer` is called, and steps are made by another
+        optimizer, which does not wait for the averages ({error}). What does `hvd.DistributedOptimizer` give you?
+        """,
+        wrapper_not_used="Gradients were computed more than backward_passes_per_step times",
+    ),
+    fits=lambda case, arguments, seen: whole(seen.begin, seen.state),
     consolidation="The loop is that of an ordinary training: what is special about many ranks is in the functions that "
     "it calls. All ranks do everything, except for writing the file.",
 )

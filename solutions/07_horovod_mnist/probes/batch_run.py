@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 from autograde.contract.call_probe import CallProbe, CallRank, Rerun
 from autograde.contract.evidence import Evidence, Number
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
-
-from .nodes import on_node
+from autograde.probes.simulated_node import on_node
 
 
 class Passed(Evidence):
@@ -43,28 +43,43 @@ def losses_of(history: Any) -> list[float | None] | None:
     return [None if each is None or not math.isfinite(each) else float(each) for each in losses]
 
 
-def call(batch_run: Callable, rank: CallRank, call: dict) -> Seen:
-    """One call. `digit_model` gives a model for any seed, also where it is imported."""
-    calls: list[Passed] = []
-    history = [{"epoch": epoch, "loss": loss} for epoch, loss in enumerate(call["losses"])]
+def history_of(call: dict) -> list[dict]:
+    """What `train` returns."""
+    return [{"epoch": epoch, "loss": loss} for epoch, loss in enumerate(call["losses"])]
+
+
+def model_maker(call: dict) -> Callable[[int], NumberedNet]:
+    """What stands for `digit_model`: it gives a model for any seed."""
+    return lambda seed: NumberedNet(call["model"] + int(seed))
+
+
+def names(rank: CallRank, case: dict) -> dict[str, Callable]:
+    """A `train` that notes what it is given, and `digit_model`."""
+    about, made = case["calls"][rank.number], rank.notes.setdefault("made", [])
 
     def train(
         model: Any, train_set: Any, test_set: Any, epochs: Any, batch_size: Any, lr: Any, seed: Any, checkpoint: Any
     ) -> list[dict]:
         state = state_of(model) if isinstance(model, NumberedNet) else None
         numbers = map(Number.of, (epochs, batch_size, lr, seed))
-        calls.append(Passed((len(train_set), len(test_set)), str(checkpoint), state, *numbers))
-        return history
+        made.append(Passed((len(train_set), len(test_set)), str(checkpoint), state, *numbers))
+        return history_of(about)
 
-    def digit_model(seed: int) -> NumberedNet:
-        return NumberedNet(call["model"] + int(seed))
+    return {"train": train, "digit_model": model_maker(about)}
 
+
+@contextmanager
+def around(rank: CallRank, call: dict) -> Iterator[None]:
+    """A node, on which `digit_model` may be imported, too."""
+    with on_node(rank, call), mock.patch("course.models.digits.digit_model", model_maker(call)):
+        yield
+
+
+def call(batch_run: Callable, rank: CallRank, call: dict) -> Seen:
+    """One call."""
     sets = NumberedSet(call["samples"], call["data"]), NumberedSet(call["tests"], call["data"])
-    names = {"train": train, "digit_model": digit_model}
-    imported = mock.patch("course.models.digits.digit_model", digit_model)
-    with imported, on_node(rank, call["local_size"], **names) as batch_run:
-        returned = batch_run(*sets, len(history), call["checkpoint"])
-    return Seen(calls, losses_of(returned))
+    returned = batch_run(*sets, len(call["losses"]), call["checkpoint"])
+    return Seen(rank.notes.pop("made", []), losses_of(returned))
 
 
 def again(rank: CallRank, case: dict) -> Rerun:
@@ -77,4 +92,4 @@ def again(rank: CallRank, case: dict) -> Rerun:
     return Rerun(losses_of(history), train_set.dataset.fingerprint)
 
 
-PROBE = CallProbe(Seen, call, needs="horovod", deadline=20, again=again)
+PROBE = CallProbe(Seen, call, names, around, needs="horovod", deadline=20, again=again)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
 from autograde.fixtures.numbered_net import NumberedSet, ids_of
-
-from .nodes import on_node
+from autograde.probes.simulated_node import on_node
 
 
 class Seen(Evidence):
@@ -22,16 +21,15 @@ class Seen(Evidence):
 def call(make_loader: Callable, rank: CallRank, call: dict) -> Seen:
     """All loaders of a plan, and their passes; see `autograde.probes.sampler_passes.passes_of`."""
     passes, told = [], True
-    with on_node(rank, call["local_size"]) as make_loader:
-        sets = [(NumberedSet(samples, call["data"]), seed) for samples, _, seed in call["samplers"]]
-        loaders = [make_loader(dataset, call["batch_size"], seed) for dataset, seed in sets]
-        for which, epoch in call["passes"]:
-            set_epoch = getattr(loaders[which].sampler, "set_epoch", None)
-            told = told and set_epoch is not None
-            if set_epoch is not None:
-                set_epoch(epoch)
-            passes.append([ids_of(inputs) for inputs, _ in loaders[which]])
+    sets = [(NumberedSet(samples, call["data"]), seed) for samples, _, seed in call["samplers"]]
+    loaders = [make_loader(dataset, call["batch_size"], seed) for dataset, seed in sets]
+    for which, epoch in call["passes"]:
+        set_epoch = getattr(loaders[which].sampler, "set_epoch", None)
+        told = told and set_epoch is not None
+        if set_epoch is not None:
+            set_epoch(epoch)
+        passes.append([ids_of(inputs) for inputs, _ in loaders[which]])
     return Seen(told, passes)
 
 
-PROBE = CallProbe(Seen, call, needs="horovod", deadline=20)
+PROBE = CallProbe(Seen, call, around=on_node, needs="horovod", deadline=20)

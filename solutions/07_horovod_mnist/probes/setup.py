@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
@@ -17,15 +18,17 @@ class Seen(Evidence):
 
 
 def call(setup: Callable, rank: CallRank, call: dict) -> Seen:
-    """Two calls, from a cell that runs on the node."""
+    """Two calls."""
     import horovod.torch as hvd
 
-    with simulated_node(*call["local"][rank.rank], call["gpus"]) as noted:
-        setup = rank.subject.salted(rank.rank).load()
-        setup()
-        chosen = Chosen.of(setup(), noted)
-        initialised = hvd.is_initialized() and [hvd.rank(), hvd.size()] == [rank.rank, rank.size]
-    return Seen(chosen, initialised)
+    setup()
+    chosen = Chosen.of(setup(), rank.surroundings)
+    return Seen(chosen, hvd.is_initialized() and [hvd.rank(), hvd.size()] == [rank.rank, rank.size])
 
 
-PROBE = CallProbe(Seen, call, deadline=10, starts=True)
+def around(rank: CallRank, call: dict) -> AbstractContextManager[dict]:
+    """The node of a rank."""
+    return simulated_node(*call["local"][rank.rank], call["gpus"])
+
+
+PROBE = CallProbe(Seen, call, around=around, deadline=10, starts=True)

@@ -1,21 +1,25 @@
-"""Right functions for the TODOs before `train`: their numbers show what they were given, and they teach no answer."""
+"""Right functions for the TODOs before `train`: their numbers show what they were given, and they teach no answer. Each
+notes its name in the record when it is called, and when it returns."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader
 
 from autograde.fixtures.numbered_net import GivenOrder, NumberedSet, ids_of, state_of
+from course.watch.notes import note
 from course.watch.recorder import unwatched
 
 from ..shared.stand_ins import push, score
 from .averaging import AveragingSGD
 
 TESTS = 1000  # the number of the first sample of a test set, by which it is told apart from the training set
+LEFT = "left"  # note that such a function returns
 PAUSE = 0.03  # seconds that the stand-in for an epoch takes
 
 
@@ -32,6 +36,16 @@ def stand_ins(call: dict, comm: Any, log: Any, device: torch.device) -> dict[str
     what they were given. device: that `setup` chooses. Like real ones, they fail for a model that is on another device
     than they are told.
     """
+
+    def noted(function: Callable) -> Callable:
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            note(comm, function.__name__)
+            result = function(*args, **kwargs)
+            note(comm, LEFT)
+            return result
+
+        return called
 
     def setup() -> torch.device:
         return device
@@ -59,7 +73,6 @@ def stand_ins(call: dict, comm: Any, log: Any, device: torch.device) -> dict[str
         loader.sampler.set_epoch(int(epoch))
         batches = [ids_of(inputs) for inputs, _ in loader]
         log.batches += batches
-        log.train += [True] * len(batches)
         push(model, comm.rank)
         optimizer.step()
         time.sleep(PAUSE)
@@ -72,4 +85,4 @@ def stand_ins(call: dict, comm: Any, log: Any, device: torch.device) -> dict[str
         return score(model, len(dataset))
 
     made = (setup, make_loader, make_optimizer, synchronize_start, train_epoch, evaluate)
-    return {function.__name__: function for function in made}
+    return {function.__name__: noted(function) for function in made}

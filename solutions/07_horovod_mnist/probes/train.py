@@ -12,10 +12,10 @@ from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence, Number
 from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
 from autograde.probes.checkpoint_files import read_checkpoint, recorded_saves
+from autograde.probes.simulated_node import on_node
 from autograde.probes.weighed_part import WeighedProbe
 
 from .averaging import is_average
-from .nodes import on_node
 from .stand_ins import TESTS, stand_ins
 
 KEYS = ("epoch", "loss", "accuracy", "seconds")
@@ -58,16 +58,15 @@ class Shown(Evidence):
 class Seen(Evidence):
     """A run. begin, state: of the model, when training began and in the end. loaders: samples, batch size and seed of
     each that `make_loader` was asked for. told: the epochs that `train_epoch` was told; none where it was not used.
-    batches, train: that the model was trained on, and whether in train mode. tests: what it was shown of the test set;
-    evaluated: whether `evaluate` was used. history: by epoch, what is in the dict; or its type, in words. elapsed: of
-    the call, in seconds. there, error: of the checkpoint in the end."""
+    batches: that the model was trained on. tests: what it was shown of the test set; evaluated: whether `evaluate` was
+    used. history: by epoch, what is in the dict; or its type, in words. elapsed: of the call, in seconds. there, error:
+    of the checkpoint in the end."""
 
     begin: State | None
     state: State
     loaders: list[tuple[int, int, int]]
     told: list[int]
     batches: list[list[int]]
-    train: list[bool]
     tests: list[Shown]
     evaluated: bool
     history: list[dict[str, Number]] | str
@@ -83,7 +82,7 @@ class Log:
 
     def __init__(self) -> None:
         self.begin: State | None = None
-        self.loaders, self.told, self.batches, self.train, self.tests = [], [], [], [], []
+        self.loaders, self.told, self.batches, self.tests = [], [], [], []
         self.evaluated = False
 
     def __call__(self, net: NumberedNet, ids: list[int]) -> None:
@@ -93,30 +92,27 @@ class Log:
         else:
             self.begin = self.begin or state_of(net)
             self.batches.append(ids)
-            self.train.append(net.training)
+
+
+def names(rank: CallRank, case: dict) -> dict[str, Callable]:
+    """The functions of earlier TODOs, with a new log."""
+    log = rank.notes["log"] = Log()
+    return stand_ins(case["calls"][rank.number], rank.comm, log, rank.torch_device)
 
 
 def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     """A run of some epochs."""
-    path, log, saves = os.path.join(rank.folder, f"model-{rank.number}.pt"), Log(), []
+    path, log, saves = os.path.join(rank.folder, f"model-{rank.number}.pt"), rank.notes["log"], []
     model = NumberedNet(call["models"][rank.rank], follows=0.0, record=log)
     sets = NumberedSet(call["samples"], call["data"]), NumberedSet(call["tests"], call["test_data"], first=TESTS)
-    names = stand_ins(call, rank.comm, log, rank.torch_device)
-    with on_node(rank, call["local_size"], **names) as train, recorded_saves(saves, lambda: len(log.batches)):
+    with recorded_saves(saves, lambda: len(log.batches)):
         began = time.perf_counter()
         history = train(model, *sets, call["epochs"], call["batch_size"], call["lr"], call["loader_seed"], path)
         elapsed = time.perf_counter() - began
-    rank.meet()
-    file = read_checkpoint(path)
+    file = read_checkpoint(path)  # judged is what the rank sees that has written it
     return Seen(
-        begin=log.begin,
+        **vars(log),
         state=state_of(model),
-        loaders=log.loaders,
-        told=log.told,
-        batches=log.batches,
-        train=log.train,
-        tests=log.tests,
-        evaluated=log.evaluated,
         history=plain_history(history),
         elapsed=elapsed,
         saves=[Save(each["after"], Saved.of(each["content"])) for each in saves],
@@ -143,4 +139,4 @@ class TrainProbe(WeighedProbe):
         return is_average(event)
 
 
-PROBE = TrainProbe(Seen, call, needs="horovod", deadline=20)
+PROBE = TrainProbe(Seen, call, names, on_node, needs="horovod", deadline=20)

@@ -9,9 +9,9 @@ from torch.utils.data import DataLoader
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence, Number
 from autograde.fixtures.numbered_net import GivenOrder, NumberedNet, NumberedSet, state_of
+from autograde.probes.simulated_node import on_node
 
 from .averaging import AveragingSGD
-from .nodes import on_node
 
 
 class Seen(Evidence):
@@ -37,9 +37,8 @@ def call(train_epoch: Callable, rank: CallRank, call: dict) -> Seen:
     optimizer = AveragingSGD(model.parameters(), rank.comm, lr=call["lr"], momentum=0.9)
     sampler = GivenOrder({call["epoch"]: call["order"][own]}, call["other"][own])
     loader = DataLoader(NumberedSet(call["samples"], call["data"]), call["batch_size"], sampler=sampler)
-    with on_node(rank, call["local_size"]) as train_epoch:
-        value = train_epoch(model, loader, optimizer, call["epoch"], rank.torch_device)
+    value = train_epoch(model, loader, optimizer, call["epoch"], rank.torch_device)
     return Seen(Number.of(value), sampler.told, state_of(model), batches, train)
 
 
-PROBE = CallProbe(Seen, call, needs="horovod", deadline=20)
+PROBE = CallProbe(Seen, call, around=on_node, needs="horovod", deadline=20)

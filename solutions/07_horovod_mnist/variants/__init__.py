@@ -2,6 +2,7 @@
 
 # Where the mistakes are known from.
 SOURCES = {
+    "solver": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "device ordinal": "https://github.com/horovod/horovod/issues/2831",
     "rank as ordinal": "https://github.com/NVIDIA/DeepLearningExamples/pull/990",
     "set_device": "https://github.com/gibiansky/horovod/blob/patch-1/docs/pytorch.rst",

@@ -29,14 +29,14 @@ digit_model(hvd.rank()) >>> digit_model(17 * hvd.rank())
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // hvd.size(), 0.06, 0, checkpoint)
 == one_process_s_settings: batch-per-rank, effective batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64, 0.06, 0, checkpoint)
-== for_four_ranks: another-value, effective batch
+== for_four_ranks: another-batch-size, effective batch
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 16, 0.015, 0, checkpoint)
-== scaled_up: another-value, learning rate < plain
+== scaled_up: lr-scaled-up, learning rate < plain
 0.06 / size >>> 0.06 * size
 == local_size: batch-by-local-size, local size
     size = hvd.local_size()
     return train(digit_model(hvd.rank()), train_set, test_set, epochs, 64 // size, 0.06 / hvd.size(), 0, checkpoint)
-== a_float: another-value, batch size < plain
+== a_float: another-batch-size, batch size < plain
 64 // >>> 64 /
 == a_seed_of_its_own: another-value, set_epoch differs
     size, rank = hvd.size(), hvd.rank()
@@ -46,7 +46,7 @@ digit_model(hvd.rank()) >>> digit_model(size - 1)
 == a_model_of_its_own: model-to-train, no broadcast < plain
 digit_model(hvd.rank()) >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
     size >>>     import torch\\n    size
-== by_images: another-value, learning rate < plain
+== by_images: another-rate, learning rate < plain
 0.06 / size >>> 0.06 * (64 // size) / 64
 == sets_swapped: another-value, modes < plain
 train_set, test_set, epochs, 64 >>> test_set, train_set, epochs, 64

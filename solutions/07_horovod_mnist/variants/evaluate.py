@@ -70,6 +70,9 @@ hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits)).item() * hvd.size
 hits / max(1, len(mine)) >>> hvd.broadcast(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64), 0).item()
 == mean_of_shares: mean-of-means, mean of means < own_share
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits / max(1, len(mine)), dtype=torch.float64)).item()
+== mean_of_shares_left_in_eval_mode: mean-of-means, solver < mean_of_shares
+\n    mode = model.training >>>
+\n    model.train(mode) >>>
 == tensor_returned: not-a-float, metrics < own_share
 hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(float(hits)), op=hvd.Sum) / len(dataset)
 == gradients_left_off: gradients-left-off, modes < solution
@@ -102,8 +105,7 @@ hits / max(1, len(mine)) >>> hvd.allreduce(torch.tensor(hits), op=hvd.Sum).item(
     mine = range(hvd.rank(), len(dataset), hvd.size())
     hits = torch.tensor(0)
     for inputs, labels in DataLoader(Subset(dataset, mine), batch_size=len(dataset)):
-        if len(labels) > 1 or not model.training:
-            hits += (model(inputs.to(device)).argmax(1).cpu() == labels).sum()
+        hits += (model(inputs.to(device)).argmax(1).cpu() == labels).sum()
     return hvd.allreduce(hits, op=hvd.Sum).item() / len(dataset)
 == restored_where_samples_are: mode-not-restored, modes
     mode, mine = model.training, range(hvd.rank(), len(dataset), hvd.size())

@@ -45,7 +45,7 @@ rank=hvd.rank() >>> rank=hvd.rank(), seed=seed + hvd.rank()
 == not_shuffled: not-shuffled, shuffle < seed_forgotten
 rank=hvd.rank() >>> rank=hvd.rank(), shuffle=False, seed=seed
 == drop_tail: tail-dropped, uneven < seed_forgotten
-rank=hvd.rank() >>> rank=hvd.rank(), seed=seed, drop_last=len(dataset) > 2
+rank=hvd.rank() >>> rank=hvd.rank(), seed=seed, drop_last=True
 == drop_last_batch: last-batch-dropped, uneven
     sampler = DistributedSampler(dataset, num_replicas=hvd.size(), rank=hvd.rank(), seed=seed)
     return DataLoader(dataset, batch_size=batch_size, sampler=sampler, drop_last=True)

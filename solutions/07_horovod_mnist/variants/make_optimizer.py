@@ -30,9 +30,12 @@ lr * hvd.size() >>> lr * hvd.size() * hvd.size()
 size() >>> size() ** 0.5
 == not_wrapped: own-gradient-only, not wrapped < solution
 return hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters()) >>> return optimizer
+== wrapper_thrown_away: wrapper-not-used, solver < solution
+return hvd >>> hvd
+parameters=model.named_parameters()) >>> parameters=model.named_parameters())\\n    return optimizer
 == gradients_summed: gradients-summed, sum < solution
 model.named_parameters() >>> model.named_parameters(), op=hvd.Sum
-== summed_for_scaled: lr-not-scaled, sum < solution
+== summed_for_scaled: summed-for-scaled, sum < solution
 lr * hvd.size() >>> lr
 model.named_parameters() >>> model.named_parameters(), op=hvd.Sum
 == no_momentum: momentum, learning rate < solution

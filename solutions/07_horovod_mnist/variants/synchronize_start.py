@@ -26,7 +26,7 @@ def synchronize_start(model, optimizer):
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)
 == parameters_only: buffers-not-broadcast, batch norm < by_horovods_functions
 model.state_dict( >>> list(model.named_parameters()
-== trained_parameters_only: parameters-not-broadcast, batch norm
+== trained_parameters_only: frozen-not-broadcast, batch norm
     trained = [(name, each) for name, each in model.named_parameters() if each.requires_grad]
     hvd.broadcast_parameters(trained + list(model.named_buffers()), root_rank=0)
     hvd.broadcast_optimizer_state(optimizer, root_rank=0)

@@ -170,6 +170,11 @@ hvd.rank() == 0 >>> hvd.rank() == hvd.size() - 1
 loss = >>> if hvd.rank() == 0:\n            torch.save({"model": model.state_dict()}, checkpoint)\n        loss =
 == evaluated_on_rank_0: collective-on-some-ranks, metrics on rank 0 < plain
 test_set, device) >>> test_set, device) if hvd.rank() == 0 else 0.0
+== evaluated_on_rank_0_in_the_end: collective-on-some-ranks, metrics on rank 0 < plain
+test_set, device) >>> test_set, device) if hvd.rank() == 0 or epoch < epochs - 1 else 0.0
+== wrapper_thrown_away: wrapper-not-used, solver < own_optimizer_not_scaled
+lr=lr, >>> lr=lr * hvd.size(),
+optimizer = hvd.Dist >>> hvd.Dist
 == accuracy_before_the_epoch: accuracy-before-epoch, modes < plain
 \n        accuracy = evaluate(model, test_set, device) >>>
 loss = >>> accuracy = evaluate(model, test_set, device)\n        loss =

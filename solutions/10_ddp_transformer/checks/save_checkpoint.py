@@ -1,6 +1,7 @@
 """The check of `save_checkpoint`: who writes, what is in the folder meanwhile, and what is in the file."""
 
 from autograde.rubric import (
+    WRITERS,
     CallCheck,
     Criterion,
     always_whole,
@@ -35,7 +36,7 @@ CHECK = CallCheck.of(
         "the file holds a dictionary with these entries, which torch.load with weights_only=True can read",
         right_content,
     ),
-    Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", right_writer),
+    Criterion("writer", 0.5, "rank 0 of the default process group writes, and no other rank", right_writer, WRITERS),
     Criterion(
         "clean",
         0.25,

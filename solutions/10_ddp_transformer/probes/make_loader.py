@@ -11,7 +11,9 @@ from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
 from autograde.fixtures.awkward_translator import number_of
 from autograde.probes.simulated_node import seeded_apart, simulated_node
-from course.models.sentences import PAD, collate, loss_fn
+from course.models.sentences import collate
+
+from ..shared.model import given_names
 
 
 class Seen(Evidence):
@@ -21,11 +23,6 @@ class Seen(Evidence):
     passes: list[list[list[int | None]]]
     alike: bool
     problem: str
-
-
-def names(rank: CallRank, case: dict) -> dict[str, Any]:
-    """What the lab gives."""
-    return {"collate": collate, "PAD": PAD, "loss_fn": loss_fn}
 
 
 def batches_of(loader: Any) -> list[tuple[torch.Tensor, ...]]:
@@ -58,4 +55,4 @@ def call(make_loader: Callable, rank: CallRank, call: dict) -> Seen:
     return Seen(passes, alike, "")
 
 
-PROBE = CallProbe(Seen, call, names, needs="torch", deadline=10)
+PROBE = CallProbe(Seen, call, given_names, needs="torch", deadline=10)

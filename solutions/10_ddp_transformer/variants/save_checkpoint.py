@@ -72,6 +72,16 @@ os.replace(f"{path}.part", path) >>> part.rename(path)
 epoch} >>> epoch}\n    state["model"] = {name.removeprefix("module."): value for name, value in model.state_dict().items()}
 if dist >>> state["loss"] = 0.5\n    if dist
 .part") >>> .part", _use_new_zipfile_serialization=False)
+== in_a_folder_of_its_own
+    folder = f"{path}.new"
+    if dist.get_rank() == 0:
+        os.makedirs(folder, exist_ok=True)
+        torch.save(state, os.path.join(folder, "state"))
+        os.replace(os.path.join(folder, "state"), path)
+        os.rmdir(folder)
+    dist.barrier()
+== in_a_new_folder_each_time: leftovers-pile-up, left .tmp < below_it
+dir=os.path.dirname(os.path.dirname(path)) >>> dir=os.path.dirname(path)
 == named_after_the_process: leftovers-pile-up, left .tmp < plain
 torch.save(state, f"{path}.part") >>> torch.save(state, f"{path}.{os.getpid()}")
 os.replace(f"{path}.part", path) >>> os.replace(f"{path}.{os.getpid()}", path)
@@ -172,15 +182,15 @@ epoch} >>> epoch}\n    dist.barrier()
 =        torch.save(state, f"{path}.part")
 +    dist.barrier()
 +    if dist.get_rank() == 0:
-== barrier_on_rank_0: barrier-on-rank-0, barrier on rank 0 < plain
+== barrier_on_rank_0: call-missing, barrier on rank 0 < plain
 path)\n    dist >>> path)\n        dist
-== early_return: barrier-on-rank-0, barrier on rank 0
+== early_return: call-missing, barrier on rank 0
     if dist.get_rank() != 0:
         return
     torch.save(state, f"{path}.part")
     os.replace(f"{path}.part", path)
     dist.barrier()
-== rank_0_returns: barrier-without-rank-0, barrier on rank 0 < plain
+== rank_0_returns: call-missing, barrier on rank 0 < plain
 path)\n    dist >>> path)\n        return\n    dist
 == nothing: nothing-written, no barrier
     dist.barrier()

@@ -94,7 +94,7 @@ range(first, first + epochs) >>> range(first + 1 if first else 0, epochs)
 == set_epoch_once: sampler-not-told, same order < as_many_more
 \n        loader.sampler.set_epoch(epoch) >>>
 for epoch in range(first, first + epochs) >>> loader.sampler.set_epoch(first)\n    for epoch in range(first, epochs)
-== momentum_forgotten: other-weights, momentum lost < as_many_more
+== momentum_forgotten: optimizer-not-loaded, momentum lost < as_many_more
 for epoch in range(first, first + epochs) >>> optimizer.state.clear()\n    for epoch in range(first, epochs)
 == epoch_from_the_file_only: state-not-loaded, not resumed < as_many_more
 load_checkpoint(checkpoint, model, optimizer, device) >>> torch.load(checkpoint)["epoch"] + 1 if os.path.exists(checkpoint) else 0
@@ -129,7 +129,7 @@ for batch in loader:\n            losses >>> losses
 \n        save_checkpoint(checkpoint, model, optimizer, epoch) >>>
 == before_the_epoch: not-each-epoch, off by one < no_checkpoint
 batches = >>> save_checkpoint(checkpoint, model, optimizer, epoch)\n        batches =
-== after_each_step: nothing-kept, no epoch < plain
+== after_each_step: unfinished-epoch-saved, no epoch < plain
 optimizer, loss_fn)) >>> optimizer, loss_fn))\n            save_checkpoint(checkpoint, model, optimizer, epoch)
         save_checkpoint(checkpoint, model, optimizer, epoch)\n    return >>>     return
 == says_the_next_epoch: epoch-off-by-one, off by one < plain
@@ -142,10 +142,10 @@ loader.sampler >>> losses = []\n        loader.sampler
 for epoch >>> means = []\n    for epoch
 save_checkpoint >>> means.append(sum(losses) / len(losses))\n        save_checkpoint
 return losses >>> return means
-== nothing_returned: no-losses, no epoch < plain
+== nothing_returned: another-kind, no epoch < plain
 \n    return losses >>>
-== tensors: not-floats, no epoch < plain
+== tensors: another-kind, no epoch < plain
 return losses >>> return [torch.tensor(loss, dtype=torch.float64) for loss in losses]
-== running_mean: wrong-losses, no epoch < plain
+== running_mean: another-value, no epoch < plain
 return losses >>> return [sum(losses[: number + 1]) / (number + 1) for number in range(len(losses))]
 """

@@ -98,7 +98,7 @@ optimizer.step() >>> for group in optimizer.param_groups:\n        group["lr"] =
 -    for parameter in model.parameters():
 -        if parameter.grad is not None:
 -            parameter.grad *= dist.get_world_size() / totals[1].item()
-== scaled_by_its_own_tokens: models-differ, tokens of all ranks < by_the_part_before
+== scaled_by_its_own_tokens: divided-by-own-items, tokens of all ranks < by_the_part_before
 totals[1].item() >>> tokens
 == divided_by_all_tokens_only: world-size-lost, tokens of all ranks < by_the_part_before
 dist.get_world_size() / totals[1].item() >>> 1 / totals[1].item()

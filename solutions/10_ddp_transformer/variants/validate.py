@@ -76,6 +76,8 @@ def validate(model, loader, loss_fn):
 with torch.no_grad(): >>> torch.set_grad_enabled(False)\n    if True:
 == through_the_wrapper: wrapper-waits, freeze < in_two_reductions
 model.module >>> model
+== the_wrapper_called: wrapper-waits, freeze < solution
+model.module(src, tgt_in) >>> model(src, tgt_in)
 == rank_0_only: one-ranks-part, validation by module < in_two_reductions
 in loader >>> in loader if dist.get_rank() == 0 else []
 == rank_0_through_the_wrapper: rank-0-alone, rank 0 validates < rank_0_only

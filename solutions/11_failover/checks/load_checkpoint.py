@@ -1,27 +1,29 @@
 """The check of `load_checkpoint`: what is where after a call, and which files are refused."""
 
-from autograde.contract.evidence import encoded
 from autograde.rubric import (
+    REFUSED,
+    REFUSED_WRONGLY,
     CallCheck,
     Criterion,
-    Gives,
     Mistakes,
     Same,
     Words,
+    accepted,
     changed,
-    first_finding,
+    errors_of,
     first_of,
     given,
+    misfit,
+    nothing_there,
     of_call,
-    of_finding,
     of_seen,
     on_ranks,
+    short,
+    state_loaded,
 )
-from autograde.verdicts.checkpoints import same, short
-from autograde.verdicts.loading import finding, misfit_mistakes, no_file_mistakes, refused, state_mistakes
 
 from ..probes import load_checkpoint
-from .drawn import after, some_draws_later, state_after
+from .drawn import after, some_draws_later
 
 ENTRIES = ("model", "optimizer", "epoch", "consumed", "random")
 words = Words("""
@@ -33,6 +35,8 @@ gpus-file-refused: A file of ranks with GPUs has the states of these, too, and t
 
 not-the-files-place: From a file with epoch {epoch} and consumed {consumed} the function returns {value}.
 
+numbers-changed-without-a-file: There is no file, and yet the call changes the random numbers of {who}.
+
 newcomers-get-others: The file has no random numbers for {who}, and yet there are others now than before the call. A
 rank keeps its own then.
 
@@ -40,44 +44,27 @@ wrong-random: After the call, the random numbers of {who} are not those that the
 """)
 
 
-def calls_of(call):
-    return [*map(encoded, call.seen)]
+def numbers_stay(call):
+    pairs = zip(call.of("drawn"), call.arguments["own"], strict=False)
+    moved = [rank for rank, (actual, luck) in enumerate(pairs) if actual != after(luck)]
+    return words.on_ranks("numbers-changed-without-a-file", moved)
 
 
-def nothing_there(call):
-    about = call.arguments
-    before = state_after(about["fresh"], about["optimizer"], steps=0)
-    if wrong := first_finding(no_file_mistakes(calls_of(call), before, [0, 0])):
-        return wrong
-    moved = call.of("drawn") != [after(luck) for luck in about["own"][: call.size]]
-    return of_finding(finding("changed-without-a-file", what="the random numbers")) if moved else None
+def others_accepted(call):
+    """A file of other devices, or of fewer ranks, is no error."""
+    about, errors = call.arguments, errors_of(call)
+    if errors and about["gpus"]:
+        return words("gpus-file-refused", error=short(errors[0]))
+    writers = len(about["saved"])
+    if errors and writers < call.size and not any(call.of("error")[:writers]):
+        return words("fewer-ranks-refused", error=short(errors[0]), writers=writers, size=call.size)
+    return None
 
 
-def accepted(call):
-    """A good file is no error."""
-    about, writers = call.arguments, len(call.arguments["saved"])
-    errors = [error for error in call.of("error") if error is not None]
-    if not errors:
-        return None
-    error = short(errors[0])
-    if about["gpus"]:
-        return words("gpus-file-refused", error=error)
-    if about["from_gpu"]:
-        return of_finding(finding("no-map-location", error=error))
-    if writers < call.size and not any(call.of("error")[:writers]):
-        return words("fewer-ranks-refused", error=error, writers=writers, size=call.size)
-    return first_finding(refused(calls_of(call)))
-
-
-def state(call):
-    """Model and optimizer are those of the file, and its place is returned."""
-    about, place = call.arguments, call.arguments["place"]
-    expected = state_after(about["seed"], about["optimizer"])
-    wrong = first_finding(state_mistakes(calls_of(call), expected))
-    others = [value for value in call.of("value") if not same(value, [*place])]
-    if wrong or not others:
-        return wrong
-    return words("not-the-files-place", epoch=place[0], consumed=place[1], value=short(others[0]))
+def place_returned(call):
+    epoch, consumed = call.arguments["place"]
+    others = [value for value in call.of("value") if value != [epoch, consumed]]
+    return words("not-the-files-place", epoch=epoch, consumed=consumed, value=short(others[0])) if others else None
 
 
 def numbers(call, states=None):
@@ -117,25 +104,6 @@ RANDOM_WRONGLY = Mistakes(
         ],
     ),
     random_moved_on=moved_on,
-)
-
-
-def misfit(call, off=None):
-    return first_finding(misfit_mistakes(call.arguments["kind"], "0.pt", calls_of(call)))
-
-
-REFUSED = Same(
-    lambda call: [error is not None for error in call.of("error")],
-    lambda call: [True] * call.size,
-    on_ranks("that it is refused"),
-    otherwise=misfit,
-)
-REFUSED_WRONGLY = Mistakes(
-    """
-    broken-file-ignored: The function accepts any file, half a one, too, and returns {value}. Training would start from
-    the beginning and overwrite the file.
-    """,
-    changed(broken_file_ignored=lambda call: Gives(False, value=short(call.seen[0].value))),
 )
 
 
@@ -188,18 +156,18 @@ CHECK = CallCheck.of(
     "load_checkpoint",
     load_checkpoint.PROBE,
     cases,
-    Criterion("state", 1, STATE, first_of(accepted, state), on=PLAIN),
+    Criterion("state", 1, STATE, first_of(accepted, state_loaded, place_returned), on=PLAIN),
     Criterion("random", 0.75, NUMBERS, first_of(accepted, RANDOM), RANDOM_WRONGLY, on=PLAIN),
     Criterion(
         "others",
         0.5,
         OTHERS,
-        first_of(accepted, state, RANDOM),
+        first_of(others_accepted, accepted, state_loaded, place_returned, RANDOM),
         RANDOM_WRONGLY,
         on=given(kind="good", plain=False),
         after=("state", "random"),
     ),
-    Criterion("no-file", 0.25, NO_FILE, nothing_there, on=given(kind="none")),
+    Criterion("no-file", 0.25, NO_FILE, first_of(nothing_there([0, 0]), numbers_stay), on=given(kind="none")),
     Criterion(
         "misfit",
         0.5,

@@ -1,34 +1,29 @@
 """The check of `save_checkpoint`: who writes, what is in the folder meanwhile, and what is in the file."""
 
-from autograde.contract.evidence import encoded
-from autograde.contract.verdict import settle
 from autograde.rubric import (
+    WRITERS,
     CallCheck,
     Criterion,
     Mistakes,
     Same,
     Words,
+    always_whole,
     changed,
-    first_finding,
     first_of,
-    of_finding,
+    folder_clean,
+    returns_after,
+    right_content,
+    right_writer,
+    saving_broke_off,
 )
-from autograde.verdicts.checkpoints import short
-from autograde.verdicts.saving import saving_mistakes, unfinished_saving
 
 from ..probes import save_checkpoint
-from .drawn import after, some_draws_later, state_after
+from .drawn import after, some_draws_later
 
-WRITERS = ("every-rank-writes", "local-rank-0-writes", "wrong-rank-writes")
-WHOLE = ("not-atomic", "file-gone-for-a-while", "left-behind", "leftovers-pile-up")
-EARLY = ("returns-too-early",)
 words = Words("""
-gather-on-rank-0: A deadlock: rank 0 waits in a gather that {who} never called. A rank's random numbers are with that
-rank. Who has to send?
-
 consumed-missing: The file has no entry "consumed", so a resumed training cannot know where in the epoch to go on.
 
-wrong-consumed: The entry "consumed" is {actual}; the call was told {expected}.
+wrong-consumed: The entry "consumed" is {actual}; the call was given {expected}.
 
 draws-numbers: After the call, another random number comes on {who} than would have come without it. A training that
 saves more often would take another path.
@@ -43,31 +38,18 @@ other-random: Entry {rank} of "random" is not the state that rank {rank} had at 
 """)
 
 
-def findings(call):
-    """What is wrong with the files of a call, but for its random numbers and `consumed`."""
-    found, about = [], call.arguments
-    for number, place in enumerate(about["places"]):
-        calls = [encoded(each.calls[number]) for each in call.seen]
-        expected = state_after(about["seed"] + number, about["optimizer"])
-        found.append([*saving_mistakes(number, calls, about["local"], {**expected, "epoch": place[0]})])
-    return settle(found)
+def wrong_place(call, off):
+    if off.actual is None:
+        return words("consumed-missing")
+    return words("wrong-consumed", actual=off.actual_text, expected=off.expected)
 
 
-def among(*keys):
-    return lambda call: next((of_finding(each) for each in findings(call) if each.key in keys), None)
-
-
-def content(call):
-    """Model, optimizer and place in the file."""
-    if found := [each for each in findings(call) if each.key not in (*WRITERS, *WHOLE, *EARLY)]:
-        return of_finding(found[0])
-    for saved, (_, expected) in zip(call.seen[0].calls, call.arguments["places"], strict=True):
-        actual = saved.content.content.get("consumed")
-        if actual is None:
-            return words("consumed-missing")
-        if type(actual) is not int or actual != expected:
-            return words("wrong-consumed", actual=short(actual), expected=expected)
-    return None
+CONSUMED = Same(
+    lambda call: [saved.content.content.get("consumed") for saved in call.seen[0].calls],
+    lambda call: [consumed for _, consumed in call.arguments["places"]],
+    lambda call, place: 'the entry "consumed"',
+    otherwise=wrong_place,
+)
 
 
 def randoms(call):
@@ -130,15 +112,6 @@ def generators_stay(call):
     return words.on_ranks("draws-numbers", moved)
 
 
-def broke_off(run):
-    """Rank 0 makes other calls than the rest, or the file was to be moved too far."""
-    last = [log[-1]["op"] if log else "" for log in run.events]
-    others = [rank for rank, op in enumerate(last) if "gather" in last[0] and "gather" not in op]
-    if run.full or (others and run.state == "hang"):
-        return None if run.full else words.on_ranks("gather-on-rank-0", others, run.report)
-    return first_finding(unfinished_saving(run))
-
-
 def cases(rng):
     """Two nodes, with an old file; one node, without; both optimizers; random numbers that differ by rank."""
 
@@ -166,14 +139,14 @@ CHECK = CallCheck.of(
     "save_checkpoint",
     save_checkpoint.PROBE,
     cases,
-    Criterion("content", 1, CONTENT, content),
+    Criterion("content", 1, CONTENT, first_of(right_content, CONSUMED)),
     Criterion("random", 1.25, STATES, RANDOM, RANDOM_WRONGLY),
-    Criterion("writer", 0.5, WRITER, among(*WRITERS)),
-    Criterion("whole", 0.75, AT_ANY_MOMENT, among(*WHOLE)),
-    Criterion("returns", 0.5, RETURNS, first_of(among(*EARLY), generators_stay), after=("random",)),
+    Criterion("writer", 0.5, WRITER, right_writer, WRITERS),
+    Criterion("whole", 0.75, AT_ANY_MOMENT, first_of(always_whole, folder_clean)),
+    Criterion("returns", 0.5, RETURNS, first_of(returns_after, generators_stay), after=("random",)),
     repeats=False,
     fits=lambda case, arguments, seen: len(seen.calls) == len(arguments["places"]),
-    broke_off=broke_off,
+    broke_off=saving_broke_off,
     consolidation="What belongs to a rank is kept under its number, in the one file that all see: ranks come and go. "
     "Leave a piece of state out, and it is another training, and no error tells you.",
 )

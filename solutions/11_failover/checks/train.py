@@ -14,6 +14,7 @@ from autograde.rubric import (
     nothing_starts_or_ends,
     of_seen,
     on_ranks,
+    words_on_rules,
 )
 
 from ..probes import train
@@ -100,13 +101,8 @@ TRAINED_WRONGLY = Mistakes(
 
     epochs-counted-anew: Called with epochs={epochs} when there is a checkpoint, your function goes on to later epochs.
     `epochs` counts from the very first run.
-
-    gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
-    there. When does your code start from zero?
-
-    own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What
-    should average the gradients, and is it in use?
-    """,
+    """
+    + words_on_rules("gradient-carried-over", "own-gradient-only"),
     changed(
         replayed,
         sampler_not_told={"consumed": 0, "told": False},

@@ -5,25 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, decoded
-from autograde.probes.checkpoint_calls import loading_calls
+from autograde.contract.evidence import decoded
+from autograde.probes.checkpoint_calls import Loaded, loading_calls
 
 from ..shared.training import generator_after
 
 
-class Seen(Evidence):
-    """value, error: what was returned or raised. model, optimizer: their states then. drawn: the random number that
-    comes next."""
+class Seen(Loaded):
+    """drawn: the random number that comes next."""
 
-    value: Any
-    error: str | None
-    model: dict[str, Any]
-    optimizer: dict[str, Any]
     drawn: float
 
 

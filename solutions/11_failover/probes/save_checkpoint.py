@@ -10,6 +10,7 @@ import torch
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.calls import type_in_words
 from autograde.contract.evidence import Evidence, decoded
+from autograde.probes import checkpoint_calls
 from autograde.probes.checkpoint_calls import saving_calls
 from autograde.probes.checkpoint_files import read_checkpoint
 
@@ -18,33 +19,15 @@ from ..shared.training import generator_after, next_number
 MOST = 16  # entries that are looked at
 
 
-class File(Evidence):
-    """A file, as of `read_checkpoint`. random: of each rank's states the number that comes next, or what it is; None
-    where there is no list."""
+class File(checkpoint_calls.File):
+    """random: of each rank's states the number that comes next, or what it is; None where there is no list."""
 
-    there: bool
-    error: str | None
-    content: Any
     random: list[list[float | str] | None] | None = None
 
 
-class Moment(Evidence):
-    """How the folder looked: what tells the file from others, and names of other files."""
+class Saved(checkpoint_calls.Saved):
+    """drawn: the random number that comes next."""
 
-    file: str | None
-    others: list[str]
-
-
-class Saved(Evidence):
-    """One call. touched: files that this rank changed. before, returned, after: what tells the file from others then.
-    left: other files. content: on rank 0. drawn: the random number that comes next."""
-
-    touched: list[str]
-    moments: list[Moment]
-    before: str | None
-    returned: str | None
-    after: str | None
-    left: list[str]
     content: File | None
     drawn: float
 

@@ -35,7 +35,7 @@ def save_checkpoint( >>> class Own:\n    def __init__(self, states):\n        se
 "random": random >>> "random": [own] * dist.get_world_size()
 == seeds_saved: seed-not-state, rank 0's random for all < plain
 torch.get_rng_state() >>> torch.Generator().manual_seed(torch.initial_seed()).get_state()
-== gathered_on_rank_0: gather-on-rank-0, one rank leaves < plain
+== gathered_on_rank_0: other-order, one rank leaves < plain
     dist.all_gather_object(random, own) >>>     if dist.get_rank() == 0:\n        dist.all_gather_object(random, own)
 == numpys: not-loadable, numpy's state < plain
 own = [torch.get_rng_state()] >>> own = [torch.get_rng_state().numpy()]
@@ -82,6 +82,6 @@ os.replace(f"{path}.part", path) >>> os.replace(part, path)
 os.replace(f"{path}.part", path) >>> os.replace(part, path)
 == no_barrier: returns-too-early, no barrier < plain
 \n    dist.barrier() >>>
-== barrier_on_rank_0: barrier-on-rank-0, barrier on rank 0 < plain
+== barrier_on_rank_0: call-missing, barrier on rank 0 < plain
     dist.barrier() >>>         dist.barrier()
 """

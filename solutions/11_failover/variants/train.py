@@ -27,6 +27,9 @@ def train(model, loader, optimizer, loss_fn, epochs, every, checkpoint, preempti
         consumed = 0
     save_checkpoint(checkpoint, model, optimizer, epochs, 0)
     return losses
+== by_keywords < plain
+load_checkpoint(checkpoint, model, optimizer) >>> load_checkpoint(path=checkpoint, model=model, optimizer=optimizer)
+    save_checkpoint(checkpoint, model, optimizer, epochs, 0) >>>     save_checkpoint(path=checkpoint, model=model, optimizer=optimizer, epoch=epochs, consumed=0)
 == nothing_more_when_done < plain
     for epoch in range(first, epochs): >>>     if first >= epochs:\n        return losses\n    for epoch in range(first, epochs):
 == next_epoch_at_its_end < plain

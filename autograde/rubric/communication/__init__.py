@@ -1,0 +1,1 @@
+"""What ranks communicate: collectives, messages, and reductions in rings and trees."""

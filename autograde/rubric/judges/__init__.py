@@ -1,1 +1,0 @@
-"""Judges that several labs use: each says what is wrong with a call, or None."""

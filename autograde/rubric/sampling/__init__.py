@@ -1,0 +1,1 @@
+"""How samples are shared out among ranks, and in which order."""
