@@ -98,3 +98,8 @@ def test_calls_that_came_to_their_end_are_in_step_only_if_they_belong_together_a
     left = one | {"state": "under way", "end": None, "waited": None}
     wrong = in_step(calling([one], [left]))
     assert (wrong.key, wrong.absent) == ("never-waited", True) and wrong.message.startswith("Rank 1 never waits for")
+
+
+def test_a_record_that_says_that_a_call_ended_before_it_began_ends_no_grading():
+    forged = own("send") | {"peer": 1, "start": 1.0, "waited": 1.2, "end": 0.5}
+    assert in_step(calling([forged], [own("allreduce")])) is not None

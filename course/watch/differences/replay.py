@@ -83,7 +83,7 @@ class Replay:
         if event["kind"] == "probe":
             probe = probing(rank, event)
             return [] if self.post.sent_to(rank, probe.fits) else [probe.source]
-        pending = [half for half in self.halves[rank, number] if half.other is None]
+        pending = [half for half in self.halves.get((rank, number), []) if half.other is None]
         return [half.destination if half.sends else half.source for half in pending]
 
     def waiting_halves(self, rank: int) -> list[Half]:
