@@ -77,10 +77,11 @@ check = Checker("checks", world)
 # - the ranks communicate in the default [process group](GLOSSARY.md#process-group) of `torch.distributed`, and all of
 #   them make the same calls;
 # - *trained* parameters are those of `module.parameters()` that require a gradient, each once, in that order;
-# - averages are taken over all ranks: the sum of what they have, divided by their number;
+# - averages are taken over all ranks: the sum of what they have, divided by their number, in whatever order you add and
+#   divide;
 # - what lies in `.grad` before a backward pass counts: `backward` adds to it, as it always does;
 # - models may be on a GPU, and of any type: create your own tensors with the device and the dtype of those that they
-#   replace (`torch.zeros_like`);
+#   replace (`torch.zeros_like`); some tensors are not contiguous, as they are stored by columns;
 # - call functions as `dist.all_reduce(...)`, with the module's name: later, this lab puts a slow network behind it.
 #
 # And DistributedDataParallel is not used inside: you are writing it.
@@ -88,7 +89,7 @@ check = Checker("checks", world)
 # ## 1. All begin alike
 #
 # Averaged gradients keep models equal that are equal. So first, everybody has to get rank 0's numbers: by a
-# broadcast. Which numbers? What an optimizer changes, what it leaves alone because it is
+# broadcast. Which numbers? The parameters that an optimizer changes, those that are
 # frozen, and the [buffers](GLOSSARY.md#buffer): tensors that belong to the model and are not trained. Not all of them
 # are in the [state dict](GLOSSARY.md#state-dict).
 
@@ -299,10 +300,12 @@ import torch.distributed as dist
 def overlap_backward(module: torch.nn.Module) -> Callable[[], None]:
     """Average the gradients of `module` while its backward pass runs.
 
-    Called once. From then on, in each backward pass, hooks start the all-reduces.
-    Returns a function without arguments, which is called after each backward pass: that
-    is a step. There may be any number of steps. Each pass of each rank uses all trained
-    parameters, and in the same order. Parameters and buffers stay as they are.
+    Called once for a module. From then on, in each backward pass, hooks start the
+    all-reduces.
+    Returns a function without arguments, which is called after each backward pass: one
+    pass and this call are a step. There may be any number of steps. In each pass all
+    ranks use all trained parameters, in one and the same order. Parameters and buffers
+    stay as they are.
     """
     ### BEGIN SOLUTION
     size = dist.get_world_size()
@@ -347,12 +350,13 @@ for way, run in ways.items():
 def assign_buckets(sizes: list[int], limit: int) -> list[list[int]]:
     """Which gradients share an all-reduce.
 
-    sizes: bytes of each trained parameter's gradient, above 0. limit: of a bucket.
+    sizes: bytes of each trained parameter's gradient, above 0. limit: the most bytes
+    that a bucket may have.
     Returns a list of buckets, each a list of indices into `sizes`. The indices go from
     the last to the first, as a backward pass reaches them, and each is there once. A
-    bucket takes the next one unless that would make it larger than `limit`; then the
-    next one begins a new bucket. A gradient that is larger than `limit` has a bucket of
-    its own. No bucket is empty; for no sizes there are no buckets.
+    bucket takes the next gradient unless that would make it larger than `limit`; then
+    this gradient begins a new bucket. A gradient that is larger than `limit` has a
+    bucket of its own. No bucket is empty; for no sizes there are no buckets.
 
     Example: assign_buckets([40, 10, 30, 20], 50) is [[3, 2], [1, 0]].
     """
@@ -426,8 +430,9 @@ class Reducer:
     gradients are of one type. See also the rules at the top of the notebook.
 
     In a backward pass outside of `no_sync`, a bucket is complete when each of its
-    gradients has been accumulated in this pass. So all ranks send the same buckets in
-    the same order, in whatever order their own gradients become ready.
+    gradients has been accumulated in this pass. It is sent then, or when those before
+    it have been: all ranks send the same buckets in the same order, in whatever order
+    their own gradients become ready.
     For each `finish()` there are exactly len(buckets) all-reduces, of just the buckets'
     bytes, and no other communication. Parameters and buffers stay as they are.
     """

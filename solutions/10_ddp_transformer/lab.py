@@ -582,9 +582,9 @@ def save_checkpoint(path: str, model, optimizer, epoch: int) -> None:
 
     Only rank 0 writes. No rank returns before the new file is in place. Whenever a
     process is killed, `path` is the whole old file or the whole new one. So write to a
-    temporary file first, in the folder of `path` or in the one above it: from another
-    disk, a file cannot be moved in one step. After each call no temporary file or
-    folder is left, not even one from an earlier call for this path that was killed.
+    temporary file first, in the folder of `path` or in a temporary folder in it: from
+    another disk, a file cannot be moved in one step. After each call no temporary file
+    or folder is left, not even one from an earlier call for this path that was killed.
     Other files in the folder stay as they are.
     """
     ### BEGIN SOLUTION
@@ -670,8 +670,8 @@ def validate(model, loader, loss_fn) -> float:
     the sum over the tokens that are not PAD.
 
     Evaluate in eval mode, without a graph for gradients. Then leave everything as you
-    found it: the mode (`model.training`), parameters, buffers, gradients, and whether
-    torch records gradients.
+    found it: the mode (`model.training`, which all modules in it have), parameters,
+    buffers, gradients, and whether torch records gradients.
 
     Example: rank 0 has losses 6.0 and 4.0 of 3 and 2 tokens, rank 1 has no batch: both
     return 2.0.
@@ -717,17 +717,16 @@ def train(
     """Train the epochs 0, ..., epochs - 1, except those that the checkpoint covers.
 
     model: the DistributedDataParallel. loader: as `make_loader` returns it; tell its
-    sampler the number of each epoch before the epoch begins. `load_checkpoint` takes
-    the device of the model's parameters. accumulate: micro-batches
+    sampler the number of each epoch before the epoch begins. accumulate: micro-batches
     in a step; the last step of an epoch takes what is left. checkpoint: path of a file;
-    if it is there, go on from it. Write it after each epoch.
+    if it is there, go on from it. Write it after all steps of each epoch.
 
-    Returns what `train_step` returned, in order, for the steps of this call alone.
+    Returns the loss of each step of this call, in order, as `train_step` gives it.
     Example: if the file says that epochs 0 and 1 are done, and epochs is 3, only epoch
     2 is trained and its losses are returned; if epochs is 2, none is: [].
 
-    You may call `train_step`, `save_checkpoint` and `load_checkpoint`: the check has
-    right ones.
+    You may call `train_step`, `save_checkpoint` and `load_checkpoint`, whose `device`
+    is that of the model's parameters: the check has right ones.
     """
     ### BEGIN SOLUTION
     device = next(model.parameters()).device

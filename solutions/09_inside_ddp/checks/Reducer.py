@@ -169,7 +169,7 @@ CHECK = CallCheck.of(
     Criterion(
         "no-sync",
         1,
-        "in a block of `no_sync` nothing is sent, and behind it, also behind one that an error has ended, the sums are",
+        "in a block of `no_sync` nothing is sent; after it, also after one that an error has ended, the sums are sent",
         first_of(TOGETHER, weights_stay, unsent, something_sent, AVERAGE_OR_SUM, goes_on),
         known(NO_SYNC, inner_block_ends_all=ended_by_an_inner_block, no_sync_counted=sent_too_early),
         on=with_no_sync,

@@ -34,7 +34,8 @@ CHECK = CallCheck.of(
     Criterion(
         "missing",
         1,
-        "where a rank has no gradient of a parameter, or none at all, zeros count for it, and it has the average, too",
+        "where a rank has no gradient of a parameter, or of any parameter, zeros count for it, and it gets the "
+        "average, too",
         first_of(TOGETHER, weights_stay, something_sent, AVERAGE_OR_SUM),
         known(),
         on=uneven,
