@@ -47,6 +47,7 @@ on that give no points. Use the calls that the lab shows.
 BROKE_OFF = "the run broke off"
 MAY_FOLLOW = "it may follow from"
 JUDGED_LATER = "when the lab is graded; until then it counts"
+NOTHING_ELSE = "no other row holds"  # so code that does nothing earns nothing
 UNRECORDED = "what the ranks communicated is not recorded as a whole"
 AnyCriterion = Criterion | DeviceCriterion | RecordCriterion
 Rows = Sequence[AnyCriterion]
@@ -200,9 +201,10 @@ class CallCheck(Check):
                 reason = UNRECORDED
             told.append(wrong)
             rows.append(self.row(criterion, wrong, reason))
-        if not any(row.state == "holds" for row in rows):
-            rows = [replace(row, state="unjudged") if row.state == LATER else row for row in rows]
-        return rows
+        of_calls = [isinstance(each, Criterion) for each in self.criteria]
+        if any(row.state == "holds" for row, own in zip(rows, of_calls, strict=True) if own):
+            return rows
+        return [row if own else nothing_else(row) for row, own in zip(rows, of_calls, strict=True)]
 
     def row(self, criterion: AnyCriterion, wrong: Wrong | None, reason: str) -> Row:
         """The row of a criterion. wrong: why it fails; reason: why it is not judged; it holds if there is neither."""
@@ -227,6 +229,11 @@ class CallCheck(Check):
         does."""
         looking = [each for each in self.criteria if each.looks_at(run.broken)]
         return (looking or self.criteria)[0].name
+
+
+def nothing_else(row: Row) -> Row:
+    """A row on a GPU or on a record where no call shows that anything is right: it does not hold."""
+    return row if row.state == "fails" else replace(row, state="unjudged", reason=row.reason or NOTHING_ELSE)
 
 
 def failed(rows: list[Row], names: tuple[str, ...]) -> list[Row]:

@@ -13,7 +13,7 @@ from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
-from autograde.rubric.criterion import Criterion, unbuffered
+from autograde.rubric.criterion import Criterion, DeviceCriterion, unbuffered
 from autograde.rubric.judge import Call, of_record, once
 from autograde.rubric.mistakes import Gives, Mistakes, MistakeWarning, changed
 from autograde.rubric.words import Words, Wrong
@@ -258,3 +258,17 @@ def test_a_mistake_that_raises_an_error_is_left_out_and_warned_of():
         "ZeroDivisionError: division by zero",
         "KeyError: 'z'",
     ]
+
+
+@pytest.mark.parametrize(("total", "state", "score"), [(5, "holds", 3), (7, "unjudged", 0)])
+def test_on_a_gpu_nothing_is_earned_where_no_call_shows_that_anything_is_right(total, state, score):
+    check = CallCheck.of(
+        "total",
+        CallProbe(Seen, lambda *_: None),
+        lambda rng: [{"calls": [{"x": 3, "y": 2}]}],
+        Criterion("sum", 2, "the sum comes back", RightSum()),
+        DeviceCriterion(1, "it works on a GPU"),
+        gpu_case=lambda rng: {"calls": [{"x": 1, "y": 1}]},
+    )
+    result = check.grade(check.drawn_cases(1), [outcome([total]), outcome([2])])
+    assert (states(result)["device"], result.score) == (state, score)
