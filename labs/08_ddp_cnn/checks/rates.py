@@ -38,6 +38,10 @@ def tolerance(call):
     return min(WIDEST, TOLERANCE + 2 * idle(call) / min(seconds(call)))
 
 
+def clocks_compared(call):
+    return rate(call, took=lambda times: APART * (call.size - 1)) if call.size > 1 else None
+
+
 class Rate(Comparing):
     """All ranks return the rate, as near as clocks on this machine are."""
 
@@ -108,7 +112,7 @@ OTHER_RATES = Mistakes(
             lambda call: 1 / rate(call),
         ],
         clock_before_the_others=before_the_others,
-        clocks_compared={"took": lambda call: lambda times: APART * (call.size - 1)},
+        clocks_compared=clocks_compared,
         own_clock_times_ranks=[
             lambda call: [rate(call) * max(seconds(call)) / own for own in seconds(call)],
             lambda call: [rate(call, of=1) * max(seconds(call)) / own for own in seconds(call)],

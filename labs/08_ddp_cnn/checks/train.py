@@ -5,17 +5,14 @@ from autograde.rubric import (
     Criterion,
     DeviceCriterion,
     Errors,
-    Mistakes,
     Ranks,
     Words,
     first_of,
-    given,
-    lacking,
     nothing_starts_or_ends,
 )
 
 from ..probes import train
-from .samples import DRAWN, OTHER_SAMPLES, SAMPLES, due, lacking_pass
+from .samples import OTHER_SAMPLES, SAMPLES, lacking_pass
 from .training import OTHER_LOSSES, REPORT, TRAINED, TRAINED_WRONGLY, draw_training
 
 SMALL = 64  # bytes of a few numbers; the weights of the model take 96
@@ -58,15 +55,6 @@ def few_numbers(call):
     return None
 
 
-def right_alone(call):
-    """All that is asked for in a group, in the first words that there are."""
-    return SAMPLES(call) or TRAINED(call) or REPORT(call)
-
-
-def by_environment(call):
-    return DRAWN.gives(call, due(call, size=2, numbers=[1]))
-
-
 def called_by_some(run):
     """Some ranks make a call of their own, and others none at all: it may meet one of the backward pass, which nobody
     records, and then the run ends in any way."""
@@ -100,19 +88,17 @@ CHECK = CallCheck.of(
     cases,
     Criterion(
         "samples",
-        1,
+        1.25,
         "each rank trains on the batches that its DistributedSampler deals out, `batch_size` samples of all ranks in a "
-        "step, one forward pass for each",
+        "step, one forward pass for each; also alone, without a process group",
         first_of(nothing_starts_or_ends, SAMPLES),
         OTHER_SAMPLES,
-        on=lacking("alone"),
     ),
     Criterion(
         "wrapper",
         1,
         "`model` is wrapped once and called through the wrapper; besides it, the ranks exchange a few numbers at most",
         first_of(wrapped, few_numbers),
-        on=lacking("alone"),
     ),
     Criterion(
         "trained",
@@ -120,7 +106,6 @@ CHECK = CallCheck.of(
         "the model in the end is that of SGD with momentum 0.9 and `lr` on all ranks' batches, in train mode",
         TRAINED,
         TRAINED_WRONGLY,
-        on=lacking("alone"),
         after=("samples", "wrapper"),
     ),
     Criterion(
@@ -129,26 +114,9 @@ CHECK = CallCheck.of(
         "the mean loss over all samples that all ranks drew is returned, a float for each epoch",
         REPORT,
         OTHER_LOSSES,
-        on=lacking("alone"),
         after=("trained",),
     ),
-    Criterion(
-        "alone",
-        0.5,
-        "it is the same training alone, without a process group",
-        right_alone,
-        Mistakes(
-            """
-            alone-by-environment: Without a process group, your code draws the share of rank 1 of 2: so say RANK and
-            WORLD_SIZE, which are left over from whoever started this process. Whether there are other ranks, and how
-            many, torch.distributed knows.
-            """,
-            alone_by_environment=by_environment,
-        ),
-        on=given("alone"),
-        after=("samples", "trained", "losses"),
-    ),
-    DeviceCriterion(0.25, "the model and what it is shown are on `device`"),
+    DeviceCriterion(0.5, "the model and what it is shown are on `device`"),
     repeats=False,
     gpu_case=gpu_case,
     broke_off=called_by_some,

@@ -10,18 +10,7 @@ from ..probes.decoys import DECOYS
 from ..probes.process_group_from_slurm import IN_A_ROW
 from .node_lists import draw_list
 from .ports import ports
-from .tasks import (
-    NUMBERS,
-    OTHER_ADDRESSES,
-    OTHER_NUMBERS,
-    OTHER_SIZES,
-    answered,
-    failing,
-    failure,
-    of_step,
-    refuses_zero,
-    told,
-)
+from .tasks import NUMBERS, OTHER_ADDRESSES, OTHER_NUMBERS, answered, failing, failure, of_step, refuses_zero, told
 
 TURN = 65_536  # ports there are. The last jobs that Slurm counts have numbers of 1,000 times as much
 DECOY = {value.partition("(")[0] for name, value in DECOYS.items() if not name.endswith(("NODEID", "JOB_ID", "PORT"))}
@@ -156,27 +145,19 @@ CHECK = CallCheck.of(
         ),
     ),
     Criterion(
-        "environments",
-        0.25,
-        "`environ` alone is looked at, and stays as it is; no program is called, and `os.environ` is not written",
-        first_of(something, environments),
+        "environ",
+        0.5,
+        "`environ` alone is looked at, and nothing changes or calls anything; a ValueError is raised where "
+        "SLURM_STEP_ID is missing",
+        first_of(something, environments, needs_step),
     ),
-    Criterion("step", 0.25, "a ValueError is raised where SLURM_STEP_ID is missing", first_of(something, needs_step)),
     Criterion(
         "numbers",
-        0.5,
-        "RANK, WORLD_SIZE and LOCAL_RANK are the task's",
-        first_of(something, told(*NUMBERS)),
+        0.75,
+        "RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE are those of the task and its node",
+        first_of(something, parsed, told(*NUMBERS)),
         OTHER_NUMBERS,
-        after=("environments",),
-    ),
-    Criterion(
-        "local-size",
-        0.5,
-        "LOCAL_WORLD_SIZE is the number of the step's tasks on this node",
-        first_of(something, parsed, told("LOCAL_WORLD_SIZE")),
-        OTHER_SIZES,
-        after=("strings", "environments"),
+        after=("strings", "environ"),
     ),
     Criterion(
         "address",
@@ -184,11 +165,11 @@ CHECK = CallCheck.of(
         "MASTER_ADDR is the first node of the step's list, written out",
         first_of(something, parsed, told("MASTER_ADDR")),
         OTHER_ADDRESSES,
-        after=("strings", "environments"),
+        after=("strings", "environ"),
     ),
     Criterion(
         "port",
-        0.75,
+        1,
         "MASTER_PORT is the same for all tasks of a step, from 1024 to 32767, and another one for each of 500 jobs",
         first_of(something, ports),
         after=("strings",),

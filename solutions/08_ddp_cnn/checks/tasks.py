@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from autograde.rubric import Mistakes, Same, Words, changed
 from course.batch.srun_tasks import places_of, tasks_of
 
-NUMBERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+NUMBERS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 words = Words("""
 fails-on-a-step: Your function fails where SLURM_STEP_NODELIST is {nodelist} and SLURM_STEP_TASKS_PER_NODE is {tasks}:
@@ -117,6 +117,15 @@ OTHER_NUMBERS = Mistakes(
     number exists only once.
 
     nodes-for-ranks: WORLD_SIZE is {actual}, the number of nodes. {expected} tasks run on them.
+
+    first-node-for-own: LOCAL_WORLD_SIZE is {actual}, the number of tasks on the step's first node. Rank {rank} is on
+    node number {node} of {tasks}.
+
+    tasks-shared-evenly: LOCAL_WORLD_SIZE is {actual}, as if the tasks were shared out evenly. There are {tasks} on the
+    nodes, by SLURM_STEP_TASKS_PER_NODE.
+
+    wish-for-number: LOCAL_WORLD_SIZE is {actual}: that is SLURM_NTASKS_PER_NODE, which somebody wished for. What runs
+    is {tasks}.
     """,
     changed(
         rank_modulo_tasks=instead(
@@ -128,27 +137,11 @@ OTHER_NUMBERS = Mistakes(
         rank_as_local_rank=instead("LOCAL_RANK", lambda task: task.rank),
         local_rank_as_rank=instead("RANK", lambda task: task.local),
         nodes_for_ranks=instead("WORLD_SIZE", lambda task: len(task.tasks)),
-    ),
-)
-OTHER_SIZES = Mistakes(
-    """
-    first-node-for-own: LOCAL_WORLD_SIZE is {actual}, the number of tasks on the step's first node. Rank {rank} is on
-    node number {node} of {tasks}.
-
-    tasks-shared-evenly: LOCAL_WORLD_SIZE is {actual}, as if the tasks were shared out evenly. There are {tasks} on the
-    nodes, by SLURM_STEP_TASKS_PER_NODE.
-
-    wish-for-number: LOCAL_WORLD_SIZE is {actual}: that is SLURM_NTASKS_PER_NODE, which somebody wished for. What runs
-    is {tasks}.
-    """,
-    changed(
         first_node_for_own=instead("LOCAL_WORLD_SIZE", lambda task: task.tasks[0]),
         tasks_shared_evenly=instead("LOCAL_WORLD_SIZE", lambda task: sum(task.tasks) // len(task.tasks)),
         wish_for_number=instead("LOCAL_WORLD_SIZE", lambda task: task.wish or 1),
     ),
 )
-
-
 OTHER_ADDRESSES = Mistakes(
     """
     job-not-step: MASTER_ADDR is {actual}, which is right for the whole job. The step runs on some of the job's nodes

@@ -22,7 +22,7 @@ from autograde.rubric import (
     trained_wrongly,
 )
 
-from .samples import deal, drawn, lacking_pass
+from .samples import SAMPLES, deal, drawn, lacking_pass
 
 RULES = ("gradient-carried-over", "sum-not-mean", "no-step")
 NEAR = Rounding(2e-6)  # of a loss: what float32 leaves
@@ -31,10 +31,17 @@ losses-missing: Your function returns {kind} on rank {rank}. A list of {epochs:l
 epoch.
 
 not-train-mode: In a forward pass on {who} the model is not in train mode.
-
-unknown-training: What the ranks trained on is not what their samplers deal out, so nobody can say what should come of
-it.
 """)
+
+
+def net(seed):
+    model = NumberedNet(seed, plain=True, norm=False)
+    model.bias.requires_grad_(False)
+    return model
+
+
+def weights(model):
+    return {name: state_of(model)[name] for name in ("weight", "bias")}
 
 
 class Trained:
@@ -46,9 +53,7 @@ class Trained:
     """
 
     def __init__(self, about, batches, factor=1.0, rules=None, anew=False, **sgd):
-        models = [NumberedNet(about["models"][0], plain=True, norm=False) for _ in batches]
-        for model in models:
-            model.bias.requires_grad_(False)
+        models = [net(about["models"][0]) for _ in batches]
         self.loss = NumberedSet(about["samples"], about["data"]).loss
         options = {"lr": about["lr"] * factor, "momentum": 0.9, **sgd}
         replicas = Replicas(models, partial(torch.optim.SGD, **options), self.loss, rules)
@@ -63,7 +68,7 @@ class Trained:
             self.later.append([[*own] for own in zip(*after, strict=True)])
             for optimizer in replicas.optimizers if anew else ():
                 optimizer.state.clear()
-        self.states = [{name: state_of(model)[name] for name in ("weight", "bias")} for model in models]
+        self.states = [*map(weights, models)]
 
     def mean(self, model, ids):
         with torch.no_grad():
@@ -84,7 +89,7 @@ def states(call, **how):
 
 
 def known_batches(call):
-    return None if drawn(call) else words("unknown-training")
+    return None if drawn(call) else SAMPLES(call)
 
 
 def in_train_mode(call):
@@ -114,12 +119,11 @@ def known(call):
 @once
 def copy_trained(call):
     """Whether the losses are right, and the models are those that came: another object was trained."""
-    came = [state_of(NumberedNet(seed, plain=True, norm=False)) for seed in call.arguments["models"]]
-    begins = [
-        [{name: model[name] for name in ("weight", "bias")} for model in each] for each in (came, came[:1] * call.size)
-    ]
-    kept = drawn(call) and any(STATES.gives(call, each) for each in begins)
-    return bool(kept) and losses_there(call) is None and losses_given(call, means(call, right(call).losses))
+    came = [weights(net(seed)) for seed in call.arguments["models"]]
+    if not drawn(call) or not any(STATES.gives(call, begin) for begin in (came, came[:1] * call.size)):
+        return False
+    pairs = zip(numbers(call), means(call, right(call).losses), strict=True)
+    return losses_there(call) is None and all(all(map(NEAR, own, due)) for own, due in pairs)
 
 
 def of_a_copy(call):
@@ -147,16 +151,11 @@ def numbers(call):
     return [[each.value for each in seen.losses] for seen in call.seen]
 
 
-def losses_given(call, by_rank):
-    pairs = zip(numbers(call), by_rank, strict=True)
-    return all(len(own) == len(due) and all(map(NEAR, own, due)) for own, due in pairs)
-
-
 def losses_there(call):
     epochs = call.arguments["epochs"]
     for rank, seen in enumerate(call.seen):
         other = [each.kind for each in seen.losses if not each.is_float or each.value is None]
-        listed = f"a list with a {other[0]} in it" if other else f"a list of {len(seen.losses)} values"
+        listed = f"a list with a {other[0]} in it" if other else f"a list of length {len(seen.losses)}"
         if seen.kind or other or len(seen.losses) != epochs:
             return words("losses-missing", rank=rank, kind=seen.kind or listed, epochs=epochs)
     return None
@@ -200,7 +199,7 @@ def after_steps(call):
 
 
 def known_training(call):
-    return None if known(call) is not None else first_of(known_batches, in_train_mode, STATES)(call)
+    return None if known(call) is not None else TRAINED(call)
 
 
 STATES = Same(lambda call: call.of("state"), states, on_ranks("the model in the end"), KNOWN)
