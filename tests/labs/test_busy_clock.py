@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_packages import check_module
 from labs_under_test import LABS
 
 from autograde.contract import check as contract
@@ -17,6 +18,27 @@ HELD_UP = """    from pathlib import Path
         held_up.touch()
         time.sleep(0.05)
 """
+
+
+def noted(*spans: tuple[str, float, float]) -> list[dict]:
+    """The record of a rank that made these steps and waits, and then returned."""
+    notes = [note for name, begin, end in spans for note in ((name, begin), (f"{name} over", end))]
+    notes.append(("returned", spans[-1][2]))
+    return [{"kind": "note", "op": name, "start": at} for name, at in notes]
+
+
+@pytest.mark.parametrize(("gap", "beside"), [("before", True), ("behind", True), ("between", False)])
+def test_a_rank_is_held_up_where_it_does_nothing_beside_its_clock(gap, beside):
+    timeline = check_module("08_ddp_cnn", "timeline", "shared")
+    late = {name: 0.5 * (name == gap) for name in ("before", "behind", "between")}
+    begin = 1.1 + late["before"]
+    second = begin + 0.1 + late["between"]
+    steps = [("step", 0.9, 1.0), ("wait", 1.0, 1.1), ("step", begin, begin + 0.1), ("step", second, second + 0.1)]
+    log = noted(*steps, ("wait", second + 0.1, second + 0.2))
+    log[-1]["start"] += late["behind"]
+    own = timeline.Timeline(log, {"warmup": 1, "steps": 2})
+    assert (own.begin, own.end) == pytest.approx((begin, second + 0.2))
+    assert own.held_up == pytest.approx(0.5 if beside else 0.0)
 
 
 @pytest.mark.thorough

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import cloudpickle
 import pytest
+from lab_packages import check_module
 
-from autograde.contract.labs import find_labs, load_package, solution_cells
+from autograde.contract.labs import find_labs, solution_cells
 from autograde.contract.subject import Subject
 from course.batch.launched import by_srun, by_torchrun
 from course.batch.srun_tasks import tasks_of
@@ -91,7 +92,7 @@ def test_a_step_on_part_of_a_job_has_its_own_nodes_and_tasks():
 @pytest.mark.thorough
 @pytest.mark.usefixtures("on_slurm")
 def test_lists_of_nodes_are_read_as_scontrol_reads_them():
-    draw_list = load_package(LAB.checks)["node_lists"].draw_list
+    draw_list = check_module(LAB.name, "node_lists").draw_list
     for form in range(5):
         for count in range(1, 5):
             text, names = draw_list(random.Random(10 * form + count), form, count)

@@ -145,7 +145,7 @@ momentum=0.9 >>> momentum=0.9, nesterov=True
 +        optimizer = torch.optim.SGD(model.parameters(), lr, momentum=0.9)
 == never_zeroed: gradient-carried-over, ddp < solution
             optimizer.zero_grad()\\n >>>
-== summed: sum-over-batch, ddp < solution
+== summed: sum-not-mean, ddp < solution
 -            loss.backward()
 +            (loss * len(labels)).backward()
 == no_step: no-step, ddp < solution
@@ -158,9 +158,9 @@ momentum=0.9 >>> momentum=0.9, nesterov=True
     return losses >>>     print(losses)
 == left_on_the_cpu: not-on-device, ddp < solution
 labels.to(device) >>> labels
-== model_not_moved: model-not-moved, ddp < solution
+== model_not_moved: not-on-device, ddp < solution
 model.to(device).train() >>> model.train()
-== moved_too_late: model-not-moved, ddp < solution
+== moved_too_late: not-on-device, ddp < solution
 -    model.to(device).train()
 +    model.train()
 

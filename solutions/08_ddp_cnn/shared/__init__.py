@@ -1,0 +1,1 @@
+"""What probes and checks of lab 08 have in common."""
