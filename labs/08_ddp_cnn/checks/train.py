@@ -8,13 +8,14 @@ from autograde.rubric import (
     Ranks,
     Words,
     first_of,
+    given,
     lacking,
     nothing_starts_or_ends,
 )
 
 from ..probes import train
 from .samples import OTHER_SAMPLES, SAMPLES, lacking_pass
-from .training import OTHER_LOSSES, REPORT, TRAINED, TRAINED_WRONGLY, draw_training
+from .training import ALONE_WRONGLY, OTHER_LOSSES, REPORT, TRAINED, TRAINED_WRONGLY, draw_training, right_alone
 
 SMALL = 64  # bytes of a few numbers; the weights of the model take 96
 SMALL_OBJECT = 1000  # likewise, pickled
@@ -98,29 +99,32 @@ CHECK = CallCheck.of(
         on=lacking("alone"),
     ),
     Criterion(
-        "wrapper",
-        1,
-        "`model` is wrapped once and called through the wrapper; besides it, the ranks exchange a few numbers at most",
-        first_of(wrapped, few_numbers),
-        on=lacking("alone"),
-    ),
-    Criterion(
         "trained",
-        1.25,
-        "the model in the end is that of SGD with momentum 0.9 and `lr` on all ranks' batches, in train mode",
-        TRAINED,
+        1.5,
+        "`model` is wrapped once and called through the wrapper, which alone averages gradients; in the end it is that "
+        "of SGD with momentum 0.9 and `lr` on the batches of all ranks, in train mode",
+        first_of(wrapped, few_numbers, TRAINED),
         TRAINED_WRONGLY,
         on=lacking("alone"),
-        after=("samples", "wrapper"),
+        after=("samples",),
     ),
     Criterion(
         "losses",
         1,
-        "the mean loss over all samples that all ranks drew is returned, a float for each epoch; also alone, without a "
-        "process group",
+        "the mean loss over all samples that all ranks drew is returned, a float for each epoch",
         REPORT,
         OTHER_LOSSES,
+        on=lacking("alone"),
         after=("trained",),
+    ),
+    Criterion(
+        "alone",
+        0.75,
+        "it is the same training alone, without a process group",
+        right_alone,
+        ALONE_WRONGLY,
+        on=given("alone"),
+        after=("samples", "trained", "losses"),
     ),
     DeviceCriterion(0.5, "the model and what it is shown are on `device`"),
     repeats=False,

@@ -23,7 +23,7 @@ from autograde.rubric import (
     trained_wrongly,
 )
 
-from .samples import DRAWN, OTHER_SAMPLES, SAMPLES, batches, deal, drawn, due, lacking_pass
+from .samples import SAMPLES, batches, deal, drawn, due, lacking_pass
 
 RULES = ("gradient-carried-over", "sum-not-mean", "no-step")
 NEAR = Rounding(2e-6)  # of a loss: what float32 leaves
@@ -202,13 +202,12 @@ def after_steps(call):
 def by_environment(call):
     """Of the drawn samples, however they are put into batches; see `LEFT_OVER` of the probe."""
     own, share = batches(call)[0], due(call, size=2, numbers=[1])[0]
-    return call.arguments["alone"] and [*chain(*own)] == [*chain(*share)]
+    return [*chain(*own)] == [*chain(*share)]
 
 
-def alone_too(call):
-    """Alone, nothing else is drawn than in a group, right or wrong."""
-    wrong = SAMPLES(call) if call.arguments["alone"] else None
-    return wrong if wrong and OTHER_SAMPLES.explaining([(call, wrong)], [], DRAWN) is None else None
+def right_alone(call):
+    """All that is asked for in a group."""
+    return SAMPLES(call) or TRAINED(call) or REPORT(call)
 
 
 def known_training(call):
@@ -240,13 +239,9 @@ TRAINED_WRONGLY = trained_wrongly(
     **WAYS,
 )
 LOSSES = Same(numbers, losses, on_ranks("the list of losses", "epoch"), NEAR)
-REPORT = first_of(alone_too, losses_there, known_training, LOSSES)
+REPORT = first_of(losses_there, known_training, LOSSES)
 OTHER_LOSSES = Mistakes(
     """
-    alone-by-environment: Without a process group, your code draws the share of rank 1 of 2: so say RANK and WORLD_SIZE,
-    which are left over from whoever started this process. Whether there are other ranks, and how many,
-    torch.distributed knows.
-
     own-part-only: {where} is {actual}, which is the mean over this rank's own samples; over those of all ranks it is
     {expected}. Where do the other ranks' samples come in?
 
@@ -270,6 +265,13 @@ OTHER_LOSSES = Mistakes(
         short_batch_as_full=way(as_if_full),
         last_batch_loss=[way(last_losses), way(lambda losses, sizes: sum(own[-1] for own in losses) / len(losses))],
     ),
+)
+ALONE_WRONGLY = Mistakes(
+    """
+    alone-by-environment: Without a process group, your code draws the share of rank 1 of 2: so say RANK and WORLD_SIZE,
+    which are left over from whoever started this process. Whether there are other ranks, and how many,
+    torch.distributed knows.
+    """,
     alone_by_environment=by_environment,
 )
 
