@@ -1,7 +1,5 @@
 """The batches that the ranks draw, beside what a DistributedSampler deals out, and what known mistakes draw instead."""
 
-from itertools import chain
-
 from torch.utils.data import DistributedSampler
 
 from autograde.rubric import Mistakes, Same, Words, changed, first_of, on_ranks, once
@@ -96,12 +94,6 @@ def local_numbers(call):
     return [rank % call.arguments["local_size"] for rank in range(call.size)]
 
 
-def by_environment(call):
-    """Of the drawn samples, however they are put into batches; see `LEFT_OVER` of the probe."""
-    own, share = batches(call)[0], due(call, size=2, numbers=[1])[0]
-    return call.arguments["alone"] and [*chain(*own)] == [*chain(*share)]
-
-
 EACH_ALL = {"size": 1, "numbers": lambda call: [0] * call.size}
 DRAWN = Same(batches, due, on_ranks("the list of batches", "batch"), otherwise=not_its_batches)
 SAMPLES = first_of(trained_at_all, DRAWN)
@@ -109,10 +101,6 @@ OTHER_SAMPLES = Mistakes(
     """
     batch-shown-twice: The model is called with a batch of rank {rank} more than once, with gradients. One forward pass
     gives loss and gradient.
-
-    alone-by-environment: Without a process group, your code draws the share of rank 1 of 2: so say RANK and WORLD_SIZE,
-    which are left over from whoever started this process. Whether there are other ranks, and how many,
-    torch.distributed knows.
 
     same-epoch-again: In epoch 1 the samples come in the order of epoch 0, and so in all epochs. What tells the sampler
     which epoch it is?
@@ -153,5 +141,4 @@ OTHER_SAMPLES = Mistakes(
         ],
     ),
     batch_shown_twice=shown_twice,
-    alone_by_environment=by_environment,
 )

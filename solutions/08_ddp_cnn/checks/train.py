@@ -8,12 +8,14 @@ from autograde.rubric import (
     Ranks,
     Words,
     first_of,
+    given,
+    lacking,
     nothing_starts_or_ends,
 )
 
 from ..probes import train
 from .samples import OTHER_SAMPLES, SAMPLES, lacking_pass
-from .training import OTHER_LOSSES, REPORT, TRAINED, TRAINED_WRONGLY, draw_training
+from .training import ALONE_WRONGLY, OTHER_LOSSES, REPORT, TRAINED, TRAINED_WRONGLY, draw_training, right_alone
 
 SMALL = 64  # bytes of a few numbers; the weights of the model take 96
 SMALL_OBJECT = 1000  # likewise, pickled
@@ -67,8 +69,9 @@ def called_by_some(run):
 
 
 def cases(rng):
-    """Alone, and on several ranks, or one. There is padding, and a last batch that is smaller."""
-    sizes = [(1, True), (4, False), (3, False), (2, False), (1, False)]
+    """On several ranks, or one, and alone; that comes last, as what fails there says nothing about groups. There is
+    padding, and a last batch that is smaller."""
+    sizes = [(4, False), (3, False), (2, False), (1, False), (1, True)]
     return [{"size": size, "calls": [draw_training(rng, size, alone)]} for size, alone in sizes]
 
 
@@ -90,23 +93,20 @@ CHECK = CallCheck.of(
         "samples",
         1.25,
         "each rank trains on the batches that its DistributedSampler deals out, `batch_size` samples of all ranks in a "
-        "step, one forward pass for each; also alone, without a process group",
+        "step, one forward pass for each",
         first_of(nothing_starts_or_ends, SAMPLES),
         OTHER_SAMPLES,
-    ),
-    Criterion(
-        "wrapper",
-        1,
-        "`model` is wrapped once and called through the wrapper; besides it, the ranks exchange a few numbers at most",
-        first_of(wrapped, few_numbers),
+        on=lacking("alone"),
     ),
     Criterion(
         "trained",
-        1.25,
-        "the model in the end is that of SGD with momentum 0.9 and `lr` on all ranks' batches, in train mode",
-        TRAINED,
+        1.5,
+        "`model` is wrapped once and called through the wrapper, which alone averages gradients; in the end it is that "
+        "of SGD with momentum 0.9 and `lr` on the batches of all ranks, in train mode",
+        first_of(wrapped, few_numbers, TRAINED),
         TRAINED_WRONGLY,
-        after=("samples", "wrapper"),
+        on=lacking("alone"),
+        after=("samples",),
     ),
     Criterion(
         "losses",
@@ -114,7 +114,17 @@ CHECK = CallCheck.of(
         "the mean loss over all samples that all ranks drew is returned, a float for each epoch",
         REPORT,
         OTHER_LOSSES,
+        on=lacking("alone"),
         after=("trained",),
+    ),
+    Criterion(
+        "alone",
+        0.75,
+        "it is the same training alone, without a process group",
+        right_alone,
+        ALONE_WRONGLY,
+        on=given("alone"),
+        after=("samples", "trained", "losses"),
     ),
     DeviceCriterion(0.5, "the model and what it is shown are on `device`"),
     repeats=False,

@@ -1,6 +1,7 @@
 """What the training came to on the batches that were drawn: the models in the end, and the losses that are returned."""
 
 from functools import partial
+from itertools import chain
 
 import torch
 
@@ -22,7 +23,7 @@ from autograde.rubric import (
     trained_wrongly,
 )
 
-from .samples import SAMPLES, deal, drawn, lacking_pass
+from .samples import SAMPLES, batches, deal, drawn, due, lacking_pass
 
 RULES = ("gradient-carried-over", "sum-not-mean", "no-step")
 NEAR = Rounding(2e-6)  # of a loss: what float32 leaves
@@ -198,6 +199,17 @@ def after_steps(call):
     return means(call, known(call).later) if losses(call) else None
 
 
+def by_environment(call):
+    """Of the drawn samples, however they are put into batches; see `LEFT_OVER` of the probe."""
+    own, share = batches(call)[0], due(call, size=2, numbers=[1])[0]
+    return [*chain(*own)] == [*chain(*share)]
+
+
+def right_alone(call):
+    """All that is asked for in a group."""
+    return SAMPLES(call) or TRAINED(call) or REPORT(call)
+
+
 def known_training(call):
     return None if known(call) is not None else TRAINED(call)
 
@@ -253,6 +265,14 @@ OTHER_LOSSES = Mistakes(
         short_batch_as_full=way(as_if_full),
         last_batch_loss=[way(last_losses), way(lambda losses, sizes: sum(own[-1] for own in losses) / len(losses))],
     ),
+)
+ALONE_WRONGLY = Mistakes(
+    """
+    alone-by-environment: Without a process group, your code draws the share of rank 1 of 2: so say RANK and WORLD_SIZE,
+    which are left over from whoever started this process. Whether there are other ranks, and how many,
+    torch.distributed knows.
+    """,
+    alone_by_environment=by_environment,
 )
 
 

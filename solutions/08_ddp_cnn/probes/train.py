@@ -55,7 +55,7 @@ class Log:
         self.passes: list[Pass] = []
         self.wraps, self.ids, self.through = 0, False, False
 
-    def __call__(self, net: NumberedNet, ids: list[int]) -> None:
+    def note(self, net: NumberedNet, ids: list[int]) -> None:
         """Note a forward pass."""
         if torch.is_grad_enabled() and len(self.passes) < MOST:
             self.passes.append(Pass(ids, net.training, self.through))
@@ -114,7 +114,9 @@ def around(rank: CallRank, call: dict) -> Iterator[None]:
 def call(train: Callable, rank: CallRank, call: dict) -> Seen:
     """A training of some epochs."""
     log = Log()
-    model = NumberedNet(call["models"][rank.rank], plain=True, norm=False, record=log).eval()
+    # A function, as that of a deep copy of the model is the same one.
+    net = NumberedNet(call["models"][rank.rank], plain=True, norm=False, record=lambda net, ids: log.note(net, ids))
+    model = net.eval()
     model.bias.requires_grad_(False)
     given = (call["epochs"], call["batch_size"], call["lr"], call["seed"], rank.torch_device)
     with noted(log, rank.on_gpu):
