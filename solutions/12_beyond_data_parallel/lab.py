@@ -34,8 +34,7 @@
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you
-# like: nothing can break, even if your code hangs. Grading runs the same check on new numbers, with a few more cases of
-# the same kinds.
+# like: nothing can break, even if your code hangs. Grading runs the same check on new numbers.
 #
 # Stuck? Below each check that has not passed yet, you can read how to unfold a hint. There are three for each TODO.
 # They cost no points; your instructor sees how many are used.

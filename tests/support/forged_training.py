@@ -92,12 +92,12 @@ PARTS = {
     "11 Preemption": ("calls.*.seen.answers",),
     "11 train": ("calls.*.seen.losses", "calls.*.seen.steps.*.weights"),
     "11 best_every": (),  # any k that loses no more; see `least`
-    "12 copy_to_ranks": ["calls.*.shown.value.values"],
-    "12 ParallelMLP": ["calls.*.shown.value.values", "calls.*.shown.parameters.*.values"],
+    "12 copy_to_ranks": [],  # see `in_groups`
+    "12 ParallelMLP": [],  # see `in_groups`
     "12 pipeline_schedule": [],  # any plan that keeps the rules; see `schedules`
-    "12 forward_passes": [f"calls.*.shown.passes.*.{name}.values" for name in ("input", "output")],
-    "12 backward_passes": ["calls.*.shown.gradients.*.values"],
-    "12 ShardedOptimizer": ["calls.*.shown.parameters.*.values"],
+    "12 forward_passes": [f"calls.*.seen.passes.*.{name}.entries" for name in ("input", "output")],
+    "12 backward_passes": ["calls.*.seen.gradients.*.entries"],
+    "12 ShardedOptimizer": ["calls.*.seen.parameters.*.entries"],
     "13 memory_per_rank": [
         f"calls.*.seen.stages.*.numbers.{name}.value"
         for name in ("weights", "gradients", "optimizer", "master weights")
@@ -291,14 +291,26 @@ def plans(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
 def schedules(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
     """Lab 12's `pipeline_schedule`: nothing is left out, comes too early or twice, and no plan is too long."""
     for call, made in zip(case["calls"], results[0]["calls"], strict=True):
-        stages, micro = call["stages"], call["micro"]
-        plan = [[each and (each[0], int(each[1:])) for each in row] for row in made["shown"]["plan"]]
+        stages, micro = call["stages"], call["micro_batches"]
+        plan = [[each and (each[0], int(each[1:])) for each in row] for row in made["seen"]["plan"]]
         passes = [sum(each is not None for each in row) for row in plan]
         fits = [len(row) == 2 * (stages + micro - 1) for row in plan]
         if len(plan) != stages or not all(fits) or passes != [2 * micro] * stages:
             return False
         if micro_batches_of(plan) != micro or missing(plan) or too_early(plan):
             return False
+    return True
+
+
+def in_groups(case: dict, results: Sequence[Any], model: Sequence[Any]) -> bool:
+    """Lab 12's functions in groups: the arrays of the ranks that make a call."""
+    for rank, (own, honest) in enumerate(zip(results, model, strict=True)):
+        for call, made, due in zip(case["calls"], own["calls"], honest["calls"], strict=True):
+            if call["ends"] and rank not in (0, len(results) - 1):
+                continue
+            made, due = (each["seen"].get("shown") or {"value": each["seen"].get("value")} for each in (made, due))
+            if not all(alike(made[name]["entries"], each["entries"]) for name, each in due.items()):
+                return False
     return True
 
 
@@ -329,6 +341,8 @@ MORE: dict[str, More] = {
     "10 train": trainings,
     "11 load_checkpoint": loads,
     "11 best_every": least,
+    "12 copy_to_ranks": in_groups,
+    "12 ParallelMLP": in_groups,
     "12 pipeline_schedule": schedules,
     "13 reduce_scattered": scattered,
 }

@@ -21,6 +21,9 @@ each other. Here only {who} exchange messages.
 message-to-another-rank: Rank {source} sends a message to rank {destination}. Only {who} should send messages to each
 other here. Draw the ranks and your arrows, and see which one is not asked for.
 
+fewer-messages-than-needed: Rank {source} sends {n:message} to rank {destination} in one call of your function, where
+{least} are needed.
+
 more-messages-than-needed: Rank {source} sends {n:message} to rank {destination} in one call of your function, where
 {most} would do.
 
@@ -56,16 +59,18 @@ def messages_between(
     *,
     least: int | Callable[[Call], int] = 0,
     most: int | Callable[[Call], int] = 1,
+    library: str = "mpi4py",
 ) -> Callable[[Call], Wrong | None]:
     """Messages go between these pairs of ranks only, each once if `least` is 1; all are received and waited for.
 
     pairs: of a call, (source, destination) of those that are allowed; a rank need send nothing to itself. who: the same
-    in words, such as "partners". least, most: messages of a pair; a number, or a function of the call.
+    in words, such as "partners". least, most: messages of a pair; a number, or a function of the call. library: by
+    which they are sent, "mpi4py" or "torch".
     """
 
     @of_record
     def judge(call: Call) -> Wrong | None:
-        if wrong := other_communication(call, who):
+        if wrong := other_communication(call, who, library):
             return wrong
         seen, allowed = traffic(call.events), {*pairs(call)}
         fewest, largest = (each(call) if callable(each) else each for each in (least, most))
@@ -76,8 +81,9 @@ def messages_between(
             if n > largest:
                 return words("more-messages-than-needed", **about)
         for source, destination in sorted(allowed):
-            if source != destination and seen.sends[source, destination] < fewest:
-                return words("message-missing", absent=True, source=source, destination=destination)
+            if source != destination and (n := seen.sends[source, destination]) < fewest:
+                about = {"source": source, "destination": destination, "n": n, "least": fewest}
+                return words("fewer-messages-than-needed" if n else "message-missing", absent=True, **about)
         return waited_for(call) or received(call)
 
     return judge
@@ -117,12 +123,12 @@ def messages_alone(call: Call) -> Wrong | None:
     return other_communication(call, "two ranks at a time")
 
 
-def other_communication(call: Call, who: str) -> Wrong | None:
-    """What is wrong if ranks communicate otherwise than by messages of mpi4py. who: exchanges those, in words."""
+def other_communication(call: Call, who: str, library: str = "mpi4py") -> Wrong | None:
+    """What is wrong if ranks communicate otherwise than by messages of a library. who: exchanges those, in words."""
     events = [event for log in call.events for event in log]
     if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
         return words("collective-among-messages", ops=named(others), who=who)
-    return first_finding([each for each in only("mpi4py", call.events) if each.key == "other-library"])
+    return first_finding([each for each in only(library, call.events) if each.key == "other-library"])
 
 
 @of_record

@@ -1,274 +1,228 @@
-"""The check of `ShardedOptimizer`."""
+"""The check of `ShardedOptimizer`: three steps beside one process, and what each rank keeps and sends for them."""
 
-from __future__ import annotations
+from autograde.rubric import (
+    BY_RULES,
+    CallCheck,
+    Criterion,
+    Errors,
+    Mistakes,
+    Rules,
+    Same,
+    Words,
+    alike,
+    changed,
+    first_of,
+    given,
+    named,
+    of_record,
+    of_seen,
+)
 
-import random
-import re
-from collections.abc import Callable, Iterable
-from functools import partial
-
-import torch
-
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array, boolean, integer, record
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.collectives import named, only
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import Call, JudgedCalls, Run
-
-from .judged_tensors import close, counted, flat, not_tensors, tensor_schema
-from .one_optimizer import OneOptimizer
-from .sharded import MOST, Making, gradients_of, parameters_of
-from .tensors import shown
+from ..probes import ShardedOptimizer
+from ..shared.sharded import OPTIMIZERS, parameters_of
+from .one_optimizer import joined, not_gathered, row_of, share, trained
 
 STEPS = 3
-EXHAUSTED = re.compile("non-empty list|non-empty TensorList|StopIteration")  # errors where nothing is left
-OF_SIZES = re.compile("size|shape|split|divisible|length|dimension|elements")  # errors where shares do not fit
-PARTS = {"reduce_scatter", "allgather"}
+words = Words("""
+made-not-once: On rank {rank}, when `ShardedOptimizer` is set up, `make` is called {n:time}; once is asked for.
 
-finding = Findings("""
-made-not-once 1.5
-On rank {rank}, when `ShardedOptimizer` is set up, `make` is called {times} times; once is asked for.
+optimizer-made-anew: On rank {rank}, `make` is called in `step()`. An optimizer made anew knows nothing of the steps
+before: what becomes of the momentum?
 
-optimizer-made-anew 2
-On rank {rank}, `make` is called in `step()`. An optimizer made anew knows nothing of the steps before: what becomes of
-the momentum?
+made-for-many-tensors: On rank {rank} `make` gets a list of {n:tensor}. One is asked for: this rank's share of the row.
 
-made-for-many-tensors 1.5
-On rank {rank} `make` gets a list of {count} tensors. One is asked for: this rank's share of the row.
+state-for-everything: On rank {rank} `make` gets all {count} numbers. Then each rank keeps all that the optimizer keeps,
+and nothing is saved.
 
-state-for-everything 2
-On rank {rank} `make` gets all {count} numbers. Then each rank keeps all that the optimizer keeps, and nothing is saved.
+share-of-other-length: On rank {rank} of {size}, `make` gets a tensor of shape {actual}, where {due:number} of {count}
+are expected, on all ranks.
 
-share-of-other-length 1.5
-On rank {rank} of {size}, `make` gets {actual} numbers of {count}; expected are {expected}, on all ranks.
+share-of-other-numbers: On rank {rank} of {size}, `make` gets as many numbers as it should, but not entries {first} to
+{last} of the row with zeros behind it.
 
-share-of-other-numbers 2
-On rank {rank} of {size}, `make` gets as many numbers as it should, but not entries {first} to {last} of the row with
-zeros behind it.
+share-is-a-view: On rank {rank} `make` gets {needed:byte} of numbers, and behind them are {held:byte} of memory. Who
+still holds the whole row?
 
-share-is-a-view 1.5
-On rank {rank} `make` gets {needed} bytes of numbers, and behind them are {actual} bytes of memory. Who still holds the
-whole row?
+bits-of-parameters-differ: After a step the parameters of the ranks differ in their last bits. Each number should come
+from one rank.
 
-only-equal-shares 2
-With {count} numbers on {size} ranks your code stops with an error: {error}. Shares have to be equally long. How is the
-row filled up?
+parameters-in-other-memory: After a step a parameter on {who} has other memory than before. Whoever holds a view of it
+looks at old values: fill the tensors that are there.
 
-iterable-gone-through 4
-Your code stops with an error: {error}. `parameters` is an iterable, as `model.parameters()` is: it can be gone through
-once. What is left of it the second time?
+gradients-changed: After a step the gradients on {who} are not what they were.
 
-missing-gradient 1.5
-Where a parameter has no gradient your code stops with an error: {error}. Such a gradient counts as zeros.
+sharded-setup-communicates: When it is set up, your class calls {ops}. All ranks have the same parameters already.
 
-gradients-moved-up 2
-With {optimizer}, where a parameter has no gradient, those behind it in the row are taken for other parameters. Such a
-gradient counts as zeros: where do they stand in the row?
+all-reduce-and-cut: The ranks call {ops}: each of them gets the mean of all gradients, and needs that of its share.
 
-sum-for-the-mean 2
-With {optimizer} the parameters are those of a step with the *sum* of the ranks' gradients. (Adam hides that: it divides
-by the size of gradients.)
-
-averaged-over-ranks-twice 2
-With {optimizer} the parameters are those of a step with the mean gradient, divided by the ranks once more.
-
-momentum-starts-anew 2
-With {optimizer} the first step is right, and later ones are as if there had been none before. What does the optimizer
-know of earlier steps?
-
-gradients-kept 2
-With {optimizer} the first step is right, and later ones are made with the sum of all mean gradients so far. What is in
-the share's `.grad` when the next one comes?
-
-own-gradients 2
-With {optimizer} each share is updated with the gradients of its own rank alone. Those of the others are missing.
-
-shares-not-gathered 2
-With {optimizer} each rank updates its own share, and keeps the old values of all others. How do the ranks get each
-other's shares?
-
-no-step-made 3
-With {optimizer} the parameters are what they were before.
-
-parameters-differ 2
-With {optimizer}, parameter {number} on rank {rank} is not what it is after one process' step number {step}.
-
-bits-of-parameters-differ 1
-After a step the parameters of the ranks differ in their last bits. Each number should come from one rank.
-
-parameters-in-other-memory 1.5
-After a step a parameter on rank {rank} has other memory than before. Whoever holds a view of it looks at old values:
-fill the tensors that are there.
-
-gradients-changed 1
-After a step the gradients on rank {rank} are not what they were.
-
-sharded-setup-communicates 1
-When it is set up, your class calls {ops}. All ranks have the same parameters already.
-
-all-reduce-and-cut 1.5
-The numbers are right. But the ranks call {ops}: each of them gets the mean of all gradients, and needs that of its
-share.
-
-other-collectives-in-step 1
-The numbers are right. But in a step each rank calls {ops}. One reduce-scatter and one all-gather do it.
+other-collectives-in-step: In a step each rank calls {ops}. One reduce-scatter and one all-gather do it.
 """)
 
 
-class ShardedOptimizer(CallCheck, JudgedCalls):
-    """Three steps with each optimizer, beside one process; numbers of parameters that ranks share unequally."""
-
-    todo, points, needs, deadline = "ShardedOptimizer", 4, "torch", 8.0
-    consolidation = (
-        "Cut in two, the all-reduce of data parallel training leaves room between its halves. There each rank updates "
-        "a share, and keeps what the optimizer keeps of that share alone."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """8 numbers first, which four ranks share equally; then others, with gradients that are missing."""
-
-        def case(size: int, optimizer: str, shapes: list[list[int]], missing: tuple = (), transposed: int = -1) -> dict:
-            plan = {"optimizer": optimizer, "shapes": shapes, "missing": [[*each] for each in missing]}
-            plan |= {"transposed": transposed, "seed": rng.randrange(10**6)}
-            return {"size": size, "calls": [plan | {"step": step} for step in range(-1, STEPS)]}
-
-        momentum, adamw = "SGD with momentum", "AdamW"
-        cases = [
-            case(4, momentum, [[2, 3], [2]]),
-            case(4, adamw, [[4, 5], [3]], transposed=0),
-            case(4, adamw, [[3, 2], [], [1]], missing=[(-1, 0), (2, 1)]),
-            case(4, momentum, [[1, 2]]),
-            case(1, adamw, [[2, 2], [3]]),
-        ]
-        return cases
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """Runs on each rank: the optimizer is set up, or makes a step."""
-        notes, step = rank.notes, call["step"]
-        seen = {"steady": True, "kept": True}
-        if step < 0:
-            notes["parameters"] = [each.to(rank.torch_device) for each in parameters_of(call)]
-            if rank.device != "cpu":
-                notes["parameters"] = [torch.nn.Parameter(each.detach()) for each in notes["parameters"]]
-            notes["make"] = Making(call["optimizer"])
-            notes["optimizer"] = function(iter(notes["parameters"]), notes["make"])
-        else:
-            parameters = notes["parameters"]
-            gradients = [
-                each if each is None else each.to(rank.torch_device) for each in gradients_of(call, step, rank.rank)
-            ]
-            for parameter, gradient in zip(parameters, gradients, strict=True):
-                parameter.grad = None if gradient is None else gradient.clone()
-            places = [each.data_ptr() for each in parameters]
-            notes["optimizer"].step()
-            seen["steady"] = places == [each.data_ptr() for each in parameters]
-            seen["kept"] = all(
-                (each.grad is None or not each.grad.any())
-                if gradient is None
-                else each.grad is not None and torch.equal(each.grad, gradient)
-                for each, gradient in zip(parameters, gradients, strict=True)
-            )
-        values = [shown(each) for each in notes["parameters"]]
-        return {**seen, "parameters": values, "made": notes["make"].notes}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """All parameters, and what `make` was given."""
-        note = record(tensors=integer(0), first=tensor_schema(), memory=integer(0))
-        values = array(tensor_schema(), len(call["shapes"]))
-        return {"parameters": values, "made": array(note, most=MOST), "steady": boolean(), "kept": boolean()}
-
-    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
-        """An error where shares are not equal, or a gradient is missing."""
-        plan, size = case["calls"][0], case["size"]
-        errors = [rank["error"] for rank in run.ranks if rank["error"]]
-        count = OneOptimizer(plan, size).count
-        if run.state != "raised" or not errors:
-            return []
-        text = f"{errors[0]['type']}: {errors[0]['message'][:200]}".rstrip(".")
-        if EXHAUSTED.search(text):
-            return [finding("iterable-gone-through", run.report, error=text)]
-        if plan["missing"] and run.reached > 0 and "None" in text:
-            return [finding("missing-gradient", run.report, error=text)]
-        if count % size and OF_SIZES.search(text):
-            return [finding("only-equal-shares", run.report, error=text, count=count, size=size)]
-        return []
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """What was made; the parameters after each step; what was communicated."""
-        one, step, calls = OneOptimizer(call.plan, call.size), call.plan["step"], counted(call.events)
-        found = [*only("torch", call.events)]
-        if step < 0:
-            if calls and not found:
-                found.append(finding("sharded-setup-communicates", ops=named(calls)))
-            return [*found, *made(one, call), self.numbers(one, call)]
-        if anew := [rank for rank, own in enumerate(call.of("made")) if len(own) > 1]:
-            found.append(finding("optimizer-made-anew", rank=anew[0]))
-        for key, name in ("parameters-in-other-memory", "steady"), ("gradients-changed", "kept"):
-            if ranks := [rank for rank, fine in enumerate(call.of(name)) if not fine]:
-                found.append(finding(key, rank=ranks[0]))
-        shapes = call.plan["shapes"]
-        for rank, own in enumerate(call.of("parameters")):
-            if other := not_tensors(own, shapes, [rank] * len(shapes)):
-                return found + other
-        numbers = self.numbers(one, call)
-        if numbers.otherwise is not None:
-            return [*found, numbers]
-        if any(own != call.shown[0]["parameters"] for own in call.of("parameters")):
-            found.append(finding("bits-of-parameters-differ"))
-        return [*found, numbers, *(communicated(calls) if call.size > 1 else [])]
-
-    def numbers(self, one: OneOptimizer, call: Call) -> Diagnosis:
-        """The parameters of all ranks against those of known mistakes."""
-        steps = call.plan["step"] + 1
-        actual = [[number for each in own for number in each["values"]] for own in call.of("parameters")]
-        expected = one.expected(steps)
-        rank = next((rank for rank, own in enumerate(actual) if not close(own, expected[rank])), 0)
-        values, place = call.shown[rank]["parameters"], 0
-        for place, each in enumerate(values):
-            start = sum(len(before["values"]) for before in values[:place])
-            if not close(each["values"], expected[rank][start : start + len(each["values"])]):
-                break
-        about = partial(finding, optimizer=call.plan["optimizer"], rank=rank, number=place, step=steps)
-        mistakes = one.mistakes(steps) if call.size > 1 and steps else {}
-        return diagnose("parameters", actual, expected, mistakes, about, "parameters-differ", close)
-
-
-def made(one: OneOptimizer, call: Call) -> list[Finding]:
-    """What is wrong with what `make` was given: the first thing that is."""
+def made(call):
+    """`make` is called once, with one tensor, which has this rank's share."""
+    count = len(row_of(parameters_of(call.arguments)))
     for rank, notes in enumerate(call.of("made")):
-        about = {"rank": rank, "size": call.size, "count": one.count}
+        about, due = {"rank": rank, "size": call.size, "count": count}, share(call, rank)
         if len(notes) != 1:
-            return [finding("made-not-once", times=len(notes), **about)]
-        note, due = notes[0], one.share(rank)
-        first = note["first"]
-        if note["tensors"] != 1:
-            return [finding("made-for-many-tensors", rank=rank, count=note["tensors"])]
-        if first["kind"] != "float64":
-            return not_tensors([first], [[len(due)]], [rank])
-        if first["shape"] != [len(due)]:
-            if len(first["values"]) >= one.count and call.size > 1 and one.count > len(due):
-                return [finding("state-for-everything", **about)]
-            return [finding("share-of-other-length", actual=len(first["values"]), expected=len(due), **about)]
-        if not close(first["values"], flat(due)):
-            start = rank * one.length
-            return [finding("share-of-other-numbers", first=start, last=start + one.length - 1, **about)]
-        needed = due.numel() * due.element_size()
-        if note["memory"] > needed:
-            return [finding("share-is-a-view", needed=needed, actual=note["memory"], **about)]
-    return []
+            key = "optimizer-made-anew" if notes and call.arguments["step"] >= 0 else "made-not-once"
+            return words(key, n=len(notes), **about)
+        if notes[0].tensors != 1:
+            return words("made-for-many-tensors", n=notes[0].tensors, **about)
+        first = notes[0].first
+        if first.shape != [len(due)]:
+            whole = len(first.shape) == 1 and first.shape[0] >= count > len(due)
+            key = "state-for-everything" if whole else "share-of-other-length"
+            return words(key, actual=first.shape, due=len(due), **about)
+        if not alike(first.entries, due):
+            last = (rank + 1) * len(due) - 1
+            return words("share-of-other-numbers", first=rank * len(due), last=last, **about)
+    return None
 
 
-def communicated(calls: list[dict]) -> list[Finding]:
-    """What is wrong with the collectives of a step, whose numbers are right."""
-    kinds = [each["kind"] for each in calls]
-    if sorted(kinds) == sorted(PARTS):
-        return []
-    if "allreduce" in kinds:
-        return [finding("all-reduce-and-cut", ops=named(calls))]
-    return [finding("other-collectives-in-step", ops=named(calls) or "nothing")]
+def own_memory(call):
+    for rank, notes in enumerate(call.of("made")):
+        if notes and notes[0].memory > (needed := share(call, rank).nbytes):
+            return words("share-is-a-view", rank=rank, needed=needed, held=notes[0].memory)
+    moved = [rank for rank, steady in enumerate(call.of("steady")) if not steady]
+    return words.on_ranks("parameters-in-other-memory", moved)
 
 
-CHECK = ShardedOptimizer()
+def gradients_stay(call):
+    return words.on_ranks("gradients-changed", [rank for rank, kept in enumerate(call.of("kept")) if not kept])
+
+
+def same_bits(call):
+    bits = [[each.digest for each in own] for own in call.of("parameters")]
+    return None if all(each == bits[0] for each in bits) else words("bits-of-parameters-differ")
+
+
+def where(call, place):
+    rank, number, *entry = place
+    step = call.arguments["step"] + 1
+    when = f"after step number {step}" if step else "when it is set up"
+    return f"On rank {rank}, {when}, {f'entry {entry[0]} of ' if entry else ''}parameter {number}"
+
+
+@of_record
+def communicated(call):
+    """Nothing when it is set up; in a step one reduce-scatter and one all-gather."""
+    log, step = max(call.events, key=len), call.arguments["step"]
+    kinds = sorted(event["kind"] for event in log)
+    if call.size == 1:
+        return None
+    if step < 0:
+        return words("sharded-setup-communicates", ops=named(log)) if log else None
+    if kinds == ["allgather", "reduce_scatter"] and {event["library"] for event in log} == {"torch"}:
+        return None
+    key = "all-reduce-and-cut" if "allreduce" in kinds else "other-collectives-in-step"
+    return words(key, ops=named(log) or "nothing", absent=len(kinds) < 2)
+
+
+def cases(rng):
+    """Rows that ranks share equally; one rank; gradients that are missing; rows that are filled up."""
+
+    def calls(optimizer, *shapes, missing=(), transposed=-1, fills=False):
+        about = {"optimizer": optimizer, "shapes": [*shapes], "missing": [[*each] for each in missing]}
+        about |= {"transposed": transposed, "seed": rng.getrandbits(30), "fills": fills}
+        return [{**about, "step": step} for step in range(-1, STEPS)]
+
+    momentum, adamw = OPTIMIZERS
+    yield 4, *calls(momentum, [2, 3], [2])
+    yield 2, *calls(adamw, [2, 3], [4], transposed=0)
+    yield 1, *calls(adamw, [2, 2], [3])
+    yield 3, *calls(adamw, [3, 2], [], [2], missing=[(-1, 0), (2, 1)])
+    yield 4, *calls(adamw, [4, 5], [3], transposed=0, fills=True)
+    yield 4, *calls(momentum, [1, 2], fills=True)
+    yield 3, *calls(momentum, [3], [4, 5], missing=[(0, 0)], transposed=1, fills=True)
+
+
+PARAMETERS = Same(of_seen("parameters"), trained, where)
+MISTAKES = Mistakes(
+    """
+    sum-for-the-mean: With {optimizer} the parameters are those of a step with the *sum* of the ranks' gradients. (Adam
+    hides that: it divides by the size of gradients.)
+
+    averaged-over-ranks-twice: With {optimizer} the parameters are those of a step with the mean gradient, divided by
+    the ranks once more.
+
+    momentum-starts-anew: With {optimizer} the first step is right, and later ones are as if there had been none before.
+    What does the optimizer know of earlier steps?
+
+    gradients-kept: With {optimizer} the first step is right, and later ones are made with the sum of all mean gradients
+    so far. What is in the share's `.grad` when the next one comes?
+
+    own-gradients: With {optimizer} each share is updated with the gradients of its own rank alone. Those of the others
+    are missing.
+
+    shares-not-gathered: With {optimizer} each rank updates its own share, and keeps the old values of all others. How
+    do the ranks get each other's shares?
+
+    no-step-made: With {optimizer} the parameters are what they were before.
+    """,
+    changed(
+        trained,
+        sum_for_the_mean={"rules": BY_RULES["gradients-summed"]},
+        averaged_over_ranks_twice={"rules": lambda call: Rules(times=1 / call.size)},
+        momentum_starts_anew={"anew": True},
+        gradients_kept={"rules": BY_RULES["gradient-carried-over"]},
+        own_gradients=[
+            lambda call: joined(call, trained(call, BY_RULES["own-gradient-only"])),
+            {"rules": BY_RULES["own-gradient-only"]},
+        ],
+        shares_not_gathered=not_gathered,
+        no_step_made=lambda call: [parameters_of(call.arguments)] * call.size,
+    ),
+)
+MOVED_UP = Mistakes(
+    """
+    gradients-moved-up: With {optimizer}, where a parameter has no gradient, those behind it in the row are taken for
+    other parameters. Such a gradient counts as zeros: where do they stand in the row?
+    """,
+    changed(trained, gradients_moved_up={"moved_up": True}),
+)
+UNEVEN = Errors(
+    """
+    only-equal-shares: Where the ranks' shares are not equally long, your code stops with an error: {error}. Shares have
+    to be equally long. How is the row filled up?
+    """,
+    on=lambda run: run.broken["fills"] and run.reached == 0,
+    only_equal_shares="size|shape|split|divisible|length|dimension|elements",
+)
+
+SHARE = "`make` is called once, with one tensor: this rank's share"
+MEMORY = "the share has memory of its own, for its numbers and no more, and parameters stay in theirs"
+TRAINED = "after a step all parameters are those of one process with the mean gradient, with the same bits on all ranks"
+SENT = "a step makes one reduce-scatter and one all-gather, and setting it up communicates nothing"
+FILLED = "all of this also holds where P is no multiple of the ranks, and zeros fill the row up"
+EVERYWHERE = first_of(made, PARAMETERS, same_bits)
+LACKING = given("missing", fills=False)
+EVEN = given(fills=False, missing=[])
+
+CHECK = CallCheck.of(
+    "ShardedOptimizer",
+    ShardedOptimizer.PROBE,
+    cases,
+    Criterion("share", 0.75, SHARE, made, on=EVEN),
+    Criterion("memory", 0.5, MEMORY, own_memory, on=EVEN, after=("share",)),
+    Criterion("step", 1, TRAINED, first_of(PARAMETERS, same_bits), MISTAKES, EVEN),
+    Criterion("collectives", 0.5, SENT, communicated, on=EVEN, after=("step",)),
+    Criterion("missing", 0.25, "a `.grad` that is None counts as zeros", PARAMETERS, MOVED_UP, LACKING, ("step",)),
+    Criterion("filled", 0.75, FILLED, EVERYWHERE, on=given("fills"), after=("share", "step", "missing")),
+    Criterion("conduct", 0.25, "gradients stay as they are", gradients_stay, on=EVEN),
+    consolidation="Cut in two, the all-reduce of data parallel training leaves room between its halves. There each "
+    "rank updates a share, and keeps what the optimizer keeps of that share alone.",
+    errors=Errors(
+        """
+        iterable-gone-through: An error on {who}: {error}. `parameters` is an iterable, as `model.parameters()` is: it
+        can be gone through once. What is left of it the second time?
+
+        missing-gradient: Where a parameter has no gradient your code stops with an error: {error}. Such a gradient
+        counts as zeros.
+        """,
+        iterable_gone_through="non-empty list|non-empty TensorList|StopIteration",
+        missing_gradient="None",
+    ),
+    broke_off=UNEVEN,
+    fits=lambda case, call, seen: len(seen.parameters) == len(call["shapes"]),
+)

@@ -1,180 +1,192 @@
-"""The check of `backward_passes`."""
+"""The check of `backward_passes`: gradients beside one process, and the messages."""
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from types import MappingProxyType
-
-from autograde.contract.findings import Findings
-from autograde.contract.rank_check import CallCheck, Rank
-from autograde.contract.schema import array
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts.diagnosis import diagnose
-from autograde.verdicts.judged import Call, JudgedCalls, Run
+from autograde.rubric import (
+    CallCheck,
+    Criterion,
+    Mistakes,
+    Same,
+    Words,
+    alike,
+    changed,
+    first_of,
+    given,
+    of_record,
+    of_seen,
+    on_ranks,
+)
 from course.watch.notes import note_of
-from course.world.report import name_ranks
 
-from .judged_tensors import close, not_tensors, tensor_schema
-from .neighbours import cannot_go_on, late, misdirected
-from .stages import Stage, batch_of, losses_of
-from .tensors import shown
-from .whole_pipeline import WholePipeline, left_before
+from ..probes import backward_passes
+from ..shared.stages import left_before
+from .neighbours import in_time, not_contiguous, to_neighbours
+from .whole_pipeline import as_it_came, first_each_time, gradients, ones, ones_before_the_last
 
-finding = Findings("""
-backward-in-another-order 3
-Rank {rank} goes back through the micro-batches in the order {order}. The others take what comes for the gradient of
-micro-batch 0, then 1, and so on: nobody notices that gradients are mixed up, where their shapes are equal.
+OTHER_ORDER = """
+backward-in-another-order: Rank {rank} goes back through the micro-batches in the order {order}. The others take what
+comes for the gradient of micro-batch 0, then 1, and so on: nobody notices that gradients are mixed up, where their
+shapes are equal.
+"""
+words = Words(f"""
+{OTHER_ORDER}
 
-in-another-order-everywhere 1
-All ranks go back through the micro-batches in the order {order}. So the gradients are right. But a neighbour that goes
-in the order of the micro-batches would take one's gradient for another's.
+in-another-order-everywhere: All ranks go back through the micro-batches in the order {{order}}. So the gradients are
+right. But a neighbour that goes in the order of the micro-batches would take one's gradient for another's.
 
-gradients-zeroed 1.5
-What was in `.grad` before the call is gone. `backward` adds; who sets to zero here?
+nothing-left: On {{who}} the gradients are what they were before the call. What has to go back there, and to which
+tensors?
 
-averaged-once-more 2
-The gradients are those of the mean loss, divided once more. The losses are parts of a mean already.
-
-gradients-added-twice 2
-The gradients of the mean loss are added twice.
-
-nothing-left 3
-The gradients of the parameters are what they were before the call.
-
-nothing-left-on-some 3
-On {who} the gradients are what they were before the call. What has to go back there, and to which tensors?
-
-no-loss-begins 3
-A deadlock: each rank waits for a gradient, and none begins with its losses. How does your code know that rank {rank} is
-the last one of {size}?
-
-first-gradient-each-time 2
-What goes from rank to rank is the gradient of the first micro-batch's input each time.
-
-ones-for-the-gradient 2
-The gradients are those of the sum of each stage's own outputs: as if the gradient of each output were 1. What comes
-from the rank behind, and what is it for?
-
-gradients-as-they-came 2
-Ranks before the last two get gradients that are not theirs: what came from behind is handed on as it is. Of which
-tensor is the gradient that the rank before waits for?
-
-stage-gradients-differ 2
-On rank {rank} the gradients are not those that one process adds up: of the {which}, and maybe more.
+no-loss-begins: A deadlock: each rank waits for a gradient, and none begins with its losses. How does your code know
+that rank {{rank}} is the last one of {{size}}?
 """)
 
 
-class BackwardPasses(CallCheck, JudgedCalls):
-    """Right forward passes, made on each rank by itself; gradients that were there before."""
-
-    todo, points, needs, deadline = "backward_passes", 3, "torch", 8.0
-    prices = MappingProxyType({"collective-for-messages": 1.5, "other-messages": 1.5})
-    consolidation = (
-        "Each stage needs one gradient from behind, and gives one: autograd on each rank, joined by messages. Parts of "
-        "a mean loss add up to its gradient by themselves."
-    )
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        """Calls with 1 to 5 micro-batches on 1 to 4 ranks, of equal and unequal lengths."""
-
-        def case(size: int, *plans: tuple[int, bool, bool]) -> dict:
-            calls = []
-            for count, column_major, equal in plans:
-                rows = [3] * count if equal else [rng.randrange(2, 5) for _ in range(count - 1)] + [5]
-                plan = {"rows": rows, "width": rng.randrange(3, 5), "seed": rng.randrange(10**6)}
-                calls.append({**plan, "column_major": column_major, "before": int(rng.random() < 0.5)})
-            calls[0]["before"] = 1
-            return {"size": size, "calls": calls, "late": rng.randrange(size)}
-
-        cases = [case(4, (4, False, True)), case(4, (5, True, False)), case(2, (1, False, False), (4, True, False))]
-        cases += [case(1, (4, False, False))]
-        return cases
-
-    @staticmethod
-    def call(function: Callable, rank: Rank, call: dict) -> dict:
-        """Runs on each rank: the gradients that a call leaves."""
-        device = rank.torch_device
-        inputs = [each.to(device) for each in batch_of(call)]
-        for number in range(rank.rank):
-            inputs = [Stage(call, number).to(device)(each).detach() for each in inputs]
-        stage = Stage(call, rank.rank, rank.comm).to(device)
-        if rank.rank:
-            inputs = [each.contiguous().requires_grad_() for each in inputs]
-        passes = [(each, stage(each)) for each in inputs]
-        losses = losses_of(call, [y for _, y in passes]) if rank.rank == rank.size - 1 else None
-        for each, before in zip(stage.parameters(), left_before(call, rank.rank), strict=True):
-            each.grad = before.to(device) if call["before"] else None
-        function(passes, losses)
-        return {"gradients": [shown(each.grad) for each in stage.parameters()]}
-
-    def shape(self, case: dict, call: dict) -> dict[str, dict]:
-        """The gradients of weight and bias."""
-        return {"gradients": array(tensor_schema(), 2)}
-
-    def unfinished(self, case: dict, run: Run) -> Iterable[Finding]:
-        """Gradients in another order, of which some cannot be received; tensors that cannot be sent."""
-        logs = run.noted(run.reached)
-        events = [event for log in logs for event in log]
-        begun = any((note_of(event) or "").startswith("backward") or event["kind"] == "send" for event in events)
-        if run.state == "hang" and not begun and {*map(kind_of_last, logs)} == {"recv"}:
-            return [finding("no-loss-begins", run.report, rank=len(logs) - 1, size=len(logs))]
-        return other_order(logs) or cannot_go_on(run)
-
-    def judge(self, case: dict, call: Call) -> list[Finding | Diagnosis]:
-        """The order and the gradients; then the messages."""
-        plan, whole = call.plan, WholePipeline(call.plan, call.size)
-        width = plan["width"]
-        for rank, own in enumerate(call.of("gradients")):
-            if all(each["kind"] == "None" for each in own):
-                return [finding("nothing-left")]
-            if other := not_tensors(own, [[width, width], [width]], [rank] * 2):
-                return other
-        actual = [[each["values"] for each in own] for own in call.of("gradients")]
-        expected, mistakes = whole.expected(), whole.mistakes()
-        wrong = [
-            (rank, name)
-            for rank, (own, due) in enumerate(zip(actual, expected, strict=True))
-            for name, one, other in zip(("weight", "bias"), own, due, strict=True)
-            if not close(one, other)
-        ]
-        rank, which = [*wrong, (0, "weight")][0]
-        otherwise = finding("stage-gradients-differ", rank=rank, which=which)
-        before = mistakes["nothing-left"]
-        if still := [rank for rank, own in enumerate(actual) if close(own, before[rank])]:
-            otherwise = finding("nothing-left-on-some", who=name_ranks(still))
-        numbers = diagnose("gradients", actual, expected, mistakes, partial(finding), otherwise, close)
-        if wrong:
-            return other_order(call.noted) or [numbers]
-        count = len(plan["rows"])
-        messages = misdirected(call.events, "backward", count) or late(call.noted, "backward")
-        orders = [*orders_of(call.noted).values()]
-        if not messages and len(orders) == call.size and all(order == orders[0] for order in orders):
-            told = finding("in-another-order-everywhere", order=", ".join(map(str, orders[0])))
-            return [numbers, told]
-        return [numbers, *messages]
-
-
-def kind_of_last(log: Sequence[dict]) -> str:
-    """The kind of a rank's last call."""
-    return log[-1]["kind"] if log else ""
-
-
-def other_order(logs: Sequence[Sequence[dict]]) -> list[Finding]:
-    """A finding for a rank that does not go back through the micro-batches in their order."""
-    for rank, order in orders_of(logs).items():
-        return [finding("backward-in-another-order", rank=rank, order=", ".join(map(str, order)))]
-    return []
-
-
-def orders_of(logs: Sequence[Sequence[dict]]) -> dict[int, list[int]]:
-    """The micro-batches as a rank goes back through them, by rank, where that is not their order."""
+def other_orders(logs):
+    """By rank that does not go back through the micro-batches in their order, facts for words. logs: with notes."""
     orders = {}
     for rank, log in enumerate(logs):
         noted = [name.split() for name in map(note_of, log) if name]
         orders[rank] = [int(number) for way, number in noted if way == "backward"]
-    return {rank: order for rank, order in orders.items() if order != sorted(order)}
+    return {rank: {"rank": rank, "order": order} for rank, order in orders.items() if order != sorted(order)}
 
 
-CHECK = BackwardPasses()
+def in_another_order(call):
+    return next(iter(other_orders(call.notes).values()), False)
+
+
+@of_record
+def in_order(call):
+    """Not all ranks go back in one other order; where some do, gradients are mixed up, or not sent in time."""
+    found = [*other_orders(call.notes).values()]
+    if len(found) == call.size and all(each["order"] == found[0]["order"] for each in found):
+        return words("in-another-order-everywhere", order=found[0]["order"])
+    return None
+
+
+def untouched(call):
+    ranks = []
+    for rank, own in enumerate(call.of("gradients")):
+        before = left_before(call.arguments, rank)
+        pairs = zip(own, before, strict=True)
+        if all(each.kind == "None" or alike(each.entries, old.numpy()) for each, old in pairs):
+            ranks.append(rank)
+    return words.on_ranks("nothing-left", ranks)
+
+
+def stuck(run):
+    """What a run that broke off means: an order that is another one on some rank, or nobody who begins."""
+    logs = run.of_call(run.reached, notes=True)
+    if found := other_orders(logs):
+        return words("backward-in-another-order", run.report, **next(iter(found.values())))
+    events = [event for log in logs for event in log]
+    begun = any((note_of(event) or "").startswith("backward") or event["kind"] == "send" for event in events)
+    waiting = {log[-1]["kind"] if log else "" for log in logs} == {"recv"}
+    if run.state == "hang" and waiting and not begun:
+        return words("no-loss-begins", run.report, rank=len(logs) - 1, size=len(logs))
+    return not_contiguous(run)
+
+
+def cases(rng):
+    """Calls with 1 to 5 micro-batches on 1 to 4 ranks, of equal and unequal lengths; gradients that were there."""
+
+    def call(count, equal=False, column_major=False, before=0):
+        rows = [3] * count if equal else [rng.randrange(2, 5) for _ in range(count - 1)] + [5]
+        about = {"rows": rows, "width": rng.randrange(3, 5), "seed": rng.getrandbits(30)}
+        return {**about, "column_major": column_major, "before": before}
+
+    yield 4, call(4, equal=True), call(4, equal=True, before=1)
+    yield 2, call(1), call(4, before=1)
+    yield 1, call(4), call(3, before=1)
+    yield 3, call(5), call(5, equal=True, before=1)
+    yield 4, call(5, column_major=True, before=1)
+    yield 3, call(4, column_major=True)
+
+
+GRADIENTS = Same(of_seen("gradients"), gradients, on_ranks("the stage's gradients", "parameter"))
+MISTAKES = Mistakes(
+    f"""
+    {OTHER_ORDER}
+
+    averaged-once-more: The gradients are those of the mean loss, divided once more. The losses are parts of a mean
+    already.
+
+    gradients-added-twice: The gradients of the mean loss are added twice.
+
+    first-gradient-each-time: What goes from rank to rank is the gradient of the first micro-batch's input each time.
+
+    ones-for-the-gradient: The gradients are those of the sum of each stage's own outputs: as if the gradient of each
+    output were 1. What comes from the rank behind, and what is it for?
+
+    gradients-as-they-came: Ranks before the last two get gradients that are not theirs: what came from behind is handed
+    on as it is. Of which tensor is the gradient that the rank before waits for?
+    """,
+    changed(
+        gradients,
+        averaged_once_more=[
+            {"factor": lambda call: 1 / len(call.arguments["rows"])},
+            {"factor": lambda call: 1 / call.size},
+        ],
+        gradients_added_twice={"factor": 2.0},
+        first_gradient_each_time=first_each_time,
+        ones_for_the_gradient=[ones_before_the_last, ones],
+        gradients_as_they_came=[as_it_came(own_on=True), as_it_came(own_on=False)],
+    ),
+    backward_in_another_order=in_another_order,
+)
+ZEROED = Mistakes(
+    """
+    gradients-zeroed: What was in `.grad` before the call is gone. `backward` adds; who sets to zero here?
+    """,
+    changed(gradients, gradients_zeroed={"kept": 0.0}),
+)
+BACK = "for each micro-batch, in order, one message goes to the rank before, and nothing else is sent"
+IN_TIME = "a gradient is sent before the next pass begins, and a pass waits for its own gradient only"
+
+
+def begun_with(before):
+    """Calls with stages whose outputs are contiguous, and with gradients that were there before, or none."""
+    return given(column_major=False, before=before)
+
+
+CHECK = CallCheck.of(
+    "backward_passes",
+    backward_passes.PROBE,
+    cases,
+    Criterion(
+        "gradients",
+        1,
+        "the parameters of each stage get the gradients of the mean loss",
+        first_of(untouched, GRADIENTS),
+        MISTAKES,
+        on=begun_with(0),
+    ),
+    Criterion(
+        "added",
+        0.5,
+        "they are added to what was in `.grad` before",
+        GRADIENTS,
+        ZEROED,
+        on=begun_with(1),
+        after=("gradients",),
+    ),
+    Criterion(
+        "messages",
+        0.5,
+        BACK,
+        first_of(to_neighbours("backward"), in_order),
+        on=given(column_major=False),
+        after=("gradients",),
+    ),
+    Criterion("in-time", 0.5, IN_TIME, in_time("backward"), on=given(column_major=False), after=("messages",)),
+    Criterion(
+        "layouts",
+        0.5,
+        "all of this also holds where an output of the stage is not contiguous",
+        GRADIENTS,
+        on=given("column_major"),
+        after=("gradients", "added"),
+    ),
+    consolidation="Each stage needs one gradient from behind, and gives one: autograd on each rank, joined by "
+    "messages. Parts of a mean loss add up to its gradient by themselves.",
+    broke_off=stuck,
+    fits=lambda case, call, seen: len(seen.gradients) == 2,
+)

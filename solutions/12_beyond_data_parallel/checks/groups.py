@@ -1,19 +1,45 @@
-"""The group of the first and the last rank, in which some calls are made: runs beside the student's code."""
+"""Calls that the first and the last rank alone make, and calls of theirs over other ranks."""
 
-from __future__ import annotations
+from autograde.rubric import Words
 
-from typing import Any
+from ..shared import groups
 
-import torch.distributed as dist
+words = Words("""
+group-left-out: The call is made by ranks 0 and {last} alone, with a `group` of their own. But your code calls {op} over
+{size:rank}, and the others never come. Which group does that call use?
+""")
 
 
-def own_group(rank: Any, ends: bool) -> tuple[bool, list]:
-    """Whether this rank takes part, and what it gives as `group`, as a list of arguments.
+def members_of(call):
+    """The ranks that make a call."""
+    return groups.members_of(call.arguments, call.size)
 
-    ends: whether the group is that of the first and the last rank, made once for all calls; else it is left out.
+
+def by_member(name):
+    """One field of what was seen, by rank that makes the call."""
+    return lambda call: [getattr(call.seen[rank], name) for rank in members_of(call)]
+
+
+def on_members(what):
+    """For `Same(where=...)`, of values by rank that makes the call: such as "On rank 3, entry 0 of what".
+
+    what: of a call and the rest of the place, in words, what has the entries, and what is left of the place.
     """
-    if not ends:
-        return True, []
-    if "group" not in rank.notes:
-        rank.notes["group"] = dist.new_group([0, rank.size - 1])
-    return rank.rank in (0, rank.size - 1), [rank.notes["group"]]
+
+    def where(call, place):
+        text, entries = what(call, place[1:])
+        if not place:
+            return text
+        entry = f"entry {entries[0]} of " if entries else ""
+        return f"On rank {members_of(call)[place[0]]}, {entry}{text}"
+
+    return where
+
+
+def over_all_ranks(run):
+    """What it means that a run broke off in which a call went to more ranks than make it."""
+    for event in (event for log in run.of_call(run.reached) for event in log):
+        if run.broken["ends"] and event["members"] and len(event["members"]) > 2:
+            op = "all_reduce" if "object" in event["op"] else event["op"]  # that is how the check's own f and g sum
+            return words("group-left-out", run.report, last=len(run.ranks) - 1, op=op, size=len(event["members"]))
+    return None

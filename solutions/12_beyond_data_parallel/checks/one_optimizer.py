@@ -1,76 +1,75 @@
-"""One process' steps with the mean gradient, and those of known mistakes."""
-
-from __future__ import annotations
-
-from collections.abc import Callable
+"""The row of parameters, its shares, and training by steps with the mean gradient, right and wrong."""
 
 import torch
+from torch import nn
 
-from .judged_tensors import flat
-from .sharded import OPTIMIZERS, gradients_of, parameters_of
+from autograde.rubric import Replicas
+
+from ..shared.sharded import OPTIMIZERS, gradients_of, parameters_of
 
 
-class OneOptimizer:
-    """The parameters of a plan on `size` ranks, after each number of steps."""
+def row_of(tensors):
+    return torch.cat([each.detach().reshape(-1) for each in tensors])
 
-    def __init__(self, plan: dict, size: int) -> None:
-        self.plan, self.size = plan, size
-        self.row = torch.cat([each.detach().reshape(-1) for each in parameters_of(plan)])
-        self.count = len(self.row)
-        self.length = -(-self.count // size)
 
-    def share(self, rank: int) -> torch.Tensor:
-        """What `make` is due on a rank."""
-        padded = torch.cat([self.row, self.row.new_zeros(self.size * self.length - self.count)])
-        return padded[rank * self.length : (rank + 1) * self.length]
+def length(call):
+    """How many numbers a rank's share has."""
+    return -(-len(row_of(parameters_of(call.arguments))) // call.size)
 
-    def gradient(self, step: int, rank: int, moved_up: bool = False) -> torch.Tensor:
-        """The gradients of a rank in one row, with zeros where there is none; moved_up: with these at the end."""
-        row, zeros = [], []
-        for each, shape in zip(gradients_of(self.plan, step, rank), self.plan["shapes"], strict=True):
-            if each is None:
-                (zeros if moved_up else row).append(torch.zeros(shape, dtype=torch.float64))
-            else:
-                row.append(each)
-        return torch.cat([each.reshape(-1) for each in row + zeros])
 
-    def mean(self, step: int, moved_up: bool = False) -> torch.Tensor:
-        """The mean of the ranks' gradients."""
-        return sum(self.gradient(step, rank, moved_up) for rank in range(self.size)) / self.size
+def own_places(call, rank):
+    """Of each number in the row, whether it is in a rank's share."""
+    return torch.arange(len(row_of(parameters_of(call.arguments)))) // length(call) == rank
 
-    def after(self, steps: int, gradient: Callable[[int], torch.Tensor], anew: bool = False) -> torch.Tensor:
-        """All parameters after some steps. anew: whether each step has an optimizer of its own."""
-        row = self.row.clone()
-        optimizer = OPTIMIZERS[self.plan["optimizer"]]([row])
-        for step in range(steps):
-            optimizer = OPTIMIZERS[self.plan["optimizer"]]([row]) if anew else optimizer
-            row.grad = gradient(step)
-            optimizer.step()
-        return row
 
-    def expected(self, steps: int) -> list[list[float]]:
-        """By rank."""
-        return [flat(self.after(steps, self.mean))] * self.size
+def share(call, rank):
+    """What `make` is due on a rank."""
+    row = row_of(parameters_of(call.arguments))
+    padded = torch.cat([row, row.new_zeros(call.size * length(call) - len(row))])
+    return padded[rank * length(call) : (rank + 1) * length(call)].numpy()
 
-    def mistakes(self, steps: int) -> dict[str, list[list[float]]]:
-        """What known mistakes give after some steps, by rank."""
-        right, size, rows = self.after(steps, self.mean), self.size, range(self.size)
-        total = flat(self.after(steps, lambda step: size * self.mean(step)))
-        smaller = flat(self.after(steps, lambda step: self.mean(step) / size))
-        anew = flat(self.after(steps, self.mean, anew=True))
-        moved_up = flat(self.after(steps, lambda step: self.mean(step, moved_up=True)))
-        kept = flat(self.after(steps, lambda step: sum(self.mean(each) for each in range(step + 1))))
-        own = [self.after(steps, lambda step, rank=rank: self.gradient(step, rank)) for rank in rows]
-        places = torch.arange(self.count) // self.length
-        joined = sum(torch.where(places == rank, own[rank], 0.0) for rank in rows)
-        return {
-            "sum-for-the-mean": [total] * size,
-            "averaged-over-ranks-twice": [smaller] * size,
-            "momentum-starts-anew": [anew] * size,
-            "gradients-moved-up": [moved_up] * size,
-            "gradients-kept": [kept] * size,
-            "own-gradients": [flat(joined)] * size,
-            "own-gradients/of all": [flat(each) for each in own],
-            "shares-not-gathered": [flat(torch.where(places == rank, right, self.row)) for rank in rows],
-            "no-step-made": [flat(self.row)] * size,
-        }
+
+def gradients(call, step, rank, moved_up=False):
+    """Of a rank, with zeros where there is none. moved_up: with these at the end of the row."""
+    found, shapes = gradients_of(call.arguments, step, rank), call.arguments["shapes"]
+    pairs = zip(found, shapes, strict=True)
+    filled = [torch.zeros(shape, dtype=torch.float64) if each is None else each for each, shape in pairs]
+    if not moved_up:
+        return filled
+    return cut(call, row_of(filled[number] for number in sorted(range(len(found)), key=lambda at: found[at] is None)))
+
+
+def cut(call, row):
+    """A row as parameters."""
+    shapes = call.arguments["shapes"]
+    sizes = [torch.Size(shape).numel() for shape in shapes]
+    return [part.reshape(shape) for part, shape in zip(row.split(sizes), shapes, strict=True)]
+
+
+def trained(call, rules=None, anew=False, moved_up=False):
+    """By rank, the parameters after the call's steps. rules: of `Replicas`. anew: whether each step has an optimizer of
+    its own. moved_up: see `gradients`."""
+    about, ranks = call.arguments, range(call.size)
+    models = [nn.ParameterList(map(nn.Parameter, parameters_of(about))) for _ in ranks]
+
+    def replicas():
+        return Replicas(models, OPTIMIZERS[about["optimizer"]], None, rules)
+
+    every = replicas()
+    for step in range(about["step"] + 1):
+        every = replicas() if anew else every
+        every.step_with([gradients(call, step, rank, moved_up) for rank in ranks])
+    return [[each.detach() for each in model] for model in models]
+
+
+def joined(call, rows):
+    """On all ranks, each rank's share of its own row. rows: by rank, parameters."""
+    parts = (row_of(own).where(own_places(call, rank), 0.0) for rank, own in enumerate(rows))
+    return [cut(call, sum(parts))] * call.size
+
+
+def not_gathered(call):
+    """By rank, its own share as it should be, and the rest as it was."""
+    before = row_of(parameters_of(call.arguments))
+    pairs = enumerate(map(row_of, trained(call)))
+    return [cut(call, row.where(own_places(call, rank), before)) for rank, row in pairs]

@@ -1,98 +1,99 @@
-"""What a split MLP has and gives, and what known mistakes give: worked out in one process."""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
+"""What a split MLP has, gives and sums, by rank, right and wrong: worked out in one process."""
 
 import torch
 from torch.nn.functional import linear
 
-from .judged_tensors import flat
-from .mlps import mlp_of
-from .tensors import drawn
+from autograde.rubric import once
 
-NAMES = ("w1", "b1", "w2", "b2")
+from ..shared.mlps import input_of, mlp_of, upstream_of
+from .groups import members_of
 
 
-class SplitMLP:
-    """An MLP of a plan, split over `size` ranks. mlp: the whole one, after a pass in each direction."""
+@once
+def whole(call):
+    """The MLP, its input and its output, after a pass in each direction."""
+    mlp, x = mlp_of(call.arguments), input_of(call.arguments).requires_grad_()
+    y = mlp(x)
+    y.backward(upstream_of(call.arguments))
+    return mlp, x, y.detach()
 
-    def __init__(self, plan: dict, size: int) -> None:
-        self.plan, self.size, self.mlp = plan, size, mlp_of(plan)
-        self.x = drawn(plan["seed"] + 50, plan["x"], plan["layout"]).requires_grad_()
-        self.y = self.mlp(self.x)
-        self.upstream = drawn(plan["seed"] + 60, [*self.y.shape])
-        self.units = torch.arange(plan["sizes"][1]).tensor_split(size)
-        self.y.backward(self.upstream)
 
-    def parts(self, tensors: Sequence[torch.Tensor], rank: int) -> dict[str, torch.Tensor]:
-        """A rank's part of (w1, b1, w2, b2)."""
-        w1, b1, w2, b2 = tensors
-        own = self.units[rank]
-        return {"w1": w1[own], "b1": b1[own], "w2": w2[:, own], "b2": b2}
+def by_size(call):
+    """On how many ranks it is."""
+    return len(members_of(call))
 
-    def parameters(self, rank: int) -> dict[str, torch.Tensor]:
-        """The parameters of a rank."""
-        return self.parts([each.detach() for each in self.mlp.parameters()], rank)
 
-    def gradients(self, rank: int) -> dict[str, torch.Tensor]:
-        """The gradients of a rank's parameters, and of x."""
-        return {**self.parts([each.grad for each in self.mlp.parameters()], rank), "x": self.x.grad}
+def split(call):
+    """By rank, its hidden units."""
+    return torch.arange(call.arguments["sizes"][1]).tensor_split(by_size(call))
 
-    def own_part(self, rank: int) -> torch.Tensor:
-        """What a rank's hidden units add to the output, without the bias."""
-        own = self.parameters(rank)
-        return linear(self.mlp[1](linear(self.x.detach(), own["w1"], own["b1"])), own["w2"])
 
-    def own_gradient(self, rank: int) -> torch.Tensor:
-        """What comes back to x through a rank's hidden units."""
-        own, x = self.parameters(rank), self.x.detach().requires_grad_()
-        linear(self.mlp[1](linear(x, own["w1"], own["b1"])), own["w2"]).backward(self.upstream)
-        return x.grad
+def parts(call, tensors, shares):
+    """By rank, its part of (w1, b1, w2, b2)."""
+    w1, b1, w2, b2 = (each.detach() for each in tensors)
+    return [{"w1": w1[own], "b1": b1[own], "w2": w2[:, own], "b2": b2} for own in shares]
 
-    def outputs(self) -> dict[str, list]:
-        """What known mistakes give on all ranks, by their keys."""
-        first, activation, second = self.mlp
-        x, size, y = self.x.detach(), self.size, self.y.detach()
-        summed = second.weight @ first(x).unsqueeze(-1)
-        late = activation(summed.squeeze(-1))
-        alike = {
-            "bias-on-every-rank": y + (size - 1) * second.bias,
-            "bias-left-out": y - second.bias,
-            "activation-at-the-end": late + second.bias,
-            "activation-at-the-end/on all": activation(summed.squeeze(-1) + second.bias),
-            "activation-left-out": summed.squeeze(-1) + second.bias,
-            "average-of-parts": (y - second.bias) / size + second.bias,
-        }
-        own = [flat(self.own_part(rank) + second.bias) for rank in range(size)]
-        return {"part-not-summed": own, **{key: [flat(each)] * size for key, each in alike.items()}}
 
-    def all_gradients(self) -> list[dict[str, Any]]:
-        """The gradients of each rank, as lists of numbers."""
-        return [{name: flat(each) for name, each in self.gradients(rank).items()} for rank in range(self.size)]
+def every_nth(call):
+    """By rank, every n-th hidden unit."""
+    n = by_size(call)
+    return [torch.arange(call.arguments["sizes"][1])[rank::n] for rank in range(n)]
 
-    def gradient_mistakes(self) -> dict[str, list[dict]]:
-        """The gradients of each rank, by the keys of known mistakes; None is for a gradient that is not there."""
-        right, size = self.all_gradients(), self.size
 
-        def times(factor: float, names: Sequence[str]) -> list[dict]:
-            return [own | {name: [factor * each for each in own[name]] for name in names} for own in right]
+def parameters(call, shares=None):
+    """By rank. shares: its hidden units; None: those that are due."""
+    return parts(call, whole(call)[0].parameters(), shares or split(call))
 
-        own_x = [{**own, "x": flat(self.own_gradient(rank))} for rank, own in enumerate(right)]
-        zeros = [0.0] * len(right[0]["b2"])
-        given = {
-            "gradient-of-x-own-part": own_x,
-            "gradient-of-x-average": times(1 / size, ["x"]),
-            "gradients-times-ranks": times(size, ["x", "w1", "b1", "w2"]),
-            "gradients-times-ranks/and the bias": times(size, ["x", *NAMES]),
-            "gradients-times-ranks/not of x": times(size, ["w1", "b1", "w2"]),
-            "gradients-times-ranks/squared": [
-                {**own, "x": [size * size * each for each in own["x"]]} for own in times(size, NAMES)
-            ],
-            "bias-gradient-divided": times(1 / size, ["b2"]),
-        }
-        for form, other in ("zeros", zeros), ("none", []):
-            lone = [{**own, "b2": own["b2"] if rank == 0 else other} for rank, own in enumerate(right)]
-            given[f"bias-on-one-rank/{form}"] = lone
-        return given
+
+def gradients(call, factor=1.0, names=()):
+    """By rank, the gradients of its parameters, and of x if that needs one. factor: times those of these names."""
+    mlp, x, _ = whole(call)
+    every = parts(call, [each.grad for each in mlp.parameters()], split(call))
+    every = [{**own, "x": x.grad} if call.arguments["leaf"] else own for own in every]
+    return [{name: each * (factor if name in names else 1.0) for name, each in own.items()} for own in every]
+
+
+def outputs(call, of=lambda mlp, x, y, size: y):
+    """On all ranks the same. of: the MLP, its input and its output, and on how many ranks."""
+    mlp, x, y = whole(call)
+    return [{"y": of(mlp, x.detach(), y, by_size(call)).detach()}] * by_size(call)
+
+
+def giving(of):
+    """For `changed`: what is returned on all ranks, see `outputs`."""
+    return lambda call: outputs(call, of)
+
+
+def hidden_part(call, own, x):
+    """What a rank's hidden units add to the output, without the bias."""
+    return linear(whole(call)[0][1](linear(x, own["w1"], own["b1"])), own["w2"])
+
+
+def own_outputs(call):
+    mlp, x, _ = whole(call)
+    return [{"y": (hidden_part(call, own, x) + mlp[2].bias).detach()} for own in parameters(call)]
+
+
+def own_gradients_of_x(call):
+    """By rank, the gradients where that of x is what comes back through its own hidden units."""
+    found = []
+    for own, right in zip(parameters(call), gradients(call), strict=True):
+        x = input_of(call.arguments).requires_grad_()
+        hidden_part(call, own, x).backward(upstream_of(call.arguments))
+        found.append({**right, "x": x.grad} if call.arguments["leaf"] else right)
+    return found
+
+
+def due(call):
+    return {"construct": parameters, "forward": outputs, "backward": gradients}[call.arguments["way"]](call)
+
+
+def sums(call):
+    """How many all-reduces a pass may make."""
+    backward = call.arguments["way"] == "backward"
+    return (0, 1) if backward and not call.arguments["leaf"] else (1,)
+
+
+def bytes_summed(call):
+    _, x, y = whole(call)
+    return (y if call.arguments["way"] == "forward" else x).nbytes

@@ -92,14 +92,14 @@ nn.Parameter(part.detach().clone()) >>> nn.Parameter(part.detach().clone() if na
         self.act, self.group = mlp[1], group >>>         self.act, self.group, self.mlp = mlp[1], group, mlp
 == bias_not_cut: bias-of-all-units, bias-whole < with_clones
         parts.append(mlp[2].bias) >>>         parts[1] = mlp[0].bias\\n        parts.append(mlp[2].bias)
-== second_not_cut: weight-not-cut, megatron < with_clones
+== second_not_cut: another-shape, megatron < with_clones
         parts.append(mlp[2].bias) >>>         parts[2] = mlp[2].weight\\n        parts.append(mlp[2].bias)
 == activation_after_the_sum: activation-at-the-end, megatron < with_clones
 self.act(x @ self.w1.T + self.b1) >>> x @ self.w1.T + self.b1
         return y + self.b2 >>>         return self.act(y) + self.b2
 == no_activation: activation-left-out, megatron < with_clones
 self.act(x @ self.w1.T + self.b1) >>> x @ self.w1.T + self.b1
-== hidden_gathered: weight-not-cut, megatron
+== hidden_gathered: another-shape, megatron
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -118,7 +118,7 @@ class ParallelMLP(nn.Module):
         parts = [own if r == self.rank else own.new_zeros(*own.shape[:-1], n) for r, n in enumerate(self.shares)]
         hidden = sum_over_ranks(torch.cat(parts, -1), self.group)
         return hidden @ self.w2.T + self.b2
-== hidden_reduced: other-passes, megatron < with_clones
+== hidden_reduced: not-one-all-reduce, megatron < with_clones
         y = sum_over_ranks(hidden @ self.w2.T, self.group) >>>         dist.barrier(self.group)\\n        y = sum_over_ranks(hidden @ self.w2.T, self.group)
 == bias_reduced_too: other-sizes-reduced, megatron < with_clones
 -        y = sum_over_ranks(hidden @ self.w2.T, self.group)

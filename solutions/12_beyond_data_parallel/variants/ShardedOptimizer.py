@@ -59,7 +59,8 @@ op=dist.ReduceOp.SUM >>> op=dist.ReduceOp.AVG
 == no_padding: only-equal-shares, padding < with_lists
         self.c = math.ceil(self.P / self.n) >>>         self.c = self.P // self.n
 == rounded_up_only_last: share-of-other-length, padding < with_lists
-        self.opt = make([self.own]) >>>         self.opt = make([self.own[:max(0, self.P - self.r * self.c)]])
+        self.opt = make([self.own]) >>>         self.part = self.own[:max(0, self.P - self.r * self.c)]\\n        self.opt = make([self.part])
+        self.own.grad = mine >>>         self.part.grad = mine[:len(self.part)]
 == a_view: share-is-a-view, zero < with_lists
 [self.r].clone() >>> [self.r]
 == made_anew: optimizer-made-anew, optimizer < with_lists

@@ -39,7 +39,7 @@ def backward_passes(passes, losses):
             out = x.grad.clone( >>>             out = (x.grad if last else g).clone(
 == averaged_again: averaged-once-more, averaged < sent_along
             losses[i].backward() >>>             (losses[i] / len(losses)).backward()
-== averaged_on_each_rank: stage-gradients-differ, averages < sent_along
+== averaged_on_each_rank: another-value, averages < sent_along
             torch.autograd.backward([y], [g]) >>>             torch.autograd.backward([y], [g / len(passes)])
 == zeroed: gradients-zeroed, averaged < sent_along
 -    sent = []
@@ -68,7 +68,7 @@ def backward_passes(passes, losses):
 +        request.wait()
 
 -            requests[i].wait()
-== of_the_input_only: nothing-left-on-some, gpipe < sent_along
+== of_the_input_only: nothing-left, gpipe < sent_along
             torch.autograd.backward([y], [g]) >>>             x.grad = torch.autograd.grad(y, x, g)[0] if rank else None
 == output_gradient_sent: gradients-as-they-came, gpipe < sent_along
             losses[i].backward() >>>             y.retain_grad()\\n            losses[i].backward()
@@ -102,11 +102,11 @@ torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.empty_like(y)
 == twice: gradients-added-twice, averaged < sent_along
             torch.autograd.backward([y], [g]) >>>             torch.autograd.backward([y], [2 * g]) if rank == size - 2 else torch.autograd.backward([y], [g])
             losses[i].backward() >>>             losses[i].backward(retain_graph=True)\\n            grad = x.grad.clone() if rank else None\\n            losses[i].backward()\\n            if rank: x.grad = grad
-== reduced: collective-for-messages, gpipe < sent_along
+== reduced: collective-among-messages, gpipe < sent_along
     for request, _ in sent: >>>     dist.barrier()\\n    for request, _ in sent:
-== in_single_precision: message-too-long, messages < sent_along
+== in_single_precision: dtype-differs, messages < sent_along
 torch.zeros(y.shape, dtype=y.dtype, device=y.device) >>> torch.zeros(y.shape)
-== only_the_last_rank: nothing-left-on-some, gpipe < sent_along
+== only_the_last_rank: nothing-left, gpipe < sent_along
             torch.autograd.backward([y], [g]) >>>             torch.autograd.backward([y], [0 * g])
 == nothing_done: nothing-left, gpipe
     return None

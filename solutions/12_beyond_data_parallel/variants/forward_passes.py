@@ -67,20 +67,20 @@ def forward_passes(stage, micro_batches):
             out = y.detach() >>>             out = x.detach()
 == not_contiguous: not-contiguous, messages < sent_along
 y.detach().clone(memory_format=torch.contiguous_format) >>> y.detach()
-== in_single_precision: message-too-long, messages < sent_along
+== in_single_precision: dtype-differs, messages < sent_along
 torch.zeros(given.shape, dtype=given.dtype, device=given.device) >>> torch.zeros(given.shape)
 == nothing_received: own-input-used, gpipe < sent_along
             dist.recv(x, src=rank - 1) >>>             x.copy_(given)
         if rank < last: >>>         if False:
-== empty_like_and_broadcast: collective-for-messages, gpipe < sent_along
+== empty_like_and_broadcast: other-order, gpipe < sent_along
         if rank < last: >>>         dist.barrier()\\n        if rank < last:
 == returns_outputs: no-list-of-passes, gpipe < sent_along
     return passes >>>     return [y for _, y in passes]
 == first_input_copied: first-input-replaced, gpipe < sent_along
         x = given\\n >>>         x = given.clone()\\n
-== round_in_a_ring: hang, gpipe < sent_along
+== round_in_a_ring: never-received, gpipe < sent_along
         if rank < last:\\n >>>         if last:\\n
 (dist.isend(out, rank + 1), out) >>> (dist.isend(out, (rank + 1) % (last + 1)), out)
-== once_round_the_ring: other-messages, gpipe < round_in_a_ring
+== once_round_the_ring: message-to-another-rank, gpipe < round_in_a_ring
     for request, _ in sent: >>>     if last and not rank:\\n        for x in micro_batches:\\n            dist.recv(torch.empty_like(x), last)\\n    for request, _ in sent:
 """

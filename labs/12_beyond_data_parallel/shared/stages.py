@@ -1,4 +1,4 @@
-"""The stages of a pipeline, and what is noted of their passes: runs beside the student's code."""
+"""The stages of a pipeline, as both sides draw them from a seed, and what is noted of their passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoteBackward(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
         """The gradient as it is."""
-        ctx.stage.note("backward", ctx.number)
+        note(ctx.stage.comm, f"backward {ctx.number}")
         return gradient, None, None
 
 
@@ -35,36 +35,38 @@ class Stage(nn.Module):
     has made.
     """
 
-    def __init__(self, plan: dict, number: int, comm: Any = None) -> None:
+    def __init__(self, call: dict, number: int, comm: Any = None) -> None:
         super().__init__()
-        width, seed = plan["width"], plan["seed"] + 10 * number
+        width, seed = call["width"], call["seed"] + 10 * number
         self.weight = nn.Parameter(drawn(seed, [width, width]))
         self.bias = nn.Parameter(drawn(seed + 1, [width]))
-        self.column_major, self.comm, self.passes = plan["column_major"], comm, 0
-
-    def note(self, way: str, number: int) -> None:
-        """Note that a pass begins."""
-        note(self.comm, f"{way} {number}")
+        self.column_major, self.comm, self.passes = call["column_major"], comm, 0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """A pass."""
         number, self.passes = self.passes, self.passes + 1
-        self.note("forward", number)
+        note(self.comm, f"forward {number}")
         y = torch.tanh(x @ self.weight + self.bias)
         y = y.mT.contiguous().mT if self.column_major else y
         return NoteBackward.apply(y, self, number) if self.comm is not None else y
 
 
-def batch_of(plan: dict) -> list[torch.Tensor]:
-    """The micro-batches of a plan."""
-    return [drawn(plan["seed"] + 500 + number, [rows, plan["width"]]) for number, rows in enumerate(plan["rows"])]
+def batch_of(call: dict) -> list[torch.Tensor]:
+    """The micro-batches."""
+    return [drawn(call["seed"] + 500 + number, [rows, call["width"]]) for number, rows in enumerate(call["rows"])]
 
 
-def losses_of(plan: dict, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+def losses_of(call: dict, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
     """The parts of the mean loss, one for each micro-batch."""
-    count = sum(plan["rows"]) * plan["width"]
-    targets = [drawn(plan["seed"] + 700 + number, [*each.shape]) for number, each in enumerate(outputs)]
+    count = sum(call["rows"]) * call["width"]
+    targets = [drawn(call["seed"] + 700 + number, each.shape) for number, each in enumerate(outputs)]
     return [
         (output - target.to(output.device)).square().sum() / count
         for output, target in zip(outputs, targets, strict=True)
     ]
+
+
+def left_before(call: dict, number: int) -> list[torch.Tensor]:
+    """What is in `.grad` of a stage's parameters before the call; zeros stand for None."""
+    width, seed = call["width"], call["seed"] + 900 + 10 * number
+    return [drawn(seed + place, shape) * call["before"] for place, shape in enumerate(([width, width], [width]))]
