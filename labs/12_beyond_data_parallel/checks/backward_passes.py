@@ -35,8 +35,8 @@ right. But a neighbour that goes in the order of the micro-batches would take on
 nothing-left: On {{who}} the gradients are what they were before the call. What has to go back there, and to which
 tensors?
 
-no-loss-begins: A deadlock: each rank waits for a gradient, and none begins with its losses. How does your code know
-that rank {{rank}} is the last one of {{size}}?
+no-loss-begins: Each rank waits for a gradient, and none begins with its losses. How does your code know that rank
+{{rank}} is the last one of {{size}}?
 """)
 
 
@@ -80,7 +80,7 @@ def stuck(run):
     events = [event for log in logs for event in log]
     begun = any((note_of(event) or "").startswith("backward") or event["kind"] == "send" for event in events)
     waiting = {log[-1]["kind"] if log else "" for log in logs} == {"recv"}
-    if run.state == "hang" and waiting and not begun:
+    if run.state in ("hang", "rank-died") and waiting and not begun:
         return words("no-loss-begins", run.report, rank=len(logs) - 1, size=len(logs))
     return not_contiguous(run)
 
@@ -176,7 +176,7 @@ CHECK = CallCheck.of(
         on=given(column_major=False),
         after=("gradients",),
     ),
-    Criterion("in-time", 0.5, IN_TIME, in_time("backward"), on=given(column_major=False), after=("messages",)),
+    Criterion("in-time", 0.5, IN_TIME, in_time("backward"), on=given(column_major=False), after=("gradients",)),
     Criterion(
         "layouts",
         0.5,
