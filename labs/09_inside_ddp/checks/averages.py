@@ -143,6 +143,22 @@ def divided_again(step):
     return mean(step) if step.late else mean(step, divisor=step.size ** (step.number + 1))
 
 
+def divided_again_in_place(step):
+    """The same, but for what is stored by columns: that is sent as a copy, and copied back."""
+    place = TRAINED.index(BY_COLUMNS)
+    rows = [[*row] for row in divided_again(step)]
+    for row, right in zip(rows, mean(step), strict=True):
+        row[place] = right[place]
+    return rows
+
+
+def last_pass_averaged(step):
+    """What lay in `.grad` before the last pass is this rank's own, beside the average of what that pass adds."""
+    before = [[total(column) for column in zip(*parts[:-1], strict=True)] for parts in step.parts]
+    pairs = zip(map(filled, before), mean(step, step.last), strict=True)
+    return [[one + other for one, other in zip(*both, strict=True)] for both in pairs]
+
+
 def sum_in_a_copy(step, divisor):
     """What is stored by columns is sent as a copy."""
     place = TRAINED.index(BY_COLUMNS)
@@ -184,8 +200,9 @@ FORMS = {
         lambda step: own(step, step.size) if step.late else mean(step),
         lambda step: own(step) if step.late else mean(step),
     ],
-    "divided-again": [divided_again],
+    "divided-again": [divided_again, divided_again_in_place],
     "what-lay-there-lost": [lambda step: mean(step, step.last)],
+    "what-lay-there-not-averaged": [last_pass_averaged],
     "unused-as-zeros": [unused_as_zeros],
     "users-only": [by_users],
     "stale-buffer": [stale, lambda step: stale(step, step.size)],
@@ -218,6 +235,10 @@ the step before that should not be?
 
 what-lay-there-lost: After a step, `.grad` holds the average of what the last backward pass has added, and what lay in
 `.grad` before it is lost. A backward pass adds to `.grad`: when is it all in there?
+
+what-lay-there-not-averaged: After a step, `.grad` holds the average of what the last backward pass has added, and
+beside it this rank's own numbers from before that pass. The average of all that is in `.grad` is expected. Which hook
+is called when it is all in there?
 
 unused-as-zeros: After a step, `.grad` is what comes out if a rank that did not use a parameter in the last backward
 pass counts as zeros. But there was something in its `.grad`, from before that pass. Which gradients count as zeros?

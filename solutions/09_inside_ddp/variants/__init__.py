@@ -20,5 +20,6 @@ SOURCES = {
     "unused": "https://github.com/pytorch/pytorch/issues/22436",
     "no_sync": "https://github.com/baidu-baige/LoongForge/issues/163",
     "accumulation": "https://pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "weights": "https://discuss.pytorch.org/t/average-parameters-vs-gradients/65564",
 }

@@ -69,6 +69,38 @@ started.append((parameter, dist.all_reduce(parameter.grad, async_op=True))) >>> 
 parameter.grad /= size >>> pass
 == never_cleared: divided-again, async < solution
     started.clear() >>>
+== never_cleared_copies: divided-again, blind
+    started = []
+    def hook(p):
+        total = p.grad.detach().contiguous()
+        started.append((p, total, dist.all_reduce(total, async_op=True)))
+    for p in module.parameters():
+        if p.requires_grad:
+            p.register_post_accumulate_grad_hook(hook)
+    def finish():
+        for p, total, handle in started:
+            handle.wait()
+            total.div_(dist.get_world_size())
+            p.grad.copy_(total)
+    return finish
+== tensor_hooks_beside_what_lay_there: what-lay-there-not-averaged, blind
+    started = []
+    def attach(p):
+        def hook(gradient):
+            before = None if p.grad is None else p.grad.detach().clone()
+            total = gradient.detach().clone(memory_format=torch.contiguous_format)
+            started.append((p, before, total, dist.all_reduce(total, async_op=True)))
+        p.register_hook(hook)
+    for p in module.parameters():
+        if p.requires_grad:
+            attach(p)
+    def finish():
+        for p, before, total, handle in started:
+            handle.wait()
+            average = total / dist.get_world_size()
+            p.grad.copy_(average if before is None else before + average)
+        started.clear()
+    return finish
 == waited_in_the_hook: waited-in-backward, hook < solution
 dist.all_reduce(parameter.grad, async_op=True))) >>> dist.all_reduce(parameter.grad, async_op=True)));started[-1][1].wait()
 == synchronous_hook: waited-in-backward, hook

@@ -116,19 +116,22 @@ def of(which, way):
     return lambda call: (call["which"], call["way"], call["ends"]) == (which, way, False)
 
 
+def of_copy(values):
+    """What a mistake in `copy_to_ranks` gives; calls of the other function cannot tell."""
+    return lambda call: values(call) if copies(call) else None
+
+
+def of_sum(values):
+    """The same of `sum_over_ranks`."""
+    return lambda call: None if copies(call) else values(call)
+
+
 ORIGINAL_BACK = [
     partial(total, summed=lambda layout: layout == "plain"),  # a contiguous copy is summed
     partial(total, summed=lambda layout: layout != "transposed"),  # a copy of the same layout
 ]
 ORDER = """an all-reduce adds what lies at the same place of the memory, and `clone()` leaves the order there as it is.
 Which order do all ranks have?"""
-COPIED = Mistakes(
-    """
-    copied-value-summed: `copy_to_ranks` returns {size} times x: it sums forward. x is the same on all ranks already;
-    when do the ranks differ?
-    """,
-    changed(copied_value_summed=total),
-)
 COPIED_GRADIENT = Mistakes(
     f"""
     copied-gradient-own: The gradient of x is each rank's own: `copy_to_ranks` does not sum it over the ranks. Each rank
@@ -150,8 +153,11 @@ COPIED_GRADIENT = Mistakes(
         copied_gradient_memory_order=by_memory,
     ),
 )
-SUMMED = Mistakes(
+WRONG_VALUES = Mistakes(
     f"""
+    copied-value-summed: `copy_to_ranks` returns {{size}} times x: it sums forward. x is the same on all ranks already;
+    when do the ranks differ?
+
     summed-value-own: `sum_over_ranks` returns each rank's own x, not the sum over the ranks.
 
     summed-value-average: `sum_over_ranks` returns the average over the ranks: {{size}} times too small.
@@ -163,10 +169,11 @@ SUMMED = Mistakes(
     places: {ORDER}
     """,
     changed(
-        summed_value_own=brought,
-        summed_value_average=mean,
-        summed_value_layout=ORIGINAL_BACK,
-        summed_value_memory_order=by_memory,
+        copied_value_summed=of_copy(total),
+        summed_value_own=of_sum(brought),
+        summed_value_average=of_sum(mean),
+        summed_value_layout=[of_sum(each) for each in ORIGINAL_BACK],
+        summed_value_memory_order=of_sum(by_memory),
     ),
 )
 SUMMED_GRADIENT = Mistakes(
@@ -184,43 +191,47 @@ SUMMED_GRADIENT = Mistakes(
 VALUES = Same(by_member("value"), expected, on_members(shown))
 ALL_REDUCE = all_reduces(name, sums)
 BACKWARD = first_of(by_luck, in_the_graph, VALUES)
-ONE = "one all-reduce for each of the two sums, and no other communication"
-ON_ALL = "copied", "copied-gradient", "summed", "summed-gradient", "all-reduce"
-CONDUCT = "neither x nor the gradient that arrives is changed"
+FORWARD = (
+    "`copy_to_ranks` gives x as it is, and `sum_over_ranks` the sum of the ranks' x, in all layouts, also under "
+    "`torch.no_grad()`"
+)
+ONE = (
+    "one all-reduce for each of the two sums, and no other communication; neither x nor the gradient that arrives is "
+    "changed"
+)
+ON_ALL = "values", "copied-gradient", "summed-gradient", "all-reduce"
 GROUP = "all of this also holds over a `group` of some of the ranks"
 
 CHECK = CallCheck.of(
     "copy_to_ranks",
     copy_to_ranks.PROBE,
     cases,
-    Criterion("copied", 0.25, "`copy_to_ranks` gives x as it is", VALUES, COPIED, on=of("copy", "forward")),
+    Criterion("values", 0.75, FORWARD, VALUES, WRONG_VALUES, on=given(way="forward", ends=False)),
     Criterion(
         "copied-gradient",
         0.75,
-        "going back, it gives the sum of the ranks' gradients, in all layouts",
+        "going back, `copy_to_ranks` gives the sum of the ranks' gradients, in all layouts",
         BACKWARD,
         COPIED_GRADIENT,
         on=of("copy", "backward"),
     ),
     Criterion(
-        "summed",
-        0.5,
-        "`sum_over_ranks` gives the sum of the ranks' x, in all layouts, also under `torch.no_grad()`",
-        VALUES,
-        SUMMED,
-        on=of("sum", "forward"),
-    ),
-    Criterion(
         "summed-gradient",
         0.5,
-        "going back, it gives the gradient as it is, and autograd does not warn",
+        "going back, `sum_over_ranks` gives the gradient as it is, and autograd does not warn",
         BACKWARD,
         SUMMED_GRADIENT,
         on=of("sum", "backward"),
     ),
-    Criterion("all-reduce", 0.25, ONE, ALL_REDUCE, on=lacking("ends"), after=("copied-gradient", "summed")),
+    Criterion(
+        "all-reduce",
+        0.5,
+        ONE,
+        first_of(ALL_REDUCE, argument_unchanged),
+        on=lacking("ends"),
+        after=("copied-gradient", "values"),
+    ),
     Criterion("group", 0.5, GROUP, first_of(VALUES, ALL_REDUCE), on=given("ends"), after=ON_ALL),
-    Criterion("conduct", 0.25, CONDUCT, argument_unchanged, on=lacking("ends")),
     broke_off=over_all_ranks,
     consolidation="What is copied forward is summed backward, and what is summed forward is copied backward. Whoever "
     "splits a model needs this pair.",

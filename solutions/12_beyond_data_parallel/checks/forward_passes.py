@@ -150,9 +150,9 @@ CHECK = CallCheck.of(
     cases,
     Criterion(
         "inputs",
-        0.5,
-        "the input is what the stage before gave, in memory of its own",
-        first_of(listed, own_memory, INPUTS),
+        0.75,
+        "the input is what the stage before gave, in memory of its own, and the given micro-batches stay as they are",
+        first_of(listed, own_memory, INPUTS, stay),
         Mistakes(
             """
             own-input-used: From rank 1 on, inputs are nan: the values of the rank's own `micro_batches`. Only rank 0
@@ -168,7 +168,6 @@ CHECK = CallCheck.of(
     Criterion("bound", 0.5, BOUND, first_of(listed, bound, OUTPUTS), on=CONTIGUOUS, after=("inputs",)),
     Criterion("messages", 0.25, ONCE, first_of(one_pass_each, to_neighbours("forward")), on=CONTIGUOUS),
     Criterion("in-time", 0.25, IN_TIME, in_time("forward"), on=CONTIGUOUS, after=("inputs", "messages")),
-    Criterion("conduct", 0.25, "the given micro-batches stay as they are", stay, on=CONTIGUOUS),
     Criterion(
         "layouts",
         0.25,
