@@ -214,6 +214,7 @@ ONE = (
 UNEVEN = "all of this also holds where the ranks' shares differ by one hidden unit, and over a `group` of some ranks"
 NUMBERS = ("parameters", "forward", "backward")
 ALL_REDUCE = all_reduces(lambda call: "ParallelMLP", sums, bytes_summed)
+
 CONSTRUCT, THERE, BACK = even("construct"), even("forward"), even("backward")
 
 CHECK = CallCheck.of(

@@ -26,12 +26,12 @@ def all_reduces(name, due, nbytes=None):
     """Judge: each rank that makes the call makes these, and communicates in no other way.
 
     name: of a call, that of the student's function or class. due: of a call, how many there may be, each number that
-    will do. nbytes: of a call, the bytes of each; None: any.
+    will do; nothing is asked if there is none. nbytes: of a call, the bytes of each; None: any.
     """
 
     @of_record
     def judge(call):
-        for rank in members_of(call) if call.size > 1 else ():
+        for rank in members_of(call) if call.size > 1 and due(call) else ():
             log, way = sent(call, rank), call.arguments["way"]
             about = {"name": name(call), "way": way, "ops": named(log) or "nothing"}
             strange = any((event["library"], event["kind"]) != ("torch", "allreduce") for event in log)

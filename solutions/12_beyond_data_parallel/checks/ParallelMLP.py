@@ -10,7 +10,6 @@ from autograde.rubric import (
     argument_unchanged,
     changed,
     first_of,
-    of_record,
 )
 
 from ..probes import ParallelMLP
@@ -216,12 +215,6 @@ UNEVEN = "all of this also holds where the ranks' shares differ by one hidden un
 NUMBERS = ("parameters", "forward", "backward")
 ALL_REDUCE = all_reduces(lambda call: "ParallelMLP", sums, bytes_summed)
 
-
-@of_record
-def one_all_reduce(call):
-    return None if call.arguments["way"] == "construct" else ALL_REDUCE(call)
-
-
 CONSTRUCT, THERE, BACK = even("construct"), even("forward"), even("backward")
 
 CHECK = CallCheck.of(
@@ -231,7 +224,7 @@ CHECK = CallCheck.of(
     Criterion("parameters", 0.75, PART, first_of(other_names, VALUES, memory), PARAMETERS, CONSTRUCT),
     Criterion("forward", 0.75, "the output is that of `mlp`", VALUES, FORWARD, THERE, after=("parameters",)),
     Criterion("backward", 0.75, GRADIENTS, first_of(by_luck, VALUES), BACKWARD, BACK, after=("parameters", "forward")),
-    Criterion("all-reduce", 0.75, ONE, first_of(one_all_reduce, mlp_stays), on=even(*WAYS), after=NUMBERS),
+    Criterion("all-reduce", 0.75, ONE, first_of(ALL_REDUCE, mlp_stays), on=even(*WAYS), after=NUMBERS),
     Criterion("uneven", 1, UNEVEN, VALUES, CUT, on=lambda call: call["uneven"] or call["ends"], after=NUMBERS),
     consolidation="Cut by hidden units, two matrices need one sum forward and one backward, however large the hidden "
     "layer is. What every rank adds the same, like `b2`, belongs behind the sum.",
