@@ -193,12 +193,9 @@ ALL_REDUCE = all_reduces(name, sums)
 BACKWARD = first_of(by_luck, in_the_graph, VALUES)
 FORWARD = (
     "`copy_to_ranks` gives x as it is, and `sum_over_ranks` the sum of the ranks' x, in all layouts, also under "
-    "`torch.no_grad()`"
+    "`torch.no_grad()`; x is not changed"
 )
-ONE = (
-    "one all-reduce for each of the two sums, and no other communication; neither x nor the gradient that arrives is "
-    "changed"
-)
+ONE = "one all-reduce for each of the two sums, and no other communication"
 ON_ALL = "values", "copied-gradient", "summed-gradient", "all-reduce"
 GROUP = "all of this also holds over a `group` of some of the ranks"
 
@@ -206,12 +203,14 @@ CHECK = CallCheck.of(
     "copy_to_ranks",
     copy_to_ranks.PROBE,
     cases,
-    Criterion("values", 0.75, FORWARD, VALUES, WRONG_VALUES, on=given(way="forward", ends=False)),
+    Criterion(
+        "values", 1, FORWARD, first_of(argument_unchanged, VALUES), WRONG_VALUES, on=given(way="forward", ends=False)
+    ),
     Criterion(
         "copied-gradient",
         0.75,
-        "going back, `copy_to_ranks` gives the sum of the ranks' gradients, in all layouts",
-        BACKWARD,
+        "going back, `copy_to_ranks` gives the sum of the ranks' gradients, in all layouts, and changes none",
+        first_of(argument_unchanged, BACKWARD),
         COPIED_GRADIENT,
         on=of("copy", "backward"),
     ),
@@ -223,14 +222,7 @@ CHECK = CallCheck.of(
         SUMMED_GRADIENT,
         on=of("sum", "backward"),
     ),
-    Criterion(
-        "all-reduce",
-        0.5,
-        ONE,
-        first_of(ALL_REDUCE, argument_unchanged),
-        on=lacking("ends"),
-        after=("copied-gradient", "values"),
-    ),
+    Criterion("all-reduce", 0.25, ONE, ALL_REDUCE, on=lacking("ends"), after=("copied-gradient", "values")),
     Criterion("group", 0.5, GROUP, first_of(VALUES, ALL_REDUCE), on=given("ends"), after=ON_ALL),
     broke_off=over_all_ranks,
     consolidation="What is copied forward is summed backward, and what is summed forward is copied backward. Whoever "
