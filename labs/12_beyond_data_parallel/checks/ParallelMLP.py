@@ -221,7 +221,7 @@ CHECK = CallCheck.of(
     "ParallelMLP",
     ParallelMLP.PROBE,
     cases,
-    Criterion("parameters", 0.75, PART, first_of(other_names, VALUES, memory), PARAMETERS, CONSTRUCT),
+    Criterion("parameters", 0.75, PART, first_of(mlp_stays, other_names, VALUES, memory), PARAMETERS, CONSTRUCT),
     Criterion("forward", 0.75, "the output is that of `mlp`", VALUES, FORWARD, THERE, after=("parameters",)),
     Criterion("backward", 0.75, GRADIENTS, first_of(by_luck, VALUES), BACKWARD, BACK, after=("parameters", "forward")),
     Criterion("all-reduce", 0.75, ONE, first_of(ALL_REDUCE, mlp_stays), on=even(*WAYS), after=NUMBERS),

@@ -143,15 +143,6 @@ def divided_again(step):
     return mean(step) if step.late else mean(step, divisor=step.size ** (step.number + 1))
 
 
-def divided_again_in_place(step):
-    """The same, but for what is stored by columns: that is sent as a copy, and copied back."""
-    place = TRAINED.index(BY_COLUMNS)
-    rows = [[*row] for row in divided_again(step)]
-    for row, right in zip(rows, mean(step), strict=True):
-        row[place] = right[place]
-    return rows
-
-
 def last_pass_averaged(step):
     """What lay in `.grad` before the last pass is this rank's own, beside the average of what that pass adds."""
     before = [[total(column) for column in zip(*parts[:-1], strict=True)] for parts in step.parts]
@@ -200,7 +191,7 @@ FORMS = {
         lambda step: own(step, step.size) if step.late else mean(step),
         lambda step: own(step) if step.late else mean(step),
     ],
-    "divided-again": [divided_again, divided_again_in_place],
+    "divided-again": [divided_again],
     "what-lay-there-lost": [lambda step: mean(step, step.last)],
     "what-lay-there-not-averaged": [last_pass_averaged],
     "unused-as-zeros": [unused_as_zeros],

@@ -69,7 +69,7 @@ started.append((parameter, dist.all_reduce(parameter.grad, async_op=True))) >>> 
 parameter.grad /= size >>> pass
 == never_cleared: divided-again, async < solution
     started.clear() >>>
-== never_cleared_copies: divided-again, blind
+== never_cleared_copies: another-value, blind
     started = []
     def hook(p):
         total = p.grad.detach().contiguous()
