@@ -309,14 +309,14 @@ CHANGES = (
     ),
     Change(
         13,
-        "write `billions=70",
+        "write `billions=7.5`",
         (
             (
+                'billions=70, gpus=64, gigabytes=80, precision="mixed", tokens=8192',
                 'billions=7.5, gpus=64, gigabytes=80, precision="mixed", tokens=4096',
-                'billions=70, gpus=512, gigabytes=80, precision="mixed", tokens=32768',
             ),
         ),
-        ("the states take 120, 31.4, 16.6 and 1.9 GB",),
+        ("The rows take 1299, 472, 334, 197, 31 and 19 GB:",),
     ),
     Change(
         13,
