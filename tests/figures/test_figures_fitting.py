@@ -1,4 +1,4 @@
-"""What a GPU keeps is the papers' arithmetic, and the pictures of lecture 13 show it."""
+"""What a GPU keeps is the papers' arithmetic, and the pictures of lectures 13 and 14 show it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from course.figures.drawing import Drawing
 from course.figures.fitting.advice import advised, in_words
 from course.figures.fitting.decision_tree import MEMORY, NOT, SPEED, decision_tree, question
+from course.figures.fitting.heads_picture import heads_picture
 from course.figures.fitting.ladder import choices, in_gb, ladder, ladder_film
 from course.figures.fitting.nodes_picture import nodes_picture
 from course.figures.fitting.ring_attention_film import held, ring_attention_film
@@ -152,7 +153,13 @@ def test_nodes_count_parts_of_a_layer_first_then_stages_then_copies() -> None:
 
 @pytest.mark.parametrize(
     "picture",
-    [ladder(PAPER, 6), decision_tree(PAPER), nodes_picture(), ladder(Setting(70, 512, 80, tokens=32_768), 6)],
+    [
+        heads_picture(),
+        ladder(PAPER, 6),
+        decision_tree(PAPER),
+        nodes_picture(),
+        ladder(Setting(70, 512, 80, tokens=32_768), 6),
+    ],
     ids=lambda picture: picture.alt[:24],
 )
 def test_letters_can_be_read_on_a_page_of_400_pixels(picture: Drawing) -> None:
