@@ -135,7 +135,7 @@ def process_group_from_slurm(environ: dict[str, str]) -> dict[str, str]:
     MASTER_PORT: from 1024 to 32767 for whatever job, the same for all tasks of a step;
     of any 500 jobs in a row, the first steps have 500 different ones. SLURM_JOB_ID is
     a whole number.
-    Raises ValueError where SLURM_STEP_ID is not in `environ`: this is no task of srun's.
+    Raises ValueError if `environ` has no SLURM_STEP_ID: this is no task of srun's.
 
     Example: SLURM_STEP_NODELIST = "node[01-03,07],login" gives MASTER_ADDR "node01".
     """

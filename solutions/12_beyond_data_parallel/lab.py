@@ -138,10 +138,10 @@ import torch.distributed as dist
 
 
 def copy_to_ranks(x: torch.Tensor, group=None) -> torch.Tensor:
-    """x as it is, in the same memory or not; going back, the sum of all ranks' gradients.
+    """x as it is; going back, the sum of the gradients of all ranks.
 
     x: the same on all ranks of `group`, a process group that this rank is in. None: the
-    default group.
+    default group. What is returned may share its memory.
     One all-reduce in the backward pass, none in the forward pass, each over `group`.
     Neither x nor the gradient that arrives is changed. Either may be transposed, or
     expanded (several entries in one place of the memory), and the values count, not the
