@@ -86,7 +86,7 @@ CHANGES = (
         3,
         "make it 20 pieces",
         (("np.array_split(file, 50)", "np.array_split(file, 20)"),),
-        ("There are 350 messages now in place of 7",),
+        ("There are 350 messages now instead of 7",),
     ),
     Change(
         3,

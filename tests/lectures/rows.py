@@ -151,7 +151,7 @@ ROWS = (
         "5. Columns, then rows",
         ("X is on all ranks", "columns of a matrix A are shared out", "cut by rows"),
     ),
-    Row("S3.8", 12, "6. Weights in shares", ("a share of every weight", "all-gather", "reduce-scatter")),
+    Row("S3.8", 12, "6. Weights in shards", ("a shard of every weight", "all-gather", "reduce-scatter")),
     Row("S3.8", 13, "4. ZeRO, stage by stage", ("gather a layer's weights", "reduce-scatter", "all-gather")),
     Row("S3.8", 14, "5. Cuts together", ("| tensor |", "| pipeline |", "| data parallel |", "nodes_picture(")),
     Row(
