@@ -193,7 +193,7 @@ class CallCheck(Check):
             same = [each for each, other in zip(rows, told, strict=True) if says_same(other, wrong)]
             if wrong is not None and (causes := failed(rows, criterion.after) or same):
                 wrong, reason = None, f"{MAY_FOLLOW}: {causes[0].says}"
-            elif wrong is not None and any(says_same(each, wrong) for each in breaks):
+            elif wrong is not None and any(each.key == wrong.key for each in breaks):
                 wrong, reason = None, BROKE_OFF
             elif wrong is None and (criterion.name in met or criterion.looks_at_some(pending)):
                 reason = BROKE_OFF

@@ -130,11 +130,12 @@ def process_group_from_slurm(environ: dict[str, str]) -> dict[str, str]:
     step on *this* node), MASTER_ADDR and MASTER_PORT.
     MASTER_ADDR: the first node of the step's list, written out. In a list, names are
     separated by commas. A name may hold brackets, several of them, each with numbers
-    and ranges, and text between them; numbers keep their zeros. It may hold hyphens.
-    MASTER_PORT: from 1024 to 32767, the same for all tasks of a step, and different
-    ones for the first steps of any two of 500 jobs in a row. SLURM_JOB_ID is a whole
-    number.
-    Raises ValueError where SLURM_STEP_ID is missing: this is no task of srun's.
+    and ranges, and text before, between and after them; numbers keep their zeros. It
+    may hold hyphens.
+    MASTER_PORT: from 1024 to 32767 for whatever job, the same for all tasks of a step;
+    of any 500 jobs in a row, the first steps have 500 different ones. SLURM_JOB_ID is
+    a whole number.
+    Raises ValueError if `environ` has no SLURM_STEP_ID: this is no task of srun's.
 
     Example: SLURM_STEP_NODELIST = "node[01-03,07],login" gives MASTER_ADDR "node01".
     """
@@ -226,9 +227,9 @@ def train(
     `device_ids=[device]` on a GPU only. Its backward pass averages the gradients;
     besides it, the ranks exchange no more than a few numbers at a time.
     Afterwards `model` itself is on `device` and holds the result.
-    Returns for each epoch a float: the mean loss over all samples that all ranks drew,
-    where a batch's loss is the one that its gradient is computed from. It is the same
-    on all ranks, right to 6 digits.
+    Returns for each epoch a float: the mean loss over all samples that all ranks drew.
+    The loss of a batch is that of its one forward pass, before the step. The float is
+    the same on all ranks, right to 6 digits.
     """
     ### BEGIN SOLUTION
     in_group = dist.is_initialized()
@@ -515,8 +516,9 @@ def fit_scaling(ranks: list[int], seconds: list[float]) -> tuple[float, float, f
 
     ranks: the numbers N. seconds: the time T measured with each, as many. In any order;
     an N may be there several times, and at least 3 different ones are there.
-    Returns three floats, in seconds, none of them negative: of all such three, those
-    with the least sum of squared errors, in seconds, over the measurements.
+    Returns three floats, in seconds, none of them negative. Of all triples without a
+    negative number, it is the one with the least sum of squared errors over the
+    measurements; errors are in seconds.
     """
     ### BEGIN SOLUTION
     from scipy.optimize import nnls

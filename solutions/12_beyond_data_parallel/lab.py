@@ -141,7 +141,7 @@ def copy_to_ranks(x: torch.Tensor, group=None) -> torch.Tensor:
     """x as it is; going back, the sum of the gradients of all ranks.
 
     x: the same on all ranks of `group`, a process group that this rank is in. None: the
-    default group.
+    default group. What is returned may share its memory.
     One all-reduce in the backward pass, none in the forward pass, each over `group`.
     Neither x nor the gradient that arrives is changed. Either may be transposed, or
     expanded (several entries in one place of the memory), and the values count, not the
@@ -383,7 +383,7 @@ def forward_passes(stage, micro_batches: list[torch.Tensor]) -> list[tuple]:
     """The forward passes of this rank's stage, micro-batch by micro-batch, in order.
 
     Default process group; rank r is stage r. stage(x): maps [b, d] to [b, d], in the
-    dtype and on the device of x. Its output may not be contiguous.
+    dtype and on the device of x. Its output need not be contiguous.
     micro_batches: tensors [b_i, d], on all ranks; the b_i may differ. Rank 0 has the
     values. On the others they are nan: only shape, dtype and device count there.
     Input comes from rank - 1, output goes to rank + 1, in one message for each

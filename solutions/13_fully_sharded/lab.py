@@ -30,7 +30,7 @@
 # have done lab 12; its last section is the first step of what you do here.
 #
 # **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb), section 6, shows sharded
-# weights at work; [13 What fits where](../../course/lectures/13_what_fits.ipynb) says when you need them.
+# weights at work; [13 What fills a GPU](../../course/lectures/13_what_fills_a_gpu.ipynb) says when you need them.
 #
 # **Time:** about 150 minutes.
 #

@@ -1,4 +1,4 @@
-"""What a GPU keeps is the papers' arithmetic, and the pictures of lecture 13 show it."""
+"""What a GPU keeps is the papers' arithmetic, and the pictures of lectures 13 and 14 show it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,30 @@ import re
 import pytest
 
 from course.figures.drawing import Drawing
-from course.figures.fitting.decision_tree import MEMORY, NOT, SPEED, decided, decision_tree
-from course.figures.fitting.ladder import choices, ladder, ladder_film
+from course.figures.fitting.advice import advised, in_words
+from course.figures.fitting.decision_tree import MEMORY, NOT, SPEED, decision_tree, question
+from course.figures.fitting.heads_picture import heads_picture
+from course.figures.fitting.ladder import choices, in_gb, ladder, ladder_film
 from course.figures.fitting.nodes_picture import nodes_picture
 from course.figures.fitting.ring_attention_film import held, ring_attention_film
-from course.figures.fitting.shares import Choice, Setting, fits, kept, node, sent, states
+from course.figures.fitting.shares import Choice, Setting, kept, node, sent, states, total
 from course.figures.splitting.memory_bars import PARTS
 
 PAPER = Setting(billions=7.5, gpus=64, gigabytes=80)
+SEVENTY = Setting(billions=70, gpus=64, gigabytes=80, tokens=8192)
 GPT_3 = Setting(billions=175, gpus=1024, gigabytes=80, tokens=2048)
+BOLD = re.compile(r'<text ([^>]*)font-weight="bold"[^>]*>([^<]*)<')
 WORDS = re.compile(r'<text x="([\d.]+)"[^>]*font-size="([\d.]+)" text-anchor="(\w+)"[^>]*>([^<]*)<')
 
 
 def test_the_states_are_those_of_the_first_figure_of_the_zero_paper() -> None:
     assert [round(states(PAPER, Choice(stage)) / 1e9, 1) for stage in range(4)] == [120, 31.4, 16.6, 1.9]
     assert [sent(stage) for stage in range(4)] == [1, 1, 1, 1.5]
+
+
+def test_with_micro_batches_the_second_stage_sends_in_each_of_them() -> None:
+    """Its reduce-scatter, and an all-gather in the end; the third stage all of its three."""
+    assert [15 * 2 * sent(stage, micro_batches=8) for stage in range(4)] == [30, 30, 135, 360]
 
 
 def test_float32_takes_as_many_bytes_a_weight_in_other_parts() -> None:
@@ -76,39 +85,46 @@ def test_what_cannot_be_is_refused_by_name() -> None:
 
 
 def test_each_frame_adds_a_choice_and_tells_a_guess_where_it_belongs() -> None:
-    frames = ladder_film(PAPER, guess=30).frames
-    assert [frame.caption.split(": ")[0] for frame in frames] == [name.split(": ")[0] for name in choices(PAPER)]
-    assert [number for number, frame in enumerate(frames) if "You guessed 30 GB." in frame.caption] == [3]
-    assert "120 GB of states and 20.2 GB of activations" in frames[0].caption
-    assert [frame.picture.count(">?<") for frame in frames] == [5, 4, 3, 2, 1, 0]
-    assert "140 GB, too large" in frames[0].picture and "1.9 GB" in frames[5].caption
-    assert "half as much again" in frames[3].caption
+    frames = ladder_film(SEVENTY, guess=4).frames
+    names = [name.split(": ")[0] for name in choices(SEVENTY)][1:]
+    assert [frame.caption.split(": ")[0] for frame in frames] == names
+    told = [number for number, frame in enumerate(frames) if "You guessed row 4." in frame.caption]
+    assert told == [number for number, frame in enumerate(frames) if "the first that fits" in frame.caption] == [3]
+    assert [frame.picture.count(">?<") for frame in frames] == [4, 3, 2, 1, 0]
+    assert "1,120 GB" in ladder_film(Setting(70, 1, 80), 1).frames[0].caption
+    assert "You guessed row 1." in ladder_film(Setting(70, 1, 80), 1).frames[-1].caption  # where nothing fits
+    assert "half as much again" in frames[2].caption
 
 
 def test_a_bar_is_as_long_as_what_is_kept_against_the_memory_of_a_gpu() -> None:
     picture = ladder(Setting(billions=4, gpus=1, gigabytes=80, tokens=0)).markup
     edge = float(re.search(r'<path d="M([\d.]+) ', picture)[1])
     widths = [float(width) for width in re.findall(r'width="([\d.]+)" height="18"', picture)]
-    assert sum(widths) / (edge - 6) == pytest.approx(64 / 80, abs=1e-3)
+    assert sum(widths) / (edge - 6) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("setting", "answer"),
     [
         (Setting(1, 1, 80), 0),
-        (Setting(4, 4, 80, tokens=16_384), 1),
-        (PAPER, 2),
-        (Setting(7, 64, 80, tokens=1_000_000), 3),
-        (Setting(7, 64, 80, tokens=4_000_000), 4),
+        (PAPER, 1),
+        (Setting(3, 1, 80, tokens=16_384), 2),
+        (Setting(13, 64, 80, tokens=8192), 2),
+        (SEVENTY, 3),
+        (Setting(7, 64, 80, tokens=1_000_000), 4),
+        (Setting(7, 64, 80, tokens=4_000_000), 5),
         (Setting(1000, 8, 80), None),
     ],
 )
-def test_the_tree_stops_at_the_first_answer_that_fits(setting: Setting, answer: int | None) -> None:
-    assert decided(setting) == answer
-    last = " ".join(NOT.ask if answer is None else MEMORY[answer].answer).rstrip(".")
+def test_the_tree_marks_the_question_that_is_answered_with_yes(setting: Setting, answer: int | None) -> None:
+    assert question(setting) == answer
     tree = decision_tree(setting)
-    assert tree.alt.endswith(f"{last}.") and tree.markup.count('stroke-width="4"') == 1
-    assert (answer == 0) == fits(setting, Choice())
+    assert tree.markup.count('stroke-width="4"') == 1
+    marked = " ".join(words for *_, words in BOLD.findall(tree.markup))
+    assert " ".join(NOT.ask if answer is None else MEMORY[answer].answer) in marked
+    choice = advised(setting)
+    told = "nothing fits." if choice is None else f"{in_words(choice)}, {in_gb(total(setting, choice))} on each."
+    assert tree.alt.endswith(told)
 
 
 def test_a_tree_without_a_setting_marks_nothing_and_says_all_in_words() -> None:
@@ -137,7 +153,13 @@ def test_nodes_count_parts_of_a_layer_first_then_stages_then_copies() -> None:
 
 @pytest.mark.parametrize(
     "picture",
-    [ladder(PAPER, 6), decision_tree(PAPER), nodes_picture(), ladder(Setting(70, 512, 80, tokens=32_768), 6)],
+    [
+        heads_picture(),
+        ladder(PAPER, 6),
+        decision_tree(PAPER),
+        nodes_picture(),
+        ladder(Setting(70, 512, 80, tokens=32_768), 6),
+    ],
     ids=lambda picture: picture.alt[:24],
 )
 def test_letters_can_be_read_on_a_page_of_400_pixels(picture: Drawing) -> None:

@@ -309,14 +309,14 @@ CHANGES = (
     ),
     Change(
         13,
-        "write `billions=70",
+        "write `billions=7.5`",
         (
             (
+                'billions=70, gpus=64, gigabytes=80, precision="mixed", tokens=8192',
                 'billions=7.5, gpus=64, gigabytes=80, precision="mixed", tokens=4096',
-                'billions=70, gpus=512, gigabytes=80, precision="mixed", tokens=32768',
             ),
         ),
-        ("the states take 120, 31.4, 16.6 and 1.9 GB",),
+        ("The rows take 1299, 472, 334, 197, 31 and 19 GB:",),
     ),
     Change(
         13,
@@ -327,18 +327,31 @@ CHANGES = (
     Change(13, "write `EVERY = 2`", (("EVERY = 1 ", "EVERY = 2 "),), ("2.4 MB, an eighth, for 16",)),
     Change(
         13,
+        "write `EACH_STEP = 8`",
+        (("EACH_STEP = 1 ", "EACH_STEP = 8 "),),
+        ("In a step of one micro-batch, ZeRO 1 and 2 send nothing more",),
+    ),
+    Change(14, "write `RECOMPUTE = True`", (("RECOMPUTE = False", "RECOMPUTE = True"),), ("Four sums in a layer:",)),
+    Change(
+        14,
         "forget to scale",
         (("result = scale * result", "result = result"),),
         ("The result is that of one process, but for rounding.",),
     ),
     Change(
-        13,
+        14,
         "let all tokens agree",
-        (("size=(2, 64, 64))\n", "size=(2, 64, 64))\nx[:, 0], router[0] = 9, (9, -9)\n"),),
+        (("size=(4, 64, 64))\n", "size=(4, 64, 64))\nx[:, 0], router[0] = 9, (9, -9, -9, -9)\n"),),
         ("the experts get about as many tokens each",),
     ),
     Change(
-        13,
+        14,
+        "write `MICRO_BATCHES = 16`",
+        (("MICRO_BATCHES = 8\n", "MICRO_BATCHES = 16\n"),),
+        ("a rank is idle for 27% of the time in 1F1B",),
+    ),
+    Change(
+        14,
         "write the numbers of your own machines",
         (("decision_tree(setting)", "decision_tree(Setting(30, 32, 40))"),),
     ),

@@ -152,8 +152,9 @@ ROWS = (
         ("X is on all ranks", "columns of a matrix A are shared out", "cut by rows"),
     ),
     Row("S3.8", 12, "6. Weights in shares", ("a share of every weight", "all-gather", "reduce-scatter")),
-    Row("S3.8", 13, "7. Cuts together", ("| tensor |", "| pipeline |", "| data parallel |", "nodes_picture(")),
+    Row("S3.8", 13, "4. ZeRO, stage by stage", ("gather a layer's weights", "reduce-scatter", "all-gather")),
+    Row("S3.8", 14, "5. Cuts together", ("| tensor |", "| pipeline |", "| data parallel |", "nodes_picture(")),
     Row(
-        "S2.3", 13, "8. Which cut for my model", ("If the model fits, take data parallelism", "for models that do not")
+        "S2.3", 14, "6. Which cut for my model", ("If the model fits, take data parallelism", "for models that do not")
     ),
 )

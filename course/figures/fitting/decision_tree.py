@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from course.figures.drawing import Drawing, arrow, box, drawing, text
-from course.figures.fitting.shares import Choice, Setting, fits, node
+from course.figures.fitting.advice import advised, in_words, price
+from course.figures.fitting.ladder import in_gb
+from course.figures.fitting.shares import Choice, Setting, total
 from course.figures.style import COLOURS
 from course.figures.theme_colours import FAINT, INK
 
-WIDTH, EDGE, ASK, ANSWER, GAP = 400, 4, 176, 172, 44  # widths of the boxes, and of what is between them
-TOP, ROW, LINE, SIZE = 22, 84, 18, 14  # the first box, from box to box, from line to line, and letters
+WIDTH, EDGE, ASK, ANSWER, GAP = 408, 4, 178, 182, 40  # widths of the boxes, and of what is between them
+HEAD, ROW, LINE, SIZE = 20, 84, 18, 14  # from line to line of the head, from box to box, in a box; and letters
 
 
 class Step(NamedTuple):
@@ -22,44 +25,71 @@ class Step(NamedTuple):
 
 MEMORY = (
     Step(("Does everything fit", "into one GPU?"), ("Data parallelism:", "the fastest to have")),
-    Step(("And with activations", "recomputed?"), ("Data parallelism", "and recomputation")),
-    Step(("And with states in", "shares over all GPUs?"), ("ZeRO: the lowest", "stage that fits", "(3 is FSDP)")),
     Step(
-        ("And with each layer cut", "over a node's GPUs?"), ("Tensor parallelism in", "the node, ZeRO 3", "around it")
+        ("And with the optimizer", "state in shards?"),
+        ("ZeRO 1, which is free;", "with one micro-batch,", "ZeRO 2 is, too"),
     ),
-    Step(("And with the sequence", "cut over nodes, too?"), ("Context parallelism", "on top of that")),
+    Step(
+        ("And with more shards,", "or with activations", "recomputed?"),
+        ("The faster: ZeRO 2 or 3", "with many tokens at", "once, else recompute"),
+    ),
+    Step(("And with both?",), ("ZeRO 3 and", "recomputation")),
+    Step(
+        ("And with each layer cut", "over GPUs of a node?"),
+        ("Tensor parallelism: and", "then from the top again"),
+    ),
+    Step(
+        ("And with the sequence", "cut over nodes, too?"),
+        ("Context parallelism: and", "then from the top again"),
+    ),
 )
 NOT = Step(("Else: more GPUs, or a", "smaller model."), ())
 SPEED = (
     Step(
         ("It fits, but GPUs wait", "for other nodes?"),
-        ("Shares within a node,", "copies across; or a", "pipeline across"),
+        ("More tokens at once, or", "shards within a node,", "or a pipeline across"),
     ),
     Step(("More GPUs than", "samples in a batch?"), ("Cut samples: tensor,", "context, pipeline")),
-    Step(("Does the model have", "experts?"), ("Expert parallelism", "among the copies")),
+    Step(("Does the model have", "experts?"), ("Expert parallelism", "among the replicas")),
 )
 
 
-def decided(setting: Setting) -> int | None:
-    """The number of the first question of memory that is answered with yes; None if none is."""
-    wide = node(setting)
-    ways = (
-        Choice(),
-        Choice(recompute=True),
-        Choice(3, recompute=True),
-        Choice(3, recompute=True, tensor=wide),
-        Choice(3, recompute=True, tensor=wide, context=setting.gpus // wide),
-    )
-    return next((number for number, way in enumerate(ways) if fits(setting, way)), None)
+def question(setting: Setting) -> int | None:
+    """The number of the question of memory that is answered with yes; None if none is."""
+    choice = advised(setting)
+    if choice is None:
+        return None
+    if choice.context > 1:
+        return 5
+    if choice.tensor > 1:
+        return 4
+    if choice.recompute and choice.stage == 3:
+        return 3
+    if price(setting, choice) != price(setting, Choice()):
+        return 2
+    return int(choice.stage > 0)
+
+
+def head(setting: Setting) -> list[str]:
+    """What the arithmetic says of a setting, in lines."""
+    machines = f"{setting.billions:g} billion weights on {setting.gpus} GPUs of {setting.gigabytes:g} GB"
+    choice = advised(setting)
+    if choice is None:
+        return [f"{machines}:", "nothing fits."]
+    return [f"{machines}:", *textwrap.wrap(f"{in_words(choice)}, {in_gb(total(setting, choice))} on each.", 54)]
 
 
 def decision_tree(setting: Setting | None = None) -> Drawing:
-    """The tree; with a setting, what its arithmetic says has a thick frame."""
-    reached = decided(setting) if setting else None
-    shapes = [text(EDGE, 14, "Memory first", 15, "start", bold=True)]
+    """The tree; with a setting, what its arithmetic says is at the top, and its answer has a thick frame."""
+    reached = question(setting) if setting else None
+    told = head(setting) if setting else []
+    shapes = [text(EDGE, 14 + HEAD * number, each, SIZE, "start") for number, each in enumerate(told)]
+    y = 14 + HEAD * len(told)
+    shapes.append(text(EDGE, y, "Memory first", 15, "start", bold=True))
+    y += 8
     for number, step in enumerate(MEMORY):
-        shapes += row(TOP + number * ROW, step, number == reached, "no")
-    y = TOP + len(MEMORY) * ROW
+        shapes += row(y + number * ROW, step, number == reached, "no")
+    y += len(MEMORY) * ROW
     shapes += lines(EDGE, y, ASK, NOT.ask, bool(setting) and reached is None)
     y += ROW + 8
     shapes.append(text(EDGE, y, "Then speed: ask each", 15, "start", bold=True))
@@ -68,9 +98,7 @@ def decision_tree(setting: Setting | None = None) -> Drawing:
     alt = " ".join(f"{' '.join(step.ask)} Then: {' '.join(step.answer)}." for step in MEMORY)
     alt = f"Which cut, by questions. {alt} {' '.join(NOT.ask)} For speed, ask each of these. "
     alt += " ".join(f"{' '.join(step.ask)} Then: {' '.join(step.answer)}." for step in SPEED)
-    if setting:
-        answer = NOT.ask if reached is None else MEMORY[reached].answer
-        alt += f" For {setting.billions:g} billion weights on {setting.gpus} GPUs: {' '.join(answer).rstrip('.')}."
+    alt += f" {' '.join(told)}" * bool(told)
     return drawing(WIDTH, y + 8 + len(SPEED) * ROW - 16, alt, *shapes)
 
 

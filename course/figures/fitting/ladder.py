@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from course.figures.drawing import Drawing, box, drawing, line, svg, text
-from course.figures.fitting.shares import Choice, Setting, fits, kept, node, sent, states
+from course.figures.fitting.shares import Choice, Setting, fits, kept, node, sent, states, total
 from course.figures.player import Film, Frame
 from course.figures.splitting.memory_bars import PARTS
 from course.figures.theme_colours import FAINT, INK
 
 WIDTH, EDGE = 440, 6
 TOP, ROW, BAR = 104, 48, 18  # of the first row, from row to row, and height of a bar
-BEYOND = 2.0  # GPUs' memories that the picture is wide; longer bars are cut off
+BEYOND = 3.2  # times the room of a GPU that the picture is wide; longer bars are cut off
 TRADES = {1.0: "A step sends as much as plain data parallelism", 1.5: "A step sends half as much again"}
 
 
@@ -18,12 +18,12 @@ def choices(setting: Setting) -> dict[str, Choice]:
     """The choices of the film, each on top of the one before."""
     wide = node(setting)
     return {
-        "Data parallel (ZeRO 0)": Choice(),
-        "ZeRO 1: optimizer in shares": Choice(1),
-        "ZeRO 2: gradients as well": Choice(2),
-        "ZeRO 3: weights as well": Choice(3),
-        "+ activations recomputed": Choice(3, recompute=True),
-        f"+ each layer cut over {wide} GPUs": Choice(3, recompute=True, tensor=wide),
+        "1. Data parallel (ZeRO 0)": Choice(),
+        "2. ZeRO 1: optimizer in shards": Choice(1),
+        "3. ZeRO 2: gradients as well": Choice(2),
+        "4. ZeRO 3: weights as well": Choice(3),
+        "5. + activations recomputed": Choice(3, recompute=True),
+        f"6. + layers cut over {wide} GPUs": Choice(3, recompute=True, tensor=wide),
     }
 
 
@@ -32,24 +32,27 @@ def ladder(setting: Setting, rows: int = 1) -> Drawing:
     return drawing(*picture(setting, rows))
 
 
-def ladder_film(setting: Setting, guess: float | None = None) -> Film:
-    """A choice more with each frame. guess: gigabytes of a GPU's states with ZeRO 3; None is not told."""
+def ladder_film(setting: Setting, guess: int | None = None) -> Film:
+    """A choice more with each frame, from the second on. guess: which row is the first that fits; None: no guess."""
     ways = choices(setting)
+    first = next((number for number, choice in enumerate(ways.values(), 1) if fits(setting, choice)), None)
     frames = []
     for number, (name, choice) in enumerate(ways.items(), 1):
         words = caption(setting, name, choice)
-        if guess is not None and choice == Choice(3):
-            words += f" You guessed {guess:g} GB."
+        if number == first:
+            words += " This is the first that fits."
+        if guess is not None and number == (first or len(ways)):
+            words += f" You guessed row {guess}."
         frames.append(Frame(svg(*picture(setting, number)), words))
-    return Film("what a GPU keeps, choice after choice", frames)
+    return Film("what a GPU keeps, choice after choice", frames[1:])
 
 
 def caption(setting: Setting, name: str, choice: Choice) -> str:
     """What a choice does, in numbers."""
     own = kept(setting, choice)
-    told = f"{name}: {in_gb(states(setting, choice))} of states and {in_gb(own['activations'])} of activations. "
+    told = f"{name}: {in_gb(states(setting, choice))} of model states, {in_gb(own['activations'])} of activations. "
     if choice.tensor > 1:
-        return told + "All GPUs of a group wait for two sums in each layer, forward and back."
+        return told + "All GPUs of a group wait for six sums in each layer (lecture 14)."
     if choice.recompute:
         return told + "Of a layer, only what comes in is kept: about one more forward pass."
     return told + f"{TRADES[sent(choice.stage)]}."
@@ -58,8 +61,8 @@ def caption(setting: Setting, name: str, choice: Choice) -> str:
 def picture(setting: Setting, rows: int) -> tuple[float, float, str, *tuple[str, ...]]:
     """Width, height, words and shapes, of the first rows."""
     ways = choices(setting)
-    totals = {name: sum(kept(setting, choice).values()) for name, choice in ways.items()}
-    room = setting.gigabytes * 1e9
+    totals = {name: total(setting, choice) for name, choice in ways.items()}
+    room = setting.room
     wide = min(max(*totals.values(), 1.1 * room), BEYOND * room)
     scale = (WIDTH - 2 * EDGE) / wide
     head = f"{setting.billions:g} billion weights on {setting.gpus} GPUs of {setting.gigabytes:g} GB"
@@ -71,7 +74,7 @@ def picture(setting: Setting, rows: int) -> tuple[float, float, str, *tuple[str,
         left += 34 + 7 * len(part)
     edge = EDGE + room * scale
     bottom = TOP + ROW * len(ways) - 8
-    shapes.append(text(edge, TOP - 12, f"{setting.gigabytes:g} GB", 14))
+    shapes.append(text(edge, TOP - 12, f"{room / 1e9:g} of {setting.gigabytes:g} GB", 14))
     told = []
     for number, (name, choice) in enumerate(ways.items()):
         y, shown, now = TOP + number * ROW, number < rows, number == rows - 1

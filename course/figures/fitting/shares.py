@@ -1,7 +1,7 @@
-"""What a GPU keeps in training, by arithmetic: weights, gradients, optimizer and activations, and who has which share.
+"""What a GPU keeps in training, by arithmetic: weights, gradients, optimizer state and activations, and their shards.
 
-The states follow Rajbhandari et al. 2020, arXiv:1910.02054, figure 1; the activations follow Korthikanti et al. 2022,
-arXiv:2205.05198, without attention's scores, which today's kernels do not keep.
+The model states follow Rajbhandari et al. 2020, arXiv:1910.02054, figure 1; the activations follow Korthikanti et al.
+2022, arXiv:2205.05198, without attention's scores, which today's kernels do not keep.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ BYTES = MappingProxyType(
     }
 )
 SHARED_FROM = MappingProxyType({"optimizer": 1, "gradients": 2, "weights": 3})  # the first stage of ZeRO that does
-HALVES = (2, 2, 2, 3)  # by stage: reduce-scatters and all-gathers of all weights; an all-reduce is one of each
+ONCE, EACH = (2, 2, 1, 0), (0, 0, 1, 3)  # by stage: reduce-scatters and all-gathers in a step, and in a micro-batch
+FREE = 0.2  # of a GPU's memory, for buffers, for gaps, and for the layer that has just been gathered
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class Setting:
     """A Transformer and the machines for it.
 
     billions: of weights. gigabytes: of each GPU's memory. precision: "mixed" or "float32". tokens: that a GPU takes at
-    once. Raises ValueError for what cannot be.
+    once, a sequence at least. micro_batches: of a step. hidden_from: with so many tokens at once, a GPU computes as
+    long as the gathers and sums of ZeRO 3 take; that is its speed in FLOP/s over its bandwidth in bytes/s, here 400e12
+    over 50e9. Raises ValueError for what cannot be.
     """
 
     billions: float
@@ -39,6 +42,8 @@ class Setting:
     gigabytes: float
     precision: str = "mixed"
     tokens: int = 4096
+    micro_batches: int = 1
+    hidden_from: int = 8000
 
     def __post_init__(self) -> None:
         if self.precision not in BYTES:
@@ -47,6 +52,8 @@ class Setting:
             raise ValueError(f"gpus has to be a number of GPUs, 1 or more, not {self.gpus!r}")
         if self.billions <= 0 or self.gigabytes <= 0 or self.tokens < 0:
             raise ValueError("billions and gigabytes have to be more than 0, and tokens 0 or more")
+        if self.micro_batches != int(self.micro_batches) or self.micro_batches < 1:
+            raise ValueError(f"micro_batches has to be a whole number, 1 or more, not {self.micro_batches!r}")
 
     @property
     def layers(self) -> float:
@@ -59,6 +66,11 @@ class Setting:
         return ASPECT * self.layers
 
     @property
+    def room(self) -> float:
+        """Bytes of a GPU that may be filled."""
+        return (1 - FREE) * self.gigabytes * 1e9
+
+    @property
     def border(self) -> float:
         """Bytes of all tokens' numbers between two layers."""
         return self.tokens * self.width * BYTES[self.precision]["weights"]
@@ -69,7 +81,7 @@ class Choice:
     """What is done to make a model fit.
 
     stage: of ZeRO, 0 to 3. recompute: keep what comes into a layer, and compute the rest again. tensor: GPUs that each
-    layer is cut over, its sequence as well. context: parts of each sequence, on top of that.
+    layer is cut over, by tensor and by sequence parallelism. context: parts of each sequence, on top of that.
     """
 
     stage: int = 0
@@ -80,7 +92,7 @@ class Choice:
 
 def kept(setting: Setting, choice: Choice) -> dict[str, float]:
     """Bytes that a GPU keeps, by part. Raises ValueError for a stage that is not there, or parts that do not divide."""
-    if choice.stage not in range(len(HALVES)):
+    if choice.stage not in range(len(ONCE)):
         raise ValueError(f"ZeRO has the stages 0 to 3, not {choice.stage!r}")
     if setting.gpus % (choice.tensor * choice.context):
         raise ValueError(f"{setting.gpus} GPUs do not make groups of {choice.tensor * choice.context}")
@@ -104,13 +116,18 @@ def states(setting: Setting, choice: Choice) -> float:
 
 
 def fits(setting: Setting, choice: Choice) -> bool:
-    """Whether a GPU has room for what it keeps."""
-    return sum(kept(setting, choice).values()) <= setting.gigabytes * 1e9
+    """Whether a GPU has room for what it keeps, with a fifth of its memory left free."""
+    return total(setting, choice) <= setting.room
 
 
-def sent(stage: int) -> float:
-    """What a step of ZeRO sends, in all-reduces of all gradients: 1 is plain data parallelism."""
-    return HALVES[stage] / 2
+def total(setting: Setting, choice: Choice) -> float:
+    """Bytes that a GPU keeps."""
+    return sum(kept(setting, choice).values())
+
+
+def sent(stage: int, micro_batches: int = 1) -> float:
+    """What a step of ZeRO sends, in all-reduces of all gradients: 1 is plain data parallelism with `no_sync`."""
+    return (ONCE[stage] + EACH[stage] * micro_batches) / 2
 
 
 def node(setting: Setting) -> int:

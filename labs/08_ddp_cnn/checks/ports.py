@@ -1,6 +1,10 @@
 """The judge of the ports: of the tasks of a step, of jobs in a row, and of one job asked twice."""
 
+from itertools import count
+
 from autograde.rubric import Words
+
+from ..probes.process_group_from_slurm import APART
 
 LOWEST, HIGHEST = 1024, 32767
 TOO_LOW = "Ports below 1024 are for the system's own services."
@@ -34,16 +38,24 @@ def ports(call):
             return words("port-differs", first=same[0], second=other[0])
     rows = zip(call.arguments["jobs"], seen.ports, strict=True)
     by_job = [dict(enumerate(row, first)) for first, row in rows]
-    return next(filter(None, map(wrong_in_row, by_job)), None)
+    scattered = dict(zip(count(call.arguments["jobs"][0], APART), seen.scattered, strict=False))
+    return next(filter(None, map(wrong_in_row, by_job)), None) or out_of_range(scattered)
 
 
-def wrong_in_row(row):
-    """What is wrong with the ports of jobs in a row, by job."""
-    for job, port in row.items():
+def out_of_range(ports):
+    """The first of some ports, by job, that is none, or that a job should not take."""
+    for job, port in ports.items():
         if port is None or not (port.isascii() and port.isdigit()):
             return words("no-port", actual=port)
         if not LOWEST <= int(port) <= HIGHEST:
             return words("port-out-of-range", actual=port, job=job, why=TOO_LOW if int(port) < LOWEST else TOO_HIGH)
+    return None
+
+
+def wrong_in_row(row):
+    """What is wrong with the ports of jobs in a row, by job."""
+    if wrong := out_of_range(row):
+        return wrong
     if len({*row.values()}) == 1:
         return words("fixed-port", actual=min(row.values()))
     last = {}

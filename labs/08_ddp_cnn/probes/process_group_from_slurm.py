@@ -19,22 +19,26 @@ from .answers import Answer, answer
 from .decoys import decoyed
 
 IN_A_ROW = 500  # jobs whose ports are compared
+SCATTERED, APART = 400, 83  # jobs whose ports are looked at besides, and the step from one of them to the next
 PATIENCE = 20.0  # seconds that the other process may take
 
 
 class Seen(Evidence):
     """The answers, by step and rank. stepless: the type of the error without a step; empty if there was none. ports: of
-    jobs in a row, a row for each of the first jobs; elsewhere: in another Python; error: what went wrong there."""
+    jobs in a row, a row for each of the first jobs; elsewhere: in another Python; error: what went wrong there.
+    scattered: ports of jobs that lie apart."""
 
     steps: list[list[Answer]]
     stepless: str
     ports: list[list[str | None]]
     elsewhere: list[list[str | None]]
     error: str
+    scattered: list[str | None]
 
 
-def ports_of(function: Callable, jobs: list[int]) -> list[list[str | None]]:
-    """The ports of jobs in a row; None where there is none. jobs: the first of each row."""
+def ports_of(function: Callable, jobs: list[int], count: int = IN_A_ROW, apart: int = 1) -> list[list[str | None]]:
+    """The ports of jobs in a row; None where there is none. jobs: the first of each row. count: of a row's jobs, each
+    `apart` from the one before."""
 
     def port(job: int) -> str | None:
         try:
@@ -44,7 +48,7 @@ def ports_of(function: Callable, jobs: list[int]) -> list[list[str | None]]:
             return None
 
     with decoyed([], ["login"]):
-        return [[port(first + number) for number in range(IN_A_ROW)] for first in jobs]
+        return [[port(first + number * apart) for number in range(count)] for first in jobs]
 
 
 def ports_elsewhere(subject: Any, jobs: list[int]) -> list[list[str | None]]:
@@ -73,7 +77,8 @@ def call(function: Callable, rank: CallRank, call: dict) -> Seen:
         steps = [[answer(function, rank, task, step["names"]) for task in tasks_of(**step)] for step in call["steps"]]
         stepless, ports = without_step(function, call["steps"][0]), ports_of(function, jobs)
         there = process.answer(PATIENCE)
-    return Seen(steps, stepless, ports, there["result"] or [], (there["error"] or "")[:300])
+    [scattered] = ports_of(function, jobs[:1], SCATTERED, APART)
+    return Seen(steps, stepless, ports, there["result"] or [], (there["error"] or "")[:300], scattered)
 
 
 PROBE = CallProbe(Seen, call, deadline=30)

@@ -190,6 +190,15 @@ UNEVEN = Errors(
     only_equal_shares="size|shape|split|divisible|length|dimension|elements",
 )
 
+LEFT_OUT = Errors(
+    """
+    gradients-left-out: Where a parameter has no gradient, the row of gradients has fewer numbers than that of the
+    parameters, and your code stops with an error: {error}. Such a gradient counts as zeros, and keeps its place.
+    """,
+    on=lambda run: run.broken["missing"],
+    gradients_left_out="outputShape|size|shape|split",
+)
+
 SHARE = (
     "`make` is called once, with one tensor: this rank's share, in memory of its own for just these numbers; "
     "parameters stay in theirs"
@@ -223,6 +232,6 @@ CHECK = CallCheck.of(
         iterable_gone_through="non-empty list|non-empty TensorList|StopIteration",
         missing_gradient="None",
     ),
-    broke_off=UNEVEN,
+    broke_off=lambda run: UNEVEN(run) or LEFT_OUT(run),
     fits=lambda case, call, seen: len(seen.parameters) == len(call["shapes"]),
 )

@@ -3,6 +3,7 @@
 from autograde.rubric import (
     CallCheck,
     Criterion,
+    Errors,
     Mistakes,
     Same,
     Words,
@@ -19,7 +20,7 @@ from course.watch.notes import note_of
 from ..probes import backward_passes
 from ..shared.stages import left_before
 from .neighbours import in_time, not_contiguous, to_neighbours
-from .whole_pipeline import as_it_came, first_each_time, gradients, ones, ones_before_the_last
+from .whole_pipeline import as_it_came, first_each_time, gradients, inputs_for_gradients, ones, ones_before_the_last
 
 OTHER_ORDER = """
 backward-in-another-order: Rank {rank} goes back through the micro-batches in the order {order}. The others take what
@@ -116,6 +117,9 @@ MISTAKES = Mistakes(
     ones-for-the-gradient: The gradients are those of the sum of each stage's own outputs: as if the gradient of each
     output were 1. What comes from the rank behind, and what is it for?
 
+    inputs-for-gradients: What goes back is a stage's input itself: the gradients are those of outputs whose gradient
+    has the numbers of the next stage's input. Where does autograd leave the gradient of a tensor?
+
     gradients-as-they-came: Ranks before the last two get gradients that are not theirs: what came from behind is handed
     on as it is. Of which tensor is the gradient that the rank before waits for?
     """,
@@ -128,6 +132,7 @@ MISTAKES = Mistakes(
         gradients_added_twice={"factor": 2.0},
         first_gradient_each_time=first_each_time,
         ones_for_the_gradient=[ones_before_the_last, ones],
+        inputs_for_gradients=inputs_for_gradients,
         gradients_as_they_came=[as_it_came(own_on=True), as_it_came(own_on=False)],
     ),
     backward_in_another_order=in_another_order,
@@ -188,5 +193,13 @@ CHECK = CallCheck.of(
     consolidation="Each stage needs one gradient from behind, and gives one: autograd on each rank, joined by "
     "messages. Parts of a mean loss add up to its gradient by themselves.",
     broke_off=stuck,
+    errors=Errors(
+        """
+        nothing-before-the-first: An error on {who}: {error}. What the first stage gets are data, and they require no
+        gradient. To whom would it go?
+        """,
+        on=lambda run: [*run.errors] == [0],
+        nothing_before_the_first="'NoneType' object has no attribute|MPI_ERR_RANK|Invalid (dst|peer)|out of range",
+    ),
     fits=lambda case, call, seen: len(seen.gradients) == 2,
 )

@@ -57,7 +57,7 @@ def in_time(way):
 def not_contiguous(run):
     """What it means that a tensor could not be sent, or received into."""
     for rank, error in ((rank["rank"], rank["error"] or {}) for rank in run.ranks):
-        if "contiguous" in error.get("message", ""):
+        if "must be contiguous" in error.get("message", "").lower():
             key = "receives-not-contiguous" if "recv" in (error["source"] or "") else "not-contiguous"
             return words.on_ranks(key, [rank], run.report)
     return None

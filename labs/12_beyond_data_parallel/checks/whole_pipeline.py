@@ -78,6 +78,17 @@ def as_it_came(own_on):
     return found
 
 
+def inputs_for_gradients(call):
+    """Each rank but the first sends its stage's input where its gradient is asked for."""
+    _, passes, _ = whole(call)
+    last = call.size - 1
+    taken = added_up(
+        call,
+        lambda rank, number, right, *_: passes[rank + 1][number][0].detach() if rank < last else right,
+    )
+    return gradients(call, sums=taken)
+
+
 def first_each_time(call):
     """Each rank sends the gradient of its first micro-batch's input; None where others have another shape."""
     if len({*call.arguments["rows"]}) > 1:

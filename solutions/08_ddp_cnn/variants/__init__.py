@@ -2,6 +2,7 @@
 
 # Where the mistakes are known from.
 SOURCES = {
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "comma": "https://github.com/Lightning-AI/pytorch-lightning/issues/14896",
     "bracket": "https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/3807",
     "zeros": "https://github.com/soravux/scoop/issues/30",

@@ -93,6 +93,8 @@ first(environ["SLURM_STEP_NODELIST"]) >>> environ["SLURM_STEP_NODELIST"]
 str(1024 + int(environ["SLURM_JOB_ID"]) % 31744) >>> "29500"
 == ephemeral: port-out-of-range, ephemeral < by_hand
 1024 + int(environ["SLURM_JOB_ID"]) % 31744 >>> 49152 + int(environ["SLURM_JOB_ID"]) % 1000
+== ephemeral_at_times: port-out-of-range, blind < by_hand
+1024 + int(environ["SLURM_JOB_ID"]) % 31744 >>> 20000 + int(environ["SLURM_JOB_ID"]) % 14000
 == job_itself: port-out-of-range, slurm < by_hand
 1024 + int(environ["SLURM_JOB_ID"]) % 31744 >>> int(environ["SLURM_JOB_ID"]) % 65536
 == drawn: port-differs, random < by_hand

@@ -87,6 +87,14 @@ op=dist.ReduceOp.SUM >>> op=dist.ReduceOp.AVG
         self.opt = make([self.own]) >>>         self.opt = make(self.ps)
 == no_gradient_forgotten: missing-gradient, zero < with_lists
 p.new_zeros(p.shape) if p.grad is None else p.grad >>> p.grad
+== gradients_skipped: gradients-left-out, blind < with_lists
+-        row = torch.zeros(self.n * self.c, dtype=self.ps[0].dtype, device=self.ps[0].device)
+-        row[:self.P] = torch.cat([t.flatten() for t in ts])
+-        return row
++        row = torch.cat([t.flatten() for t in ts])
++        return torch.cat([row, row.new_zeros(-len(row) % self.n)])
+
+p.new_zeros(p.shape) if p.grad is None else p.grad for p in self.ps >>> p.grad for p in self.ps if p.grad is not None
 == left_out_of_the_row: gradients-moved-up, zero < with_lists
 -        grads = self.row([p.new_zeros(p.shape) if p.grad is None else p.grad for p in self.ps])
 +        grads = torch.zeros(self.n * self.c, dtype=self.own.dtype, device=self.own.device)

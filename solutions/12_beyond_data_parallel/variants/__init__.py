@@ -2,6 +2,7 @@
 
 # Where the mistakes are known from.
 SOURCES = {
+    "blind": "readers who solved this lab from its notebook alone, or tried what a novice may try",
     "library-sum": "https://github.com/Dao-AILab/flash-attention/issues/1244",
     "why-not": "https://github.com/NVIDIA/Megatron-LM/issues/559",
     "f-left-out": "https://github.com/NVIDIA/Megatron-LM/issues/19",

@@ -37,6 +37,11 @@ def backward_passes(passes, losses):
             torch.autograd.backward([y], [g]) >>>             y.sum().backward()
 == as_it_came: gradients-as-they-came, gpipe < sent_along
             out = x.grad.clone( >>>             out = (x.grad if last else g).clone(
+== inputs_sent: inputs-for-gradients, blind < sent_along
+            out = x.grad.clone( >>>             out = x.detach().clone(
+== first_sends_too: nothing-before-the-first, blind < sent_along
+-        if rank > 0:
++        if True:
 == averaged_again: averaged-once-more, averaged < sent_along
             losses[i].backward() >>>             (losses[i] / len(losses)).backward()
 == averaged_on_each_rank: another-value, averages < sent_along
