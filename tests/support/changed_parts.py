@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ SHIFTED, SHORTENED, TURNED, LONGER, FILLED = "shifted", "shortened", "turned", "
 STRICT = (SHIFTED, SHORTENED)  # changes that have to be seen in each place, not just in one
 IN_EMPTY = (1, 0.5, "x", True, [1], [])  # what fits of these comes in the place of None, or into an empty list
 REFUSED = "refused"
+RANKS = 8  # on so many at least each change is made, of all calls together
 
 
 @dataclass(frozen=True)
@@ -68,38 +69,42 @@ class Found:
         return [call for call in self.unseen if any(each.looks_at(call.arguments) for each in looking)]
 
 
-def overlooked(check: CallCheck, calls: Iterable[Call], rng: random.Random) -> list[str]:
+def overlooked(check: CallCheck, calls: Sequence[Call], rng: random.Random) -> list[str]:
     """The changes that no criterion sees, each with one call in which that is so.
 
-    calls: honest ones. In each of them each field is changed in each way that it can be: on every rank in one place,
-    by chance, and then in all places together. A number or a list has to be seen in each place, all else in one.
-    Raises what a judge raises, but for ValueError, by which evidence is refused.
+    calls: honest ones. In each of them each field is changed in each way that it can be, in one place by chance, on one
+    rank or on several; and what is seen nowhere so, in all places together. A number or a list has to be seen in each
+    place, all else in one. Raises what a judge raises, but for ValueError, by which evidence is refused.
     """
     criteria = {each.name: each for each in check.criteria if isinstance(each, Criterion)}
     changes: dict[str, Found] = {}
-    looked_at: set[tuple[str, ...]] = set()
     for call in calls:
         assert not seen_by(check, criteria, call), f"call {call.number} is no honest one"
-        for part, changed, alone in changed_calls(call, rng):
-            found = changes.setdefault(part.name, Found(part))
-            if by := seen_by(check, criteria, changed) if changed else {REFUSED}:
-                found.by |= by
-                looked_at.add(part.fields)
-            elif alone:
-                found.unseen.append(call)
+        for rank in rng.sample(range(call.size), min(call.size, -(-RANKS // len(calls)))):
+            for part in one_of_each(call.seen[rank], rng):
+                found = changes.setdefault(part.name, Found(part))
+                if by := seen_by(check, criteria, changed(call, [(rank, part)])):
+                    found.by |= by
+                else:
+                    found.unseen.append(call)
+    for call in calls:
+        for name in [name for name, found in changes.items() if not found.by]:
+            same = [(rank, part) for rank, seen in enumerate(call.seen) for part in parts(seen) if part.name == name]
+            changes[name].by |= seen_by(check, criteria, changed(call, same)) if same else set()
     # What is empty need not be looked at there if it is where there is something.
-    calls_of = {
+    looked_at = {found.part.fields for found in changes.values() if found.by}
+    judged = {
         name: found.overlooked(criteria)
         for name, found in changes.items()
         if found.part.kind != FILLED or found.part.fields not in looked_at
     }
-    return [f"{name}, {len(calls)} times, as with {calls[0].arguments}" for name, calls in calls_of.items() if calls]
+    return [f"{name}, {len(calls)} times, as with {calls[0].arguments}" for name, calls in judged.items() if calls]
 
 
-def seen_by(check: CallCheck, criteria: dict[str, Criterion], call: Call) -> set[str]:
-    """Names of the criteria that fail; REFUSED for evidence that does not fit."""
+def seen_by(check: CallCheck, criteria: dict[str, Criterion], call: Call | None) -> set[str]:
+    """Names of the criteria that fail; REFUSED for evidence that does not fit, or None."""
     try:
-        if not all(check.fits(call.case, call.arguments, each) for each in call.seen):
+        if call is None or not all(check.fits(call.case, call.arguments, each) for each in call.seen):
             return {REFUSED}
         looking = {name: each for name, each in criteria.items() if each.looks_at(call.arguments)}
         return {name for name, each in looking.items() if each.failure(call) is not None}
@@ -107,27 +112,20 @@ def seen_by(check: CallCheck, criteria: dict[str, Criterion], call: Call) -> set
         return {REFUSED}
 
 
-def changed_calls(call: Call, rng: random.Random) -> Iterator[tuple[Part, Call | None, bool]]:
-    """The call with one part changed on one rank; and with all parts that one name has changed on all ranks.
+def one_of_each(shown: Evidence, rng: random.Random) -> list[Part]:
+    """Of all parts with one name, one."""
+    named = defaultdict(list)
+    for part in parts(shown):
+        named[part.name].append(part)
+    return [*map(rng.choice, named.values())]
 
-    Gives the part; the call, None if no value fits; and whether it is one part only.
-    """
-    everywhere: dict[str, list] = defaultdict(lambda: [*call.seen])
-    a_part = {}
-    for rank, seen in enumerate(call.seen):
-        named = defaultdict(list)
-        for part in parts(seen):
-            named[part.name].append(part)
-        for name, same in named.items():
-            a_part[name] = part = rng.choice(same)
-            shown = [*call.seen]
-            shown[rank] = changed(seen, part)
-            yield part, shown[rank] and replace(call, seen=shown), True
-            for each in reversed(same):  # what is in a list before the list itself
-                everywhere[name][rank] = changed(everywhere[name][rank], each) or everywhere[name][rank]
-    for name, shown in everywhere.items():
-        if shown != call.seen:
-            yield a_part[name], replace(call, seen=shown), False
+
+def changed(call: Call, same: Sequence[tuple[int, Part]]) -> Call | None:
+    """The call with these parts changed, each on its rank; None if none of their values fits."""
+    shown = [*call.seen]
+    for rank, part in same:
+        shown[rank] = with_part(shown[rank], part) or shown[rank]
+    return None if shown == call.seen else replace(call, seen=shown)
 
 
 def parts(
@@ -169,7 +167,7 @@ def changes_of(value: Any) -> Iterator[tuple]:
             yield FILLED, *([each] for each in IN_EMPTY)
 
 
-def changed(shown: Evidence, part: Part) -> Evidence | None:
+def with_part(shown: Evidence, part: Part) -> Evidence | None:
     """What is shown with another part; None if none of the part's values fits."""
     for value in part.values:
         try:
