@@ -17,7 +17,7 @@ time of the slowest rank.
 
 def seconds(call, warm_up=False):
     """How long the steps that count take on each rank, or with the warm-up before them."""
-    return [max(INSTANT, own.end - (own.steps[0][0] if warm_up else own.begin)) for own in ranks(call)]
+    return [max(INSTANT, own.end - (own.steps[0][0] if warm_up and own.steps else own.begin)) for own in ranks(call)]
 
 
 def rate(call, took=max, of=None, steps=None, warm_up=False):
