@@ -72,15 +72,15 @@ class Found:
 def overlooked(check: CallCheck, calls: Sequence[Call], rng: random.Random) -> list[str]:
     """The changes that no criterion sees, each with one call in which that is so.
 
-    calls: honest ones. In each of them each field is changed in each way that it can be, in one place by chance, on one
-    rank or on several; and what is seen nowhere so, in all places together. A number or a list has to be seen in each
+    calls: honest ones. In each of them each field is changed in each way that it can be, in one place by chance, on
+    rank 0 and others; and what is seen nowhere so, in all places together. A number or a list has to be seen in each
     place, all else in one. Raises what a judge raises, but for ValueError, by which evidence is refused.
     """
     criteria = {each.name: each for each in check.criteria if isinstance(each, Criterion)}
     changes: dict[str, Found] = {}
     for call in calls:
         assert not seen_by(check, criteria, call), f"call {call.number} is no honest one"
-        for rank in rng.sample(range(call.size), min(call.size, -(-RANKS // len(calls)))):
+        for rank in sorted({0, *rng.sample(range(call.size), min(call.size, -(-RANKS // len(calls))))}):
             for part in one_of_each(call.seen[rank], rng):
                 found = changes.setdefault(part.name, Found(part))
                 if by := seen_by(check, criteria, changed(call, [(rank, part)])):
