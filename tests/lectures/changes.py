@@ -324,7 +324,7 @@ CHANGES = (
         (("UPDATE = 0.001", "UPDATE = 0.003"),),
         ("The weight in bfloat16 has not moved.",),
     ),
-    Change(13, "write `EVERY = 2`", (("EVERY = 1 ", "EVERY = 2 "),), ("2.4 MB, an eighth, for 16",)),
+    Change(13, "write `EVERY = 2`", (("EVERY = 1 ", "EVERY = 2 "),), ("2.4 MB, an eighth, at the price of 16",)),
     Change(
         13,
         "write `EACH_STEP = 8`",

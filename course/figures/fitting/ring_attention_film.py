@@ -19,7 +19,7 @@ def ring_attention_film(ranks: int = 4) -> Film:
     words.append("Each rank compares its queries with its own keys, and keeps a sum and the largest score so far.")
     for step in range(2, ranks + 1):
         last = " Now each has met all keys, and divides by its sum." if step == ranks else ""
-        words.append(f"Round {step}: keys and values have gone {step - 1} on around the ring.{last}")
+        words.append(f"Round {step}: keys and values have moved {step - 1} rank{'s' * (step > 2)} on.{last}")
     return Film(
         f"ring attention on {ranks} ranks",
         [Frame(frame(ranks, done, told), told) for done, told in enumerate(words)],
