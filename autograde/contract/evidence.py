@@ -14,18 +14,59 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import msgspec
 
 FEW = 24  # entries up to which an array is sent whole
+SKETCHED = 9  # numbers that are sent of a larger one
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of what a call shows on one rank."""
+    """Base of what a call shows on one rank. The rest: see the functions of these names."""
+
+    unjudged: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    judged_in_calls: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    judged_in_places: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
 
+def unjudged(**reasons: str) -> Callable[[type[Evidence]], type[Evidence]]:
+    """Declares fields of a class that may be anything, as far as points go, each with the reason why.
+
+    All other fields are judged: a test changes each of them, and a criterion has to see it. Raises ValueError for what
+    is no field.
+    """
+    return declaring("unjudged", reasons)
+
+
+def judged_in_calls(**reasons: str) -> Callable[[type[Evidence]], type[Evidence]]:
+    """Declares fields that are judged only in calls at which certain criteria look; with the reason. Raises ValueError
+    for what is no field."""
+    return declaring("judged_in_calls", reasons)
+
+
+def judged_in_places(**reasons: str) -> Callable[[type[Evidence]], type[Evidence]]:
+    """Declares fields that are not judged in each list, call or rank in which they are, but in some; with the reason.
+    Raises ValueError for what is no field."""
+    return declaring("judged_in_places", reasons)
+
+
+def declaring(name: str, reasons: Mapping[str, str]) -> Callable[[type[Evidence]], type[Evidence]]:
+    """Adds reasons to those of a class, and of the one it is derived from, under this name."""
+
+    def declared(kind: type[Evidence]) -> type[Evidence]:
+        if unknown := {*reasons} - {*kind.__struct_fields__}:
+            raise ValueError(f"{kind.__name__} has no field {', '.join(sorted(unknown))}")
+        setattr(kind, name, MappingProxyType({**getattr(kind, name), **reasons}))
+        return kind
+
+    return declared
+
+
+@unjudged(kind="it chooses words", is_float="where a number is asked for, each kind of one will do")
 class Number(Evidence):
     """A value where a number is expected.
 
@@ -85,6 +126,7 @@ class Values(Evidence):
         return self.numbers[place] if place < len(self.numbers) else Number(self.kind, False, None)
 
 
+@unjudged(kind="it chooses words where numbers are missing")
 class NumbersByName(Evidence):
     """A value where a dict of numbers is expected.
 
@@ -104,6 +146,7 @@ class NumbersByName(Evidence):
         return cls("", {name: Number.of(value[name]) for name in names if name in value})
 
 
+@unjudged(digest="where bits are not compared, entries are", shares="where memory is not asked for, it may be shared")
 class Array(Evidence):
     """A value where an array or a tensor is expected.
 
@@ -120,9 +163,20 @@ class Array(Evidence):
     shares: list[str] = []
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what is no array, and has something of an array."""
+        """Raises ValueError for what is no array, and has something of an array; for a dtype that there is not, and
+        for entries that do not fit the shape."""
         if not self.is_array and any([self.dtype, self.shape, self.entries, self.digest, self.shares]):
             raise ValueError(f"{self.kind!r} has no dtype, shape, entries, digest or shared memory")
+        if self.is_array:
+            import numpy as np
+
+            try:
+                np.dtype(self.dtype)
+            except TypeError as error:
+                raise ValueError(f"{self.dtype!r} is no dtype") from error
+            count = math.prod(self.shape)
+            if len(self.entries) != (count if count <= FEW else SKETCHED):
+                raise ValueError(f"an array of shape {self.shape} does not have {len(self.entries)} entries")
 
     @classmethod
     def of(cls, value: Any, **arguments: Any) -> Array:
@@ -149,6 +203,7 @@ class Array(Evidence):
         return self.kind in ("array", "tensor")
 
 
+@unjudged(kind="it chooses words, and names a dtype where that is asked for")
 class Points(Evidence):
     """A value where a path of points (m, n) is expected.
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.contract.rank_check import Rank
 from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
@@ -18,6 +18,7 @@ from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkp
 from autograde.probes.file_watch import half_a_file, leave_half, watched_folder
 
 
+@unjudged(others="the next call finds half of each, and that is judged")
 class Moment(Evidence):
     """How the folder looked: what tells the file from others, and names of other files."""
 
@@ -33,6 +34,7 @@ class File(Evidence):
     content: Any
 
 
+@judged_in_places(touched="whether there is any is judged", moments="some are not seen, however often one looks")
 class Saved(Evidence):
     """A call of `saving_calls`. touched: files that this rank changed. before, returned, after: what tells the file
     from others then. left: other files. gone: those of `beside` that are not there any more. content: on
@@ -48,6 +50,7 @@ class Saved(Evidence):
     content: File | None
 
 
+@judged_in_places(error="it may have any words")
 class Loaded(Evidence):
     """A call of `loading_calls`. value, error: what was returned or raised. model, optimizer: their states then."""
 

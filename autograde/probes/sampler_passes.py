@@ -9,12 +9,13 @@ from operator import index
 from typing import Any
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.evidence import Evidence, decoded
+from autograde.contract.evidence import Evidence, decoded, unjudged
 from autograde.probes.fresh_process import FreshProcess
 
 PATIENCE = 20.0  # seconds that another process may take; it takes two, on a machine that has nothing else to do
 
 
+@unjudged(type="it chooses words")
 class Ids(Evidence):
     """A value where a list of ints is expected: what `listed` gives."""
 
@@ -34,6 +35,7 @@ class Pass(Ids):
     length: int
 
 
+@unjudged(error="it chooses words")
 class Passes(Evidence):
     """The passes of a rank. drawn: what the global generators of torch, Python and numpy give after them. derived:
     whether the class is a Sampler. other, error: on rank 0, ids by rank and pass in another process, or what went wrong

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, unjudged
 
 ADDRESS = ("MASTER_ADDR", "MASTER_PORT")
 LAUNCHERS = (("LOCAL_RANK", "LOCAL_WORLD_SIZE"), ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"))
@@ -162,6 +162,7 @@ def replace(stack: ExitStack, module: Any, **functions: Any) -> None:
             stack.enter_context(mock.patch.object(module, name, function))
 
 
+@unjudged(kind="it chooses words")
 class Chosen(Evidence):
     """What a function on a `simulated_node` chose. kind: type of what it returned. device: such as "cpu" or "cuda:1",
     where a plain "cuda" is the current GPU; None unless it is a torch.device. current: number of the GPU that was made

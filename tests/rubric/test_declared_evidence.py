@@ -11,7 +11,18 @@ import pytest
 import torch
 
 from autograde.contract.check import plain
-from autograde.contract.evidence import Array, Evidence, Number, Values, decoded, encoded, json_schema, sketch
+from autograde.contract.evidence import (
+    Array,
+    Evidence,
+    Number,
+    Values,
+    decoded,
+    encoded,
+    json_schema,
+    judged_in_calls,
+    sketch,
+    unjudged,
+)
 from autograde.rubric.values.rounding import Rounding
 from autograde.sandbox.untrusted import problem
 
@@ -63,6 +74,27 @@ def test_what_is_no_array_has_nothing_of_an_array():
     assert decoded(Array, data) == Array("None")
     with pytest.raises(msgspec.ValidationError):
         decoded(Array, data | {"entries": [1.5]})
+
+
+@pytest.mark.parametrize("change", [{"entries": [0, 1]}, {"shape": [4]}, {"shape": [1000]}, {"dtype": "int7"}])
+def test_an_array_has_a_dtype_and_as_many_entries_as_its_shape_says(change):
+    data = plain(encoded(Array.of(np.arange(3))))
+    assert decoded(Array, plain(encoded(Array.of(np.zeros((50, 2)))))).shape == [50, 2]
+    with pytest.raises(msgspec.ValidationError):
+        decoded(Array, data | change)
+
+
+def test_what_need_not_be_judged_is_declared_by_field_with_the_reason():
+    class More(Number):
+        other: int = 0
+
+    assert unjudged(other="it is never asked for")(More).unjudged == {
+        **Number.unjudged,
+        "other": "it is never asked for",
+    }
+    assert "other" not in Number.unjudged
+    with pytest.raises(ValueError, match="More has no field another"):
+        judged_in_calls(another="it is not there")(More)
 
 
 @pytest.mark.parametrize(

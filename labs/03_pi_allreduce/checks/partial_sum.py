@@ -131,6 +131,7 @@ CHECK = CallCheck.of(
     ),
     inputs=("intervals", "size"),
     repeats=False,  # each call has another split
+    fits=lambda case, call, seen: len(seen.shares) == call["size"],
     consolidation="Blocks or strides: both are right, as each midpoint goes to exactly one rank. Strides balance work "
     "that grows with the index, and blocks keep neighbours together.",
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places, unjudged
 from autograde.probes.simulated_node import simulated_node
 from course.models.midpoints import midpoints, recorded
 
@@ -17,6 +17,8 @@ from ..shared.parts import curve_of_check, share_of, weights_of
 CURVE = "curve_without_record"
 
 
+@unjudged(used="who calls no f and asks for no share is judged by what it reduces")
+@judged_in_places(shares="a rank may ask for a share without midpoints, or not")
 class Seen(Evidence):
     """One call on one rank.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_calls, unjudged
 from autograde.probes.under_way import sends_under_way
 from course.simulated.layers import layered
 from course.simulated.safe import safe
@@ -18,6 +18,7 @@ from ..shared.requests import PULL, PUSH, TURN, drawn, gradient_of
 from .late_messages import Unfair
 
 
+@unjudged(number="it puts the answers in order")
 class Answer(Evidence):
     """The answer to a PULL. number: of the entry in the script. tag: of the message. values: its numbers."""
 
@@ -26,6 +27,7 @@ class Answer(Evidence):
     values: Array
 
 
+@judged_in_calls(answers="where workers take turns, the order of their requests is known")
 class Seen(Evidence):
     """What rank 0 returned; what a worker got."""
 

@@ -9,10 +9,11 @@ from typing import Any
 from torch.utils.data import DataLoader, Sampler
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, unjudged
 from autograde.probes.sampler_passes import Ids, kind_of
 
 
+@unjudged(one="it chooses words")
 class Seen(Evidence):
     """What a rank returned. kind: its type. flat: whether it is one list of ids, which is cut into epochs here.
     batches: whether lists hold whole batches, which are taken apart here. one: whether the lists of all epochs are one

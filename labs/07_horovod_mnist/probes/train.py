@@ -9,7 +9,7 @@ from typing import Any
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places, unjudged
 from autograde.fixtures.numbered_net import BUFFERS, SIZES, NumberedNet, NumberedSet, state_of
 from autograde.probes.checkpoint_files import read_checkpoint, recorded_saves
 from autograde.probes.simulated_node import on_node
@@ -22,6 +22,7 @@ KEYS = ("epoch", "loss", "accuracy", "seconds")
 State = dict[str, list[float | None]]
 
 
+@unjudged(kind="it chooses words")
 class Saved(Evidence):
     """What is in a checkpoint, by what its entry `model` is. kind: empty if that is a state dict, `state`; "bare" if
     the weights are not in an entry; else what is there, in words."""
@@ -55,6 +56,13 @@ class Shown(Evidence):
     train: bool
 
 
+@unjudged(elapsed="the seconds of all epochs are less by any time", error="it chooses words")
+@judged_in_places(
+    loaders="seeds and sizes may be others, if the batches are right",
+    batches="another order may be right, too",
+    history="an epoch may take any time",
+    last="it is that of the rank that writes",
+)
 class Seen(Evidence):
     """A run. begin, state: of the model, when training began and in the end. loaders: samples, batch size and seed of
     each that `make_loader` was asked for. told: the epochs that `train_epoch` was told; none where it was not used.

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places
 
 from .decoys import decoyed
 
 NAMES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
+@judged_in_places(kinds="as far as there are values")
 class Answer(Evidence):
     """To one task. values: by name, as texts; kinds: their types. kind: of the whole, in words; empty for a dict.
     error: that it raised instead. changed, written: whether the argument, or `os.environ`, is not what it was. program:

@@ -10,7 +10,7 @@ from typing import Any
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import calls_apart
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places, unjudged
 from course.watch.notes import note
 
 from ..shared.timeline import HELD_UP, RETURNED, Timeline, held_up
@@ -21,6 +21,8 @@ from .slow_device import SLOW, UNIT, SlowDevice
 TRIES = 5  # how often ranks are asked that were held up beside their clock
 
 
+@unjudged(machine="it tells which clocks can be compared")
+@judged_in_places(value="two rates are as near as clocks are on a busy machine")
 class Seen(Evidence):
     """What was returned. machine: a number for it; its ranks share a clock."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence, Values
+from autograde.contract.evidence import Array, Evidence, Values, unjudged
 from autograde.probes.ddp_trace import MOST, trace_passes
 from course.models.sentences import collate, loss_fn
 
@@ -16,6 +16,7 @@ from ..shared.model import GIVEN, gradients_of
 from .traced import Entry, loaded, modes_of, wrapped
 
 
+@unjudged(modes="they choose the gradients that are due; the trace has them, too")
 class Seen(Evidence):
     """totals: what is returned. attached: whether that has a graph for gradients. gradients: afterwards, in a row.
     modes: of each forward pass, whether it was in train mode."""

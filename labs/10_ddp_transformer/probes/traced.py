@@ -5,12 +5,14 @@ from __future__ import annotations
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.stepped import group_device
 
 from ..shared.model import SteepTranslator
 
 
+@unjudged(inside="it chooses words")
+@judged_in_places(number="that of a synchronisation is judged")
 class Entry(Evidence):
     """What happened, see `autograde.probes.ddp_trace.trace_passes`."""
 

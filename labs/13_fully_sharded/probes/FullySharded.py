@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_places
 from course.models.memory import memory
 from course.watch.notes import note
 
@@ -16,6 +16,7 @@ from ..shared.trainings import batch_of, calls_of
 from .earlier import earlier
 
 
+@judged_in_places(held="less than what is needed is no mistake")
 class Seen(Evidence):
     """losses: of each micro-batch. shards: the parameters in the end. held: bytes behind all layers' parameters, and
     those that the layer needs that computes, at each of its passes; none after each pass through the model."""

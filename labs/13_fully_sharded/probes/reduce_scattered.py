@@ -7,11 +7,12 @@ from collections.abc import Callable
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_calls
 
 from ..shared.layers import before_of, gradients_of, layer_of, shards_of
 
 
+@judged_in_calls(grads="without `sync`, gradients stay where they are")
 class Seen(Evidence):
     """grads: `.grad` of the shards. gone: whether no parameter of the layer has a gradient. unchanged: whether all
     gradients, of the layer and of the shards, are what they were."""

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Points
+from autograde.contract.evidence import Evidence, Points, judged_in_places
 
 from ..shared.line import sample_gradients
 
@@ -24,6 +24,7 @@ class Walk(Evidence):
     changed: list[str]
 
 
+@judged_in_places(runs="one of them has to be right")
 class Seen(Evidence):
     """runs: for each kind of numbers with which the function works, its paths, by seed."""
 

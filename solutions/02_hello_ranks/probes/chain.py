@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_places
 from course.watch.notes import note
 
 from ..shared.drawn import matrices
@@ -11,6 +11,7 @@ from ..shared.drawn import matrices
 BEGINS = "multiply begins"  # a note among the events of a rank
 
 
+@judged_in_places(counted="a rank may make fewer than its share at most")
 class Seen(Evidence):
     """What a rank returned, and how many multiplications `multiply` made on it."""
 

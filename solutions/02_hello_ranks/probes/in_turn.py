@@ -3,7 +3,7 @@
 import time
 
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places
 from course.watch.notes import note
 
 LASTS = 0.08  # seconds that an action takes
@@ -12,6 +12,7 @@ MOST = 9  # actions of which the times are kept
 BEGINS = "action begins"  # a note among the events of a rank
 
 
+@judged_in_places(actions="of these times only the order matters")
 class Seen(Evidence):
     """Begin and end of each action, in seconds, and what was returned: of a long result its number."""
 

@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, unjudged
 from course.models.midpoints import recorded
 
 
+@unjudged(refused="it chooses words")
 class Share(Evidence):
     """The share of one rank.
 

@@ -7,11 +7,12 @@ from operator import index
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places
 
 MOST = 64  # rounds, and pairs of a round, that are looked at
 
 
+@judged_in_places(plan="another plan may be right, too")
 class Seen(Evidence):
     """The plan, rounds of pairs. kind: empty, or what came instead, in words."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_places
 from autograde.fixtures.drawn_arrays import array_of
 from autograde.probes.under_way import sends_under_way
 from course.watch.recorder import unwatched
@@ -26,6 +26,7 @@ class Half(Evidence):
     lengths: list[int] | None
 
 
+@judged_in_places(halves="what they would send may be less than the most")
 class Seen(Evidence):
     """What the call returned, and the halves that it called."""
 

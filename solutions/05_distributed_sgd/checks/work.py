@@ -80,6 +80,14 @@ def sizes(call):
     return None
 
 
+def fits(case, arguments, seen):
+    """Whether rank 0 says what came from each rank, in arrays as long as the messages."""
+    arrays = [each for own in seen.requests for each in own if each.values.is_array]
+    return len(seen.requests) in (0, len(case["ranks"])) and all(
+        each.values.shape == [each.bytes // 8] for each in arrays
+    )
+
+
 def with_the_server(call):
     return [pair for worker in range(1, call.size) for pair in ((0, worker), (worker, 0))]
 
@@ -126,8 +134,7 @@ CHECK = CallCheck.of(
     Criterion("gradients", 0.75, OF_LAST, gradients, after=("requests",)),
     Criterion("messages", 0.5, BUFFERS, first_of(BETWEEN, buffer_messages, sizes)),
     broke_off=broke_off,
-    # Rank 0 says what came from each rank.
-    fits=lambda case, arguments, seen: len(seen.requests) in (0, len(case["ranks"])),
+    fits=fits,
     inputs=("steps",),
     consolidation="A worker knows the server and nobody else: how many others there are, and how fast they are, does "
     "not matter to it. The parameters that it works with may be old when its gradient arrives.",

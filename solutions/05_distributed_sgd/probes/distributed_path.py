@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Points
+from autograde.contract.evidence import Evidence, Points, judged_in_places
 from autograde.probes.simulated_node import simulated_node
 
 from ..shared.samples import rate_of, samples
@@ -18,6 +18,7 @@ from ..shared.samples import rate_of, samples
 MOST = 1000  # steps that are kept
 
 
+@judged_in_places(before="an order is new if one sample has another place")
 class Seen(Evidence):
     """What a rank returned, and what it did.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_places
 from autograde.probes.under_way import sends_under_way
 from course.simulated.safe import safe
 
@@ -26,6 +26,7 @@ class Request(Evidence):
     values: Array
 
 
+@judged_in_places(asked="the numbers are judged; `gradient` takes any type and shape")
 class Seen(Evidence):
     """What came to rank 0 from each worker; of which parameters a worker took the gradient."""
 

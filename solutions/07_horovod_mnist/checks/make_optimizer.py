@@ -1,6 +1,6 @@
 """The check of `make_optimizer`: its learning rate, its options, and its steps beside those of a replay."""
 
-from autograde.fixtures.numbered_net import TRAINED, NumberedNet, state_of
+from autograde.fixtures.numbered_net import SIZES, TRAINED, NumberedNet, state_of
 from autograde.rubric import (
     CallCheck,
     Criterion,
@@ -11,12 +11,14 @@ from autograde.rubric import (
     Words,
     changed,
     first_of,
+    of_seen,
     on_ranks,
     trained_wrongly,
 )
 
 from ..probes import make_optimizer
-from .states import replicas, whole
+from ..probes.make_optimizer import PARAMETERS
+from .states import replicas
 
 MOMENTUM = 0.9
 NEAR = Rounding(1e-6)
@@ -70,12 +72,8 @@ def steps(call, rules=None):
     trained = replicas(about, [NumberedNet(about["model"]) for _ in call.seen], rules, **given)
     for order in about["orders"]:
         trained.step([[ids] for ids in order])
-        states.append([parameters(state_of(model)) for model in trained.models])
+        states.append([{name: state_of(model)[name] for name in PARAMETERS} for model in trained.models])
     return [[*own] for own in zip(*states, strict=True)]
-
-
-def parameters(state):
-    return {name: state[name] for name in (*TRAINED, "frozen")}
 
 
 def wrapper_used(call):
@@ -123,13 +121,24 @@ OTHER_RATES = Mistakes(
     summed_for_scaled=summed_for_scaled,
 )
 STEPS = Same(
-    lambda call: [[*map(parameters, seen.states)] for seen in call.seen],
+    of_seen("states"),
     steps,
     on_ranks("the model", "step"),
     NEAR,
     otherwise=lambda call, off: words("wrong-step", step=off.place[1] + 1),
 )
 OTHER_STEPS = trained_wrongly(steps, "own-gradient-only", "gradients-summed")
+
+
+def whole(case, arguments, seen):
+    """Whether there are all options, names and numbers of an optimizer that steps."""
+    sizes, stepped = {name: SIZES[name] for name in PARAMETERS}, seen.options and not seen.unused
+    return (
+        {*seen.options} in ({"lr", *DEFAULTS}, set())
+        and len(seen.names or TRAINED) == len(TRAINED)
+        and (len(seen.states) == len(arguments["orders"]) or not stepped)
+        and all({name: len(own) for name, own in state.items()} == sizes for state in seen.states)
+    )
 
 
 def case(rng, size, local_size):
@@ -174,7 +183,7 @@ CHECK = CallCheck.of(
         first_of(there, by_horovod),
         after=("averages",),
     ),
-    fits=lambda case, arguments, seen: whole(*seen.states),
+    fits=whole,
     consolidation="Horovod averages, so a step does not grow by itself when there are more ranks. The linear scaling "
     "rule makes it longer on purpose, in one place and for any number of ranks.",
 )

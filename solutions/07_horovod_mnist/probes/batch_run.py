@@ -10,11 +10,12 @@ from typing import Any
 from unittest import mock
 
 from autograde.contract.call_probe import CallProbe, CallRank, Rerun
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.probes.simulated_node import on_node
 
 
+@judged_in_places(state="rank 0 passes its own on to the others")
 class Passed(Evidence):
     """What `train` is given. sets: how many samples they have. state: of the model, if it is one that `digit_model`
     gave."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_calls
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet
 from autograde.probes.simulated_node import on_node
 from autograde.probes.weighed_part import WeighedProbe
@@ -21,6 +21,7 @@ class Pass(Evidence):
     graph: bool
 
 
+@judged_in_calls(passes="where there are fewer samples than ranks, the value is judged")
 class Seen(Evidence):
     """What a rank returned, and what its model was shown. train: its mode in the end. records: whether torch records
     gradients then."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places
 from autograde.fixtures.numbered_net import NumberedSet, ids_of
 from autograde.probes.simulated_node import on_node
 
 
+@judged_in_places(passes="another order may be right, too")
 class Seen(Evidence):
     """The passes of a rank. told: whether each loader's sampler can be told an epoch. passes: numbers of the samples
     drawn, by pass and batch."""

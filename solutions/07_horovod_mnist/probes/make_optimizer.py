@@ -8,17 +8,20 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, unjudged
 from autograde.fixtures.numbered_net import TRAINED, NumberedNet, NumberedSet, leave_gradient, state_of
 from autograde.probes.simulated_node import on_node
 
 OPTIONS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")  # of SGD, that change its steps
+PARAMETERS = (*TRAINED, "frozen")
 
 
+@unjudged(kind="it chooses words")
 class Seen(Evidence):
     """What was made. kind: its type. options: of an optimizer, None for those that it has not; empty for anything else.
-    names: how Horovod calls the parameters that are trained, None if it is not Horovod's. states: of the model, after
-    each step. unused: whether there is a wrapper besides, which averages gradients that it is not to step with."""
+    names: how Horovod calls the parameters that are trained, None if it is not Horovod's. states: PARAMETERS of
+    the model, after each step. unused: whether there is a wrapper besides, which averages gradients that it is not to
+    step with."""
 
     kind: str
     options: dict[str, float | None]
@@ -40,7 +43,7 @@ def call(make_optimizer: Callable, rank: CallRank, call: dict) -> Seen:
         except AssertionError:  # of Horovod's, which counts backward passes of a wrapper that makes no step
             return Seen(*about, states, True)
         optimizer.step()
-        states.append(state_of(model))
+        states.append({name: own for name, own in state_of(model).items() if name in PARAMETERS})
     return Seen(*about, states, False)
 
 

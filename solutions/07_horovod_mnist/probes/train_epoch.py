@@ -7,13 +7,14 @@ from collections.abc import Callable
 from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, unjudged
 from autograde.fixtures.numbered_net import GivenOrder, NumberedNet, NumberedSet, state_of
 from autograde.probes.simulated_node import on_node
 
 from .averaging import AveragingSGD
 
 
+@unjudged(told="it chooses words")
 class Seen(Evidence):
     """An epoch. value: what was returned. told: the epochs that the sampler was told. state: of the model in the end.
     batches: that the model was shown; train: whether in train mode, for each."""

@@ -7,7 +7,7 @@ from autograde.rubric import CallCheck, Criterion, Mistakes, Words, first_of
 from ..probes import process_group_from_slurm
 from ..probes.answers import NAMES
 from ..probes.decoys import DECOYS
-from ..probes.process_group_from_slurm import IN_A_ROW
+from ..probes.process_group_from_slurm import IN_A_ROW, SCATTERED
 from .node_lists import draw_list
 from .ports import ports
 from .tasks import NUMBERS, OTHER_ADDRESSES, OTHER_NUMBERS, answered, failing, failure, of_step, refuses_zero, told
@@ -115,8 +115,9 @@ def cases(rng):
 
 def fits(case, arguments, seen):
     rows = [*seen.ports, *([] if seen.error else seen.elsewhere)]
-    counts = [len(answers) for answers in seen.steps], {*map(len, rows)}, len(rows)
-    return counts == ([sum(step["tasks"]) for step in arguments["steps"]], {IN_A_ROW}, 4 if not seen.error else 2)
+    counts = [len(answers) for answers in seen.steps], {*map(len, rows)}, len(rows), len(seen.scattered)
+    tasks = [sum(step["tasks"]) for step in arguments["steps"]]
+    return counts == (tasks, {IN_A_ROW}, 2 if seen.error else 4, SCATTERED)
 
 
 CHECK = CallCheck.of(

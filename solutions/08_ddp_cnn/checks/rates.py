@@ -59,11 +59,39 @@ class Rate(Comparing):
         return words("rates-differ", values=", ".join(f"{each.value:.6g}" for each in self.seen(call)))
 
 
+def counting_begun(call):
+    """Whether all ranks came to the steps that count; else there is no time that anything could be compared with."""
+    return all(len(own.steps) > own.warmup for own in ranks(call))
+
+
 def waiting_not_counted(call):
     numbers = [each.value for each in call.of("value")]
-    return None not in numbers and min(numbers) > MANY * rate(call)
+    return counting_begun(call) and None not in numbers and min(numbers) > MANY * rate(call)
 
 
+WRONG_RATES = changed(
+    rate,
+    warm_up_timed=[
+        {"warm_up": True},
+        {"warm_up": True, "steps": lambda call: call.arguments["warmup"] + call.arguments["steps"]},
+    ],
+    one_steps_images={"steps": 1},
+    seconds_returned=[
+        lambda call: max(seconds(call)),
+        lambda call: max(seconds(call)) / call.arguments["steps"],
+        lambda call: 1 / rate(call),
+    ],
+    clock_before_the_others=before_the_others,
+    clocks_compared=clocks_compared,
+    own_clock_times_ranks=[
+        lambda call: [rate(call) * max(seconds(call)) / own for own in seconds(call)],
+        lambda call: [rate(call, of=1) * max(seconds(call)) / own for own in seconds(call)],
+    ],
+    sum_of_rates=lambda call: sum(rate(call, of=1) * max(seconds(call)) / own for own in seconds(call)),
+    mean_of_times={"took": lambda call: lambda times: sum(times) / len(times)},
+    fastest_rank={"took": lambda call: min},
+    one_ranks_images={"of": 1},
+)
 OTHER_RATES = Mistakes(
     """
     warm-up-timed: The result is {actual:.5g}: the time of the warm-up is in it. Without it, {expected:.5g} images are
@@ -99,28 +127,6 @@ OTHER_RATES = Mistakes(
     waiting-not-counted: The result is {actual:.5g}, many times as much as expected, which is {expected:.5g}. Does your
     clock go on while the processor has nothing to do? That of `process_time` does not.
     """,
-    changed(
-        rate,
-        warm_up_timed=[
-            {"warm_up": True},
-            {"warm_up": True, "steps": lambda call: call.arguments["warmup"] + call.arguments["steps"]},
-        ],
-        one_steps_images={"steps": 1},
-        seconds_returned=[
-            lambda call: max(seconds(call)),
-            lambda call: max(seconds(call)) / call.arguments["steps"],
-            lambda call: 1 / rate(call),
-        ],
-        clock_before_the_others=before_the_others,
-        clocks_compared=clocks_compared,
-        own_clock_times_ranks=[
-            lambda call: [rate(call) * max(seconds(call)) / own for own in seconds(call)],
-            lambda call: [rate(call, of=1) * max(seconds(call)) / own for own in seconds(call)],
-        ],
-        sum_of_rates=lambda call: sum(rate(call, of=1) * max(seconds(call)) / own for own in seconds(call)),
-        mean_of_times={"took": lambda call: lambda times: sum(times) / len(times)},
-        fastest_rank={"took": lambda call: min},
-        one_ranks_images={"of": 1},
-    ),
+    lambda call: WRONG_RATES(call) if counting_begun(call) else {},
     waiting_not_counted=waiting_not_counted,
 )

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_calls
 from autograde.contract.gpu import DeviceMistake
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, state_of
 from autograde.probes.simulated_node import on_node
@@ -36,6 +36,7 @@ class Pass(Evidence):
     through: bool
 
 
+@judged_in_calls(wraps="a model that trains alone may be wrapped or not")
 class Seen(Evidence):
     """passes: all of them. wraps: how often the model was wrapped; ids: whether `device_ids` were given on a CPU.
     state: of the model in the end. kind: what was returned, if it was no list; losses: what was in it."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, unjudged
 from course.simulated.all_reduce import late_all_reduce, quick_all_reduce
 from course.watch.notes import note
 
@@ -27,6 +27,7 @@ class Step(Evidence):
     moved: list[str]
 
 
+@unjudged(kind="it chooses words")
 class Seen(Evidence):
     """kind: what came in place of what makes the steps, in words; empty if they were made."""
 

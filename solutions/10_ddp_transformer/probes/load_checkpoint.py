@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import decoded
+from autograde.contract.evidence import decoded, judged_in_calls
 from autograde.fixtures.stepped import group_device
 from autograde.probes.checkpoint_calls import Loaded, loading_calls
 
 
+@judged_in_calls(model="of a file that does not fit, the error is judged", optimizer="as the model")
 class Seen(Loaded):
     """stepped: whether the optimizer still has the model's parameters, so that a step moves the model."""
 

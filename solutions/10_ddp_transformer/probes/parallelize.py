@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, unjudged
 from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.fixtures.stepped import group_device
 from autograde.probes.ddp_trace import recorded_wrapping
@@ -20,6 +20,7 @@ from ..shared.model import gradients_of, parameters_of
 LOCAL_SIZE = 2  # ranks on each simulated node
 
 
+@unjudged(kind="it chooses words")
 class Seen(Evidence):
     """kind: of what is returned. wraps: whether it is a DistributedDataParallel around the given model, or would be but
     for its `device_ids`. device: where the rank computes. moved: where the model was last moved to before. device_ids,

@@ -8,11 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograde.contract.evidence import Evidence, Number
+from autograde.contract.evidence import Evidence, Number, judged_in_places, unjudged
 
 from ..shared.model import gradients_of, parameters_of
 
 
+@unjudged(gradients_after="it chooses words")
+@judged_in_places(modes="how many passes there are is judged by the gradients")
 class Stepped(Evidence):
     """One call on one rank. value: what it returned. modes: of each forward pass, whether it was in train mode. steps:
     of the optimizer. gradients: in a row, at its first step; gradients_after, parameters: after the call. None stands

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.awkward_translator import AwkwardTranslator, state_row
 from autograde.fixtures.stepped import group_device
 from autograde.probes.killed_run import KillingProbe, dies
@@ -23,6 +23,14 @@ from .at_work import NotedSampler, Saved, Training, names
 MOST = 200  # of whatever is noted
 
 
+@unjudged(survived="a rank that was not killed leaves other checkpoints", other="it chooses words")
+@judged_in_places(
+    begins="of a first call it is judged whether there is one",
+    weights="before the first step, those of rank 0 are",
+    momentum="before the first step, that of rank 0 is",
+    saved="rank 0 writes it",
+    ends="they are where steps are made",
+)
 class Seen(Evidence):
     """One call. survived: whether a rank was to be killed in this run, and did not get there. begins: epoch of the
     checkpoint that was there, as in `Saved`. other: what the first step did not find as in this checkpoint, or if there

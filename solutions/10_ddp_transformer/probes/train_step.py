@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
+from autograde.contract.evidence import unjudged
 from autograde.probes.ddp_trace import MOST, trace_passes
 from course.models.sentences import PAD, collate, loss_fn
 
@@ -16,6 +17,7 @@ from .stepping import Stepped, noted_steps, stepped
 from .traced import Entry, loaded, modes_of, wrapped
 
 
+@unjudged(modes="they choose the gradients that are due; the trace has them, too")
 class Seen(Stepped):
     """And the passes."""
 

@@ -9,7 +9,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallRank
-from autograde.contract.evidence import Array, Evidence, Number
+from autograde.contract.evidence import Array, Evidence, Number, judged_in_calls, judged_in_places
 from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.fixtures.stepped import group_device
 from autograde.probes.ddp_trace import MOST, buffers_noted, trace_passes
@@ -26,6 +26,8 @@ class Pass(Evidence):
     graph: bool
 
 
+@judged_in_places(passes="how many there are is judged by the value")
+@judged_in_calls(broadcasts="one rank alone waits for nobody")
 class Seen(Evidence):
     """What a rank returned. passes: of its model. train: the model's mode in the end. records: whether torch records
     gradients then. broadcasts: how often the wrapper would have sent rank 0's buffers to all. state, gradients: of the

@@ -9,12 +9,15 @@ from dataclasses import replace
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import decoded
+from autograde.contract.evidence import decoded, judged_in_calls
 from autograde.probes.checkpoint_calls import Loaded, loading_calls
 
 from ..shared.training import generator_after
 
 
+@judged_in_calls(
+    model="of a file that does not fit, the error is judged", optimizer="as the model", drawn="as the model"
+)
 class Seen(Loaded):
     """drawn: the random number that comes next."""
 

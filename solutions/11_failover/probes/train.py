@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from autograde.contract.call_probe import CallRank
 from autograde.contract.calls import type_in_words
-from autograde.contract.evidence import Evidence
+from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.fixtures.stepped import group_device
 from autograde.probes.killed_run import KillingProbe, dies
@@ -32,6 +32,8 @@ class Step(Evidence):
     weights: list[float | None]
 
 
+@unjudged(survived="a rank that was not killed leaves other checkpoints")
+@judged_in_places(begins="rank 0 knows", asked="all ranks ask together", saves="rank 0 writes them")
 class Seen(Evidence):
     """One call. survived: whether a rank was to be killed in this run, and did not get there. begins: epoch, consumed
     and steps of the checkpoint that was there. losses: what was returned, or its type; of an entry that is no float,

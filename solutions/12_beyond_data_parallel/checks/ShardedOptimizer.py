@@ -73,7 +73,7 @@ def made(call):
         if first.shape != [len(due)]:
             whole = len(first.shape) == 1 and first.shape[0] >= count > len(due)
             key = "state-for-everything" if whole else "share-of-other-length"
-            return words(key, actual=first.shape, due=len(due), **about)
+            return words(key, actual=str(first.shape), due=len(due), **about)
         if not alike(first.entries, due):
             last = (rank + 1) * len(due) - 1
             return words("share-of-other-numbers", first=rank * len(due), last=last, **about)

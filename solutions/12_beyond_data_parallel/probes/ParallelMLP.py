@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_calls, judged_in_places
 from course.models.memory import memory
 from course.watch.recorder import unwatched
 
@@ -22,6 +22,8 @@ from .stand_ins import stand_ins
 MOST = 20  # sums of a pass that are told
 
 
+@judged_in_places(sums="a pass over no split layer has none")
+@judged_in_calls(held="once, when the module has been made")
 class Seen(Evidence):
     """shown: the parameters, or the output as "y", or the gradients of the parameters and, if it needs
     one, of x. held: bytes of the

@@ -9,11 +9,12 @@ import torch
 from torch import nn
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_calls, judged_in_places
 
 from ..shared.sharded import OPTIMIZERS, gradients_of, parameters_of
 
 
+@judged_in_places(first="numbers of another type take other memory")
 class Given(Evidence):
     """What `make` gets. tensors: how many. first: of these. memory: bytes behind it."""
 
@@ -22,6 +23,7 @@ class Given(Evidence):
     memory: int
 
 
+@judged_in_calls(made="where gradients are missing, the parameters are judged")
 class Seen(Evidence):
     """parameters: after the call. made: each call of `make` so far. steady: whether parameters are in the memory where
     they were. kept: whether gradients are what they were, or zeros where there was none."""

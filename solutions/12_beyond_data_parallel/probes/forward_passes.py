@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, judged_in_calls
 
 from ..shared.stages import Stage, batch_of
 
@@ -25,6 +25,7 @@ class Pass(Evidence):
     graph: bool
 
 
+@judged_in_calls(made="passes that go wrong in a single stage are seen by their outputs")
 class Seen(Evidence):
     """passes: those that are returned; None if that is no list of pairs, one for each micro-batch. made: how many the
     stage made. apart: whether each input is in memory of its own. kept: whether the micro-batches are what they

@@ -10,13 +10,14 @@ import torch
 from torch import nn
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from autograde.contract.evidence import Array, Evidence
+from autograde.contract.evidence import Array, Evidence, unjudged
 from course.models.memory import memory
 from course.watch.notes import note
 
 from ..shared.layers import batch_of, layer_of, shards_of
 
 
+@unjudged(kept="it is less than a row, which is much more than a byte")
 class Seen(Evidence):
     """weights: the parameters in the block. early, held, after: bytes behind them when the object is made, in the block
     and after it. kept: those that other tensors take in the block, and did not before the object was made. error: what
