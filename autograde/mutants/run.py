@@ -23,7 +23,7 @@ from autograde.mutants.grading import Outcome, grader
 from autograde.sandbox.probe_only import imported, modules_needed
 
 # Of the kit: what checks are made of, beside the lab's own modules.
-ROOMS = ("fixtures", "probes", "verdicts", "rubric", "judges")
+ROOMS = ("fixtures", "probes", "rubric", "judges")
 FOLDER = Path(".lockstep", "mutants")
 
 

@@ -16,7 +16,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.judge": ("Call", "first_of", "given", "lacking", "of_call", "of_record", "of_seen", "once", "saying"),
     "rubric.mistakes": ("Gives", "Mistakes", "changed"),
     "rubric.words": ("Ranks", "Words", "Wrong"),
-    "rubric.breaks": ("Errors", "first_finding", "of_finding", "why_it_broke_off"),
+    "rubric.breaks": ("Errors", "why_it_broke_off"),
     "rubric.run": ("Run",),
     "rubric.values.rounding": ("DIGITS", "DOUBLE", "EXACT", "KNOWN", "SINGLE", "Rounding"),
     "rubric.values.same": ("Comparing", "Difference", "Same", "on_ranks"),
@@ -29,9 +29,15 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.conduct": (
         *("argument_unchanged", "arrays_stay", "memory_not_shared", "nothing_starts_or_ends", "result_stays"),
     ),
+    "rubric.communication.calls": ("MESSAGES", "finished", "named", "of_library", "of_the_group", "wrong_group"),
     "rubric.communication.collectives": ("Collectives", "in_step"),
-    "rubric.training.means": ("MeanOnAll", "evaluated"),
-    "rubric.communication.reductions": ("mean_gradient", "one_allreduce", "result_of_reduction"),
+    "rubric.communication.reductions": ("one_allreduce", "result_of_reduction"),
+    "rubric.communication.origin": ("EMPTY", "Due", "follows", "stays"),
+    "rubric.training.means": ("MeanOnAll", "came_of", "due_of", "evaluated"),
+    "rubric.training.parts": ("Part", "accuracy_parts", "apart", "loss_parts"),
+    "rubric.training.one_process": (
+        *("expected_gradient", "mean_gradient", "mean_over_samples", "same_gradient", "with_gradients"),
+    ),
     "rubric.communication.messages": (
         *("buffer_messages", "late_arrival", "messages_alone", "messages_between", "received", "senders_to"),
         *("some_message", "too_large", "unchanged_under_way", "waited_for"),
@@ -63,10 +69,7 @@ EXPORTS: dict[str, tuple[str, ...]] = {
     "rubric.checkpoints.loading": (
         *("REFUSED", "REFUSED_WRONGLY", "accepted", "errors_of", "misfit", "nothing_there", "state_loaded"),
     ),
-    "verdicts.collectives": ("MESSAGES", "group_sizes", "named", "only", "unequal_sizes", "wrong_group"),
     "rubric.communication.traffic": ("Traffic", "partners", "traffic"),
-    "verdicts.reductions": ("Due", "follows", "stays"),
-    "verdicts.means": ("Part", "accuracy_parts", "apart", "came_of", "due_of", "loss_parts"),
     "fixtures.numbered_net": ("guesses_of", "hits_of"),
     "probes.weighed_part": ("WEIGHED", "was_weighed"),
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import SimpleNamespace
 
 from autograde.contract.trouble import trouble
-from autograde.contract.verdict import Diagnosis, Finding, settle
+from autograde.rubric.communication.calls import wrong_group
 from autograde.rubric.run import Run
 from autograde.rubric.words import Ranks, Words, Wrong
-from autograde.verdicts import collectives
 from course.watch.differences import differences
 from course.watch.differences.conditions import ASK
 
@@ -63,33 +62,13 @@ OF_LENGTHS = Errors(
 )
 
 
-def of_finding(found: Finding) -> Wrong:
-    """A finding of `autograde.verdicts`, without its price."""
-    return Wrong(found.key, found.message, {}, found.report)
-
-
-# What is said because something was not seen: a call that is not recorded may be it.
-ABSENT = frozenset(
-    {
-        *("no-reduction", "unseen-communication", "idle-ranks", "not-waited-for", "not-the-sum"),
-        *("same-on-every-rank", "not-own-part", "not-what-came-out", "result-dropped", "result-stays"),
-    }
-)
-
-
-def first_finding(found: Iterable[Finding | Diagnosis], *, absent: bool = False) -> Wrong | None:
-    """The first of some findings of `autograde.verdicts`, if there is one. absent: see `Wrong`; those of `ABSENT` are
-    so by themselves."""
-    wrong = next(map(of_finding, settle([found])), None)
-    return wrong and Wrong(wrong.key, wrong.message, {}, wrong.report, absent=absent or wrong.key in ABSENT)
-
-
 def why_it_broke_off(run: Run) -> Wrong:
     """What a run that did not come to its end means: who works in the wrong group, what differs between the ranks, else
     the error or the report as it is."""
-    known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
-    known = known or OF_CALLS(run) or differing(run) or OF_LENGTHS(run)
-    return known or of_finding(trouble(run.outcome, 0.0)[0])
+    if known := wrong_group(run.events, run.report) or OF_CALLS(run) or differing(run) or OF_LENGTHS(run):
+        return known
+    [found] = trouble(run.outcome, 0.0)
+    return Wrong(found.key, found.message, report=found.report)
 
 
 def differing(run: Run) -> Wrong | None:

@@ -111,44 +111,9 @@ def calls_of(runs: Iterable[Run]) -> list[Call]:
     return [call for run in runs if not run.on_gpu for call in run.calls]
 
 
-@dataclass(frozen=True)
-class DeviceCriterion:
-    """The row on the run on a GPU, real or simulated, which is judged as a whole: nothing is on another device than it
-    has to be. It has what a `Criterion` has for a check."""
+class OfNoCall:
+    """Base of rows that no single call decides. They have what a `Criterion` has for a check."""
 
-    points: float
-    says: str
-    name: str = "device"
-    after: tuple[str, ...] = ()
-
-    def looks_at(self, arguments: dict) -> bool:
-        """No single call."""
-        return False
-
-    def looks_at_some(self, cases: Iterable[dict]) -> bool:
-        """Whether one of these cases is that on a GPU."""
-        return any(case.get(ON_GPU) for case in cases)
-
-    def judged(self, runs: Iterable[Run]) -> Wrong | None:
-        """The error that the run on a GPU stopped with, if it did."""
-        found = [run.device_mistake for run in runs if run.on_gpu and run.device_mistake]
-        return words("not-on-device", what=found[0][:500]) if found else None
-
-    def unrecorded(self, runs: Iterable[Run]) -> bool:
-        """No: it reads no record."""
-        return False
-
-
-@dataclass(frozen=True)
-class RecordCriterion(Demand):
-    """The row on the record of a batch run, see `Demand`, which the grader judges when all other rows are, by
-    `autograde.slurm.record_policy`. It has what a `Criterion` has for a check.
-
-    points: what it gives, if another row holds. says: what is asked for.
-    """
-
-    says: str = ""
-    name: str = "record"
     after: tuple[str, ...] = ()
 
     def looks_at(self, arguments: dict) -> bool:
@@ -166,3 +131,34 @@ class RecordCriterion(Demand):
     def unrecorded(self, runs: Iterable[Run]) -> bool:
         """No: it reads no record of calls."""
         return False
+
+
+@dataclass(frozen=True)
+class DeviceCriterion(OfNoCall):
+    """The row on the run on a GPU, real or simulated, which is judged as a whole: nothing is on another device than it
+    has to be."""
+
+    points: float
+    says: str
+    name: str = "device"
+
+    def looks_at_some(self, cases: Iterable[dict]) -> bool:
+        """Whether one of these cases is that on a GPU."""
+        return any(case.get(ON_GPU) for case in cases)
+
+    def judged(self, runs: Iterable[Run]) -> Wrong | None:
+        """The error that the run on a GPU stopped with, if it did."""
+        found = [run.device_mistake for run in runs if run.on_gpu and run.device_mistake]
+        return words("not-on-device", what=found[0][:500]) if found else None
+
+
+@dataclass(frozen=True)
+class RecordCriterion(OfNoCall, Demand):
+    """The row on the record of a batch run, see `Demand`, which the grader judges when all other rows are, by
+    `autograde.slurm.record_policy`.
+
+    points: what it gives, if another row holds. says: what is asked for.
+    """
+
+    says: str = ""
+    name: str = "record"

@@ -12,7 +12,7 @@ CHECK = '''\
 
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion, Mistakes
-from autograde.verdicts.numbers import words as of_numbers
+from autograde.rubric.values.numbers import words as of_numbers
 
 from ..probes import swap
 
@@ -106,5 +106,5 @@ def test_it_prints_what_is_there_beside_what_was(bench, course):
     assert {name: was for name, (was, _) in rubrics.items()} == dict.fromkeys(expected, "0"), "no lab had probes"
     assert both["own code of a TODO, with its probe: median"] == ["15", "109.5"]
     assert sizes["all labs"] == ["40", str(40 + len(PROBE.splitlines()) + 202)]
-    assert sizes["autograde/{contract,fixtures,probes,verdicts,rubric}"] == ["3", "3"]
+    assert sizes["autograde/{contract,fixtures,probes,rubric}"] == ["3", "3"]
     assert sizes["attributes set on functions there"] == ["1", "1"]

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from lab_packages import check_module
 
-from autograde.probes.simulated_node import Chosen, simulated_node
+from autograde.probes.simulated_node import Chosen, seeded_apart, simulated_node
 from autograde.rubric import Call
 from course.ports import reserved_ports
 
@@ -133,3 +133,33 @@ def test_a_plain_cuda_is_the_current_gpu():
 )
 def test_ranks_that_do_something_else_are_found(gpus, changes, key):
     assert setup_mistakes(gpus, changes) == [key]
+
+
+def test_a_simulated_node_ends_with_its_block():
+    import horovod.torch as hvd
+
+    before = (
+        hvd.local_rank,
+        torch.cuda.device_count,
+        os.environ.get("LOCAL_RANK"),
+        torch.rand(1, generator=None).shape,
+    )
+    with simulated_node(1, 2, 3) as noted, seeded_apart(1):
+        assert (hvd.local_rank(), hvd.local_size(), os.environ["LOCAL_RANK"]) == (1, 2, "1")
+        torch.cuda.set_device("cuda:2")
+        assert (noted["current"], torch.cuda.current_device(), torch.cuda.device_count()) == (2, 2, 3)
+        with torch.cuda.device(0):
+            assert torch.cuda.current_device() == 0
+        assert torch.cuda.current_device() == 2
+    assert before[:3] == (hvd.local_rank, torch.cuda.device_count, os.environ.get("LOCAL_RANK"))
+
+
+def test_ranks_are_seeded_apart_and_get_their_random_state_back():
+    torch.manual_seed(3)
+    state = torch.random.get_rng_state()
+    with seeded_apart(0):
+        one = torch.rand(3).tolist()
+    with seeded_apart(1):
+        other = torch.rand(3).tolist()
+    assert one != other
+    assert torch.equal(torch.random.get_rng_state(), state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograde.probes.under_way import sends_under_way
-from autograde.rubric.communication.exchanges import changed_under_way
+from autograde.rubric.communication.messages import changed_under_way
 from course.world import COMM
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from lab_packages import write_package
 from made_events import event
 
-from autograde.contract.calls import described
-from autograde.contract.rank_check import CallCheck
+from autograde.contract.labs import lab_package
 from autograde.contract.subject import Subject
-from autograde.probes.weighed_part import WEIGHED, heaviest, was_weighed, weighed_calls
-from autograde.verdicts.judged import JudgedCalls, run_of
+from autograde.probes.weighed_part import WEIGHED, WeighedProbe, heaviest, was_weighed
+from autograde.rubric import Run
 
 HEAD = """
 import torch
@@ -20,31 +22,36 @@ def total(part):
     number = torch.tensor([part, 1.0])
 """
 CASE = {"size": 3, "calls": [{}], WEIGHED: True}  # parts 1, 2 and 3: 6 in all
+PROBES = """# == __init__.py
+# == total.py
+from autograde.contract.evidence import Evidence, Number
+from autograde.probes.weighed_part import WeighedProbe
 
 
-class Total(CallCheck, JudgedCalls):
-    """The sum of 1, 2 and 3."""
-
-    todo, points, needs, deadline = "total", 1, "torch", 5.0
-
-    def probe(self, world, subject, case):
-        return weighed_calls(self, world, subject, case)
-
-    @staticmethod
-    def call(total, rank, call):
-        return {"value": described(float(total(rank.rank + 1.0)))}
-
-    def judge(self, case, call):
-        return []
+class Seen(Evidence):
+    value: Number
 
 
-def seen(world, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
+def call(total, rank, call):
+    return Seen(Number.of(float(total(rank.rank + 1.0))))
+
+
+PROBE = WeighedProbe(Seen, call, needs="torch", deadline=5.0)
+"""
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> WeighedProbe:
+    """Of the sum of 1, 2 and 3."""
+    write_package(tmp_path / "probes", PROBES)
+    return lab_package(tmp_path).probes()["total"]
+
+
+def seen(world, probe: WeighedProbe, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
     """What the ranks return, and whether that is from a second run."""
     source = HEAD + "".join(f"    {line}\n" for line in lines.splitlines())
-    evidence = Total().probe(world, Subject("total", source), case)
-    noted = run_of(evidence).noted(0)
-    values = [rank["result"]["calls"][0]["shown"]["value"]["value"] for rank in evidence["ranks"]]
-    return values, was_weighed(case, noted)
+    [call] = Run(case, probe(world, Subject("total", source), case), probe.seen).calls
+    return [number.value for number in call.of("value")], was_weighed(case, call.notes)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +65,8 @@ def seen(world, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
     ],
     ids=["a sum", "its second number", "a sum that goes on", "two sums", "a sum that is dropped"],
 )
-def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, lines, value):
-    assert seen(world, lines) == ([value] * 3, True)
+def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, probe, lines, value):
+    assert seen(world, probe, lines) == ([value] * 3, True)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +80,14 @@ def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, li
     ],
     ids=["a gather, too", "a maximum", "many numbers", "nothing", "an answer that fails where sums are other ones"],
 )
-def test_where_it_could_do_harm_the_first_run_is_what_counts(world, lines):
-    values, second = seen(world, lines)
+def test_where_it_could_do_harm_the_first_run_is_what_counts(world, probe, lines):
+    values, second = seen(world, probe, lines)
     assert (values, second) == ([6.0] * 3, False)
 
 
-def test_without_the_mark_there_is_no_second_run(world):
-    assert seen(world, "dist.all_reduce(number)\nreturn number[0]", {**CASE, WEIGHED: False}) == ([6.0] * 3, False)
+def test_without_the_mark_there_is_no_second_run(world, probe):
+    case = {**CASE, WEIGHED: False}
+    assert seen(world, probe, "dist.all_reduce(number)\nreturn number[0]", case) == ([6.0] * 3, False)
 
 
 def test_a_rank_whose_part_is_large_is_chosen():

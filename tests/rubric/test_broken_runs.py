@@ -93,3 +93,10 @@ def test_a_call_that_fails_as_those_before_did_not_belong_together_is_told_by_th
     assert why_it_broke_off(run("rank-died", *ranks)).key == "dtype-differs"
     ranks = rank(0, "raised", one, error=error), rank(1, "returned", other)
     assert why_it_broke_off(run("raised", *ranks)).key == "raised"
+
+
+def test_who_waits_for_whom_is_not_said_where_calls_are_missing_in_the_record():
+    waits = event(op="allreduce", end=None, line=4, state="under way")
+    ranks = rank(0, "waiting", waits) | {"full": True}, rank(1, "returned")
+    wrong = why_it_broke_off(run("hang", *ranks))
+    assert (wrong.key, wrong.message) == ("hang", "A deadlock: rank 0 waits")

@@ -13,6 +13,7 @@ from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Result
 from autograde.contract.evidence import Evidence
 from autograde.rubric.check import BROKE_OFF, CallCheck
+from autograde.rubric.communication.reductions import one_allreduce
 from autograde.rubric.criterion import Criterion, DeviceCriterion, unbuffered
 from autograde.rubric.judge import Call, of_record, once
 from autograde.rubric.mistakes import Gives, Mistakes, MistakeWarning, changed
@@ -180,6 +181,26 @@ def test_what_is_not_recorded_is_neither_earned_nor_taken_for_a_mistake(monkeypa
     result = graded(outcome([5, 2]), outcome([101], events=2, full=True))
     assert states(result) == {"sum": "holds", "calls": "unjudged", "large": "holds"}
     assert [(each.key, each.points) for each in result.findings] == [("calls-beyond-the-record", 1)]
+
+
+@pytest.mark.parametrize("about", [{"record": "partly"}, {"unseen": True}])
+def test_what_is_recorded_counts_where_that_is_not_all(about):
+    judge = one_allreduce("mpi4py", lambda call: True)
+    criterion = Criterion("one", 1, "one reduction", judge)
+
+    def key(*logs: list[dict]) -> str | None:
+        wrong = criterion.wrong([Call({}, 0, {}, [None] * len(logs), [*logs], **about)])
+        return wrong and wrong.key
+
+    assert key([], []) is None
+    assert key(*[[event()] * 5] * 2) == "allreduce-in-the-loop"
+    assert key(*[[event("reduce")]] * 2) == "reduce-not-allreduce"
+
+
+def test_of_calls_behind_the_end_of_the_record_only_values_count():
+    call = Call({}, 0, {"x": 3, "y": 2}, [Seen(6)], [[event()] * 5], record="none")
+    assert Criterion("one", 1, "one reduction", one_allreduce("mpi4py", lambda call: True)).wrong([call]) is None
+    assert Criterion("sum", 2, "the sum comes back", RightSum()).wrong([call]).key == "wrong-sum"
 
 
 def test_a_further_mistake_never_gains_points(monkeypatch):

@@ -9,7 +9,7 @@ from made_events import event
 
 from autograde.contract.evidence import Evidence, Number
 from autograde.probes.weighed_part import WEIGHED
-from autograde.rubric import Criterion, MeanOnAll, Part, evaluated
+from autograde.rubric import Criterion, MeanOnAll, Part, accuracy_parts, apart, evaluated, loss_parts
 from autograde.rubric.judge import Call
 
 PARTS = [Part(0, 3.0, 3), Part(0, 4.0, 1), Part(1, 6.0, 3), Part(1, 16.1, 2)]  # batches: means 1, 4, 2 and 8.05
@@ -38,12 +38,14 @@ def call(*values: object, sums: tuple[float, ...] = (7.0, 22.1), weighed: bool =
     ("values", "key"),
     [
         ([7 / 4, 22.1 / 5], "own-part-only"),
+        ([2.5, 5.025], "own-part-only"),
         ([7 / 4] * 2, "one-ranks-part"),
         ([(7 / 4 + 22.1 / 5) / 2] * 2, "mean-of-means"),
         ([3.7625] * 2, "mean-of-means"),
         ([29.1] * 2, "sum-for-mean"),
         ([29.1 / 12] * 2, "wrong-divisor"),
         ([3.0] * 2, "fraction-lost"),
+        ([MEAN / 2] * 2, "average-for-sum"),
         ([MEAN, 3.02], "not-on-all-ranks"),
         ([3.02] * 2, "wrong-value"),
         ([None, MEAN], "no-number"),
@@ -51,6 +53,25 @@ def call(*values: object, sums: tuple[float, ...] = (7.0, 22.1), weighed: bool =
 )
 def test_a_mean_is_known_by_the_mistake_that_made_it(values, key):
     assert CRITERION.wrong([call(*values)]).key == key
+
+
+def test_copies_and_padding_that_count_are_told():
+    held = MeanOnAll(
+        lambda call: accuracy_parts([True, False, True, True], [[0, 1, 2], [3, 0]]), lambda call: 0.75, lambda call: 4
+    )
+    criterion = Criterion("mean", 1, "the mean", held, held.mistakes("samples"))
+    wrong = criterion.wrong([call(0.8, 0.8)])
+    assert wrong.key == "counted-twice" and "There are 4 samples, and the ranks hold 3, 2" in wrong.message
+    padded = MeanOnAll(lambda call: [Part(0, 7.5, 4, 5), Part(1, 22.25, 5, 8)])
+    criterion = Criterion("mean", 1, "the mean", padded, padded.mistakes("tokens"))
+    assert criterion.wrong([call(29.75 / 13, 29.75 / 13)]).key == "mean-with-padding"
+
+
+def test_a_drawn_call_tells_mistakes_apart():
+    parts = loss_parts([[1.0, 4.0], [2.0, 8.05]], [[3, 1], [3, 2]])
+    assert [(part.rank, part.count) for part in parts] == [(0, 3), (0, 1), (1, 3), (1, 2)]
+    assert apart(parts, 2, ["mean-of-means/batches", "own-part-only"], 1e-3)
+    assert not apart(loss_parts([[2.0], [2.0]], [[3], [1]]), 2, ["mean-of-means/ranks"], 1e-3)
 
 
 def test_a_right_mean_comes_of_what_the_ranks_put_in():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from made_events import event
 
-from autograde.rubric import messages_between
+from autograde.rubric import messages_alone, messages_between
 from autograde.rubric.judge import Call
 
 
@@ -31,3 +33,11 @@ def test_too_few_messages_are_not_told_as_none():
     few, none = judge(passed_on("mpi4py", 1)), judge(passed_on("mpi4py", 0))
     assert (few.key, none.key) == ("fewer-messages-than-needed", "message-missing")
     assert "sends 1 message to rank 1 in one call of your function, where 2 are needed" in few.message
+
+
+def test_a_collective_is_no_message_and_neither_is_a_probe_or_a_communicator():
+    sent = passed_on("mpi4py", 1)
+    beside = [[*log, event("probe"), event("communicator")] for log in sent.events]
+    assert messages_alone(replace(sent, events=beside)) is None
+    wrong = messages_alone(replace(sent, events=[[*log, event("barrier")] for log in sent.events]))
+    assert wrong.key == "collective-among-messages" and "mpi4py's barrier" in wrong.message

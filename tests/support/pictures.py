@@ -37,11 +37,11 @@ CHECKS = "solutions/03_pi_allreduce/checks/parallel_pi.py"
 CRITERIA = ["each rank evaluates its own share only, a fair one", "all ranks return pi, the very same float"]
 BY_HAND = {
     "deadlock.png": ByHand(
-        {CHECKS: CRITERIA, "autograde/verdicts/collectives.py": ["never made the call"]},
+        {CHECKS: CRITERIA, "course/watch/differences/standstill.py": ["never made the call"]},
         "in ./lockstep lab, let rank 0 of lab 03's parallel_pi return before the allreduce, and run its check",
     ),
     "formgrader.png": ByHand(
-        {CHECKS: CRITERIA, "autograde/verdicts/collectives.py": ["never made the call"]},
+        {CHECKS: CRITERIA, "course/watch/differences/standstill.py": ["never made the call"]},
         "grade that notebook, and open the submission in the formgrader",
     ),
     "timeline.png": ByHand(

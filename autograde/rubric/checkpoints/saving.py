@@ -97,7 +97,7 @@ over each other.
 """
 # Mistakes of those who let other ranks write, too.
 WRITERS = Mistakes(
-    f"{EVERY}\n{LEADERS}",
+    EVERY + LEADERS,
     changed(
         writers_due,
         every_rank_writes={"ranks": lambda call: range(call.size)},
@@ -146,10 +146,10 @@ def folder_clean(call: Call) -> Wrong | None:
 
 
 MOVES = Errors(
-    f"""
+    EVERY
+    + """
     other-disk: The file is written somewhere else and then moved here. Folders for checkpoints are often on a disk of
-    their own, and a file cannot be moved from one disk to another in a single step: {{error}}
-    {EVERY}
+    their own, and a file cannot be moved from one disk to another in a single step: {error}
     """,
     other_disk="cross-device",
     every_rank_writes="^FileNotFoundError: .* -> ",  # of several that move one file, one comes first

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
+from autograde.rubric.communication.calls import CARRY_NOTHING, MESSAGES, events_of, named
 from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, named
 from course.watch.differences import differences
-
-SAY_NOTHING = ("probe", "communicator")  # kinds of calls that bring no data to anybody
 
 words = Words("""
 other-collectives: In one call of your function, the ranks call {ops}. {due}, and nothing else, is expected.
@@ -64,7 +62,7 @@ class Collectives:
 
     def __call__(self, call: Call) -> Wrong | None:
         """The first rank that communicates otherwise."""
-        apart = {*SAY_NOTHING} - ({"communicator"} if self.splits else set())
+        apart = CARRY_NOTHING - ({"communicator"} if self.splits else set())
         logs = [[event for event in log if event["kind"] not in apart] for log in call.events]
         for rank, log in enumerate(logs if call.size > 1 else ()):
             if wrong := self.others(logs, log) or self.numbers(rank, log) or self.bytes(call, rank, log):
@@ -73,7 +71,7 @@ class Collectives:
 
     def others(self, logs: list[list[dict]], log: list[dict]) -> Wrong | None:
         """What is wrong if a rank communicates in another way. logs: by rank; log: of this one."""
-        ops = named([event for each in logs for event in each]) or "nothing"
+        ops = named(events_of(logs)) or "nothing"
         if any(event["kind"] in MESSAGES for event in log) and not self.kind:
             return words("messages-for-a-collective", ops=ops)
         strange = any(event["library"] != self.library or self.kind not in ("", event["kind"]) for event in log)

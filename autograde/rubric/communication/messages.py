@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
-from autograde.rubric.breaks import first_finding
-from autograde.rubric.communication import exchanges
+from autograde.probes.under_way import CHANGED, STARTS
+from autograde.rubric.communication.calls import CARRY_NOTHING, MESSAGES, events_of, named, of_library
 from autograde.rubric.communication.traffic import Traffic, traffic
 from autograde.rubric.judge import Call, of_record
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts.collectives import MESSAGES, named, only
-
-first = first_finding
-CARRY_NOTHING = ("communicator", "probe")  # kinds of calls
+from course.watch.notes import note_of
 
 words = Words("""
 collective-among-messages: The ranks call {ops}: a collective of the library, in which all ranks take part and wait for
@@ -47,6 +44,8 @@ the others'?
 
 pickled-messages: Your messages are sent by {ops}, which packs them as Python objects. Send arrays as they are, by the
 calls with a capital letter.
+
+message-too-large: Rank {rank} sends a message of {bytes:byte} to rank {destination}, where {most} are enough. {hint}
 
 twice-the-bytes: Rank {rank} sends a message of {bytes} bytes to rank {destination}, twice as many bytes as there
 should be: float32 numbers travel as float64. Where do they become float64?
@@ -101,7 +100,7 @@ def received(call: Call) -> Wrong | None:
 @of_record
 def waited_for(call: Call) -> Wrong | None:
     """Each call that was started is waited for."""
-    left = [event for log in call.events for event in log if event["end"] is None]
+    left = [event for event in events_of(call.events) if event["end"] is None]
     if not left:
         return None
     key = "send-not-waited-for" if left[0]["kind"] == "send" else "receive-not-waited-for"
@@ -112,8 +111,20 @@ def waited_for(call: Call) -> Wrong | None:
 def unchanged_under_way(call: Call) -> Wrong | None:
     """No array changes while it is sent. The probe calls the function with `autograde.probes.under_way`."""
     for rank, log in enumerate(call.notes):
-        if begun := exchanges.changed_under_way(log):
+        if begun := changed_under_way(log):
             return words("changed-under-way", line=begun["line"], op=begun["op"], rank=rank)
+    return None
+
+
+def changed_under_way(log: Sequence[dict]) -> dict | None:
+    """The call of one rank that began to send an array which changed before that was complete. log: the rank's events
+    with the notes of `autograde.probes.under_way` among them."""
+    starts = [event for event in log if event["op"] in STARTS]
+    for event in log:
+        said, _, number = (note_of(event) or "").rpartition(" ")
+        begun = starts[int(number) :][:1] if said == CHANGED else []
+        if begun and (begun[0]["end"] is None or event["start"] <= begun[0]["end"]):
+            return begun[0]
     return None
 
 
@@ -125,17 +136,16 @@ def messages_alone(call: Call) -> Wrong | None:
 
 def other_communication(call: Call, who: str, library: str = "mpi4py") -> Wrong | None:
     """What is wrong if ranks communicate otherwise than by messages of a library. who: exchanges those, in words."""
-    events = [event for log in call.events for event in log]
-    if others := [event for event in events if event["kind"] not in (*MESSAGES, *CARRY_NOTHING)]:
+    if others := [event for event in events_of(call.events) if event["kind"] not in MESSAGES | CARRY_NOTHING]:
         return words("collective-among-messages", ops=named(others), who=who)
-    return first_finding([each for each in only(library, call.events) if each.key == "other-library"])
+    return of_library(library)(call)
 
 
 @of_record
 def buffer_messages(call: Call) -> Wrong | None:
     """Messages carry arrays as they are, no packed objects; each call is waited for, each message received, and no
     array changes while it is sent, where the probe calls the function with `sends_under_way(rank.comm)`."""
-    events = [event for log in call.events for event in log if event["kind"] in MESSAGES]
+    events = [event for event in events_of(call.events) if event["kind"] in MESSAGES]
     if pickled := [event for event in events if event["library"] == "mpi4py" and event["op"].islower()]:
         return words("pickled-messages", ops=named(pickled))
     return waited_for(call) or received(call) or unchanged_under_way(call)
@@ -146,7 +156,7 @@ def some_message(needed: Callable[[Call], bool]) -> Callable[[Call], Wrong | Non
 
     @of_record
     def judge(call: Call) -> Wrong | None:
-        sent = any(event["kind"] in MESSAGES for log in call.events for event in log)
+        sent = any(event["kind"] in MESSAGES for event in events_of(call.events))
         return None if sent or not needed(call) else words("no-messages", absent=True, size=call.size)
 
     return judge
@@ -158,7 +168,11 @@ def too_large(seen: Traffic, most: int, dtype: str, hint: str) -> Wrong | None:
     large = max(seen.messages, key=lambda each: each.bytes or 0, default=None)
     if large is not None and most and dtype == "float32" and large.bytes == 2 * most:
         return words("twice-the-bytes", rank=large.source, destination=large.destination, bytes=large.bytes)
-    return first_finding(exchanges.too_large(seen, most, hint))
+    large = next((each for each in seen.messages if (each.bytes or 0) > most), None)
+    if large is None:
+        return None
+    about = {"rank": large.source, "destination": large.destination, "bytes": large.bytes}
+    return words("message-too-large", **about, most=most, hint=hint)
 
 
 def senders_to(seen: Traffic, rank: int) -> list[int]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from autograde.rubric.breaks import first_finding
-from autograde.rubric.communication.exchanges import more_rounds, other_pairs, through_one
 from autograde.rubric.communication.messages import buffer_messages, messages_alone, some_message, too_large
+from autograde.rubric.communication.messages import words as of_messages
 from autograde.rubric.communication.traffic import Traffic, traffic
 from autograde.rubric.judge import Call, Judge, first_of, of_record
 from autograde.rubric.words import Words, Wrong
@@ -19,6 +18,9 @@ rank to rank 0.
 each-to-each: Each rank sends to all others. In a ring it has two neighbours: it sends to rank + 1 and receives from
 rank - 1, which needs one link for each rank, and not one for each pair.
 
+through-one-rank: Everything goes through rank {rank}: it sends and receives {bytes:byte} in one call of your function,
+where {most} are enough on every rank of a ring. What could the others say to each other without it?
+
 whole-arrays-go-round: Your messages carry {bytes} bytes, as much as the whole array. A rank sends {total} bytes in one
 call, where {most} are enough: {times:.1f} times as much. What does the next rank need in this round?
 
@@ -27,6 +29,9 @@ its neighbour does not have yet?
 
 in-turns: The messages of one call take {n:round}, where {most} are enough on {size:rank}. Some ranks send first while
 others receive first: that is safe, but half of the links are idle at any time. Which call uses both directions at once?
+
+rounds-too-many: The messages of one call take {n:round}, one after the other, where {most} are enough on {size:rank}.
+Which ranks wait with their own message until they have received another, and have to?
 """)
 
 
@@ -57,8 +62,7 @@ class Ring:
             return None
         return self.neighbours(seen, self.chunk(call) * steps) or self.bytes(call, seen) or self.too_many(seen, steps)
 
-    @staticmethod
-    def neighbours(seen: Traffic, most: int) -> Wrong | None:
+    def neighbours(self, seen: Traffic, most: int) -> Wrong | None:
         """Each rank sends to the next one only. most: bytes that a rank need send."""
         size, pairs = seen.size, {*seen.sends}
         onward = {(rank, (rank + 1) % size) for rank in range(size)}
@@ -68,8 +72,19 @@ class Ring:
             return words("ring-turned-round")
         if len(pairs) == size * (size - 1):
             return words("each-to-each")
-        one = through_one(seen, 2 * most, "of a ring") if size > 2 else []
-        return first_finding(one or other_pairs(seen, onward, "a rank and the next one in the ring"))
+        if size > 2 and (wrong := self.through_one(seen, 2 * most)):
+            return wrong
+        source, destination = min(pairs - onward)
+        who = "a rank and the next one in the ring"
+        return of_messages("message-to-another-rank", source=source, destination=destination, who=who)
+
+    @staticmethod
+    def through_one(seen: Traffic, most: int) -> Wrong | None:
+        """No rank has a part in every message, and sends and receives more bytes than that in all."""
+        for rank, both in enumerate(zip(seen.bytes_sent(), seen.bytes_received(), strict=True)):
+            if sum(both) > most and all(rank in pair for pair in seen.sends):
+                return words("through-one-rank", rank=rank, bytes=sum(both), most=most)
+        return None
 
     def bytes(self, call: Call, seen: Traffic) -> Wrong | None:
         """No message is larger than a chunk. Two ranks are no ring yet."""
@@ -100,9 +115,5 @@ class Ring:
         seen, most = self.seen(call), self.steps(call.size)
         if call.size < 3 or not self.whole(call) or seen.rounds <= most:
             return None
-        in_turns = seen.rounds <= 2 * most
-        return (
-            words("in-turns", n=seen.rounds, most=most, size=call.size)
-            if in_turns
-            else first_finding(more_rounds(seen, most))
-        )
+        key = "in-turns" if seen.rounds <= 2 * most else "rounds-too-many"
+        return words(key, n=seen.rounds, most=most, size=call.size)

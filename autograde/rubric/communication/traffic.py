@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograde.verdicts.collectives import MESSAGES
+from autograde.rubric.communication.calls import MESSAGES
 from course.watch.messages import Message, messages
 
 

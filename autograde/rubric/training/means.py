@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any, ClassVar
 
 from autograde.probes.weighed_part import was_weighed
-from autograde.rubric.breaks import first_finding
+from autograde.rubric.communication.origin import Due, carried, stays
 from autograde.rubric.judge import Call
 from autograde.rubric.mistakes import Gives, Mistakes, Values
+from autograde.rubric.training.parts import Part, counts_of, mean_candidates, mean_of, totals_of, whole_divisor
 from autograde.rubric.values.numbers import EachRankReturns
 from autograde.rubric.values.rounding import KNOWN, SINGLE, Rounding
 from autograde.rubric.values.same import Comparing
 from autograde.rubric.words import Words, Wrong
-from autograde.verdicts import means, reductions
-from autograde.verdicts.means import Part
 
 MEANS = """
 own-part-only: Each rank returns what follows from its own {what} alone: {values}. Where do the other ranks' {what} come
@@ -79,7 +79,7 @@ class MeanOnAll(Comparing):
 
     def mean(self, call: Call) -> float:
         """The right one."""
-        return float(self.expected(call) if self.expected else means.mean_of(self.parts(call)))
+        return float(self.expected(call) if self.expected else mean_of(self.parts(call)))
 
     def count(self, call: Call) -> int:
         """The number that it is of."""
@@ -94,20 +94,20 @@ class MeanOnAll(Comparing):
         wrong = EachRankReturns(self.mean, self.value, SINGLE)(call)
         about = (self.parts(call), call.size, self.mean(call), self.count(call), self.beside(call))
         if was_weighed(call.case, call.notes):
-            return None if wrong else first_finding(reductions.stays(self.logs(call), means.due_of(*about)))
-        return wrong or first_finding(means.came_of(self.logs(call), *about))
+            return None if wrong else stays(self.logs(call), due_of(*about))
+        return wrong or came_of(self.logs(call), *about)
 
     def mistakes(self, what: str, text: str = "", also: Values = lambda call: {}, **signs: Any) -> Mistakes:
         """Known mistakes. what: is counted, in the plural. text, also, signs: further ones, words, values and signs,
         see `Mistakes`."""
 
         def facts(call: Call) -> dict:
-            counts = ", ".join(map(str, means.counts_of(self.parts(call), call.size)))
+            counts = ", ".join(map(str, counts_of(self.parts(call), call.size)))
             return {"what": what, "n": self.count(call), "counts": counts}
 
         def forms(call: Call) -> dict[str, Gives]:
             parts, mean, known = self.parts(call), self.mean(call), {}
-            given = means.mean_candidates(parts, call.size, self.count(call))
+            given = mean_candidates(parts, call.size, self.count(call))
             given |= {"fraction-lost": float(int(mean)), "fraction-lost/rounded": float(round(mean))}
             given |= {"average-for-sum": mean / call.size}
             if is_whole(parts):
@@ -130,10 +130,36 @@ class MeanOnAll(Comparing):
             parts, numbers = self.parts(call), [each.value for each in self.value(call)]
             if was_weighed(call.case, call.notes) or is_whole(parts):
                 return None
-            divisor = means.whole_divisor(sum(part.total for part in parts), numbers, means.TOLERANCE)
+            divisor = whole_divisor(sum(part.total for part in parts), numbers)
             return {"divisor": divisor, **facts(call)} if divisor and divisor != self.count(call) else False
 
         return Mistakes(MEANS + text, values, wrong_divisor=wrong_divisor, **signs)
+
+
+def came_of(
+    logs: Sequence[Sequence[dict]],
+    parts: Sequence[Part],
+    size: int,
+    expected: float,
+    n: int,
+    beside: Sequence[Sequence[float]] = (),
+) -> Wrong | None:
+    """What is wrong with how the right mean of n came about. A rank may bring its sum, its mean, or what its sum
+    lacks, as they are, divided, or in percent. logs: what the ranks communicated for it, events by rank. beside: what
+    else the ranks may put in, by rank."""
+    totals, counts = totals_of(parts, size), counts_of(parts, size)
+    means = [mean_of([part for part in parts if part.rank == rank]) for rank in range(size)]
+    lacks = [count - total for count, total in zip(counts, totals, strict=True)]
+    return carried(logs, totals, means, lacks, due=due_of(parts, size, expected, n, beside))
+
+
+def due_of(parts: Sequence[Part], size: int, expected: float, n: int, beside: Sequence[Sequence[float]] = ()) -> Due:
+    """What is known of the right mean of n. beside: as for `came_of`."""
+    counts = counts_of(parts, size)
+    divisors = {1.0, float(n), float(max(1, sum(counts)))}
+    ways = product((0.01, 1.0, 100.0), {1.0, 1 / size, float(size)}, divisors)
+    factors = {percent * ranks / divisor for percent, ranks, divisor in ways}
+    return Due(expected, factors, counts=counts, items=n, beside=beside)
 
 
 def is_whole(parts: Sequence[Part]) -> bool:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from autograde.rubric.mistakes import Mistakes, changed
+from autograde.rubric.training.one_process import Loss
+from autograde.rubric.training.one_process import words as of_gradients
 from autograde.rubric.words import Words
-from autograde.verdicts.one_process import Loss
 
 Gradients = list[Tensor | None]  # of a replica, by trained parameter; None where a parameter took no part
 
@@ -42,27 +43,16 @@ BY_RULES = {
     "gradients-summed": Rules(combine="sum"),
     "sum-not-mean": Rules(mean="none"),
 }
-words = Words("""
-no-step: The parameters are where they were before: there was no step, or one with a gradient of zero. In which order do
-`zero_grad`, `backward` and `step` come?
-
-gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
-there. When does your code start from zero?
-
-own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What should
-average the gradients, and is it in use?
-
-gradients-summed: The gradient is {size} times too large on {size:rank}: the ranks' gradients are added up where their
-average is expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
-
+OF_A_BATCH = """
 sum-not-mean: The gradient is that of a sum over the samples of a batch, not of their mean: it grows with their number.
 What should it be divided by?
-""")
+"""
+MESSAGES = of_gradients.messages | Words(OF_A_BATCH).messages
 
 
 def words_on_rules(*keys: str) -> str:
     """The words for these of `BY_RULES`, to be added to the text of `Mistakes`."""
-    return "".join(f"\n\n{key}: {words.messages[key]}" for key in keys)
+    return "".join(f"\n\n{key}: {MESSAGES[key]}" for key in keys)
 
 
 def trained_wrongly(reference: Callable[..., Any], *keys: str, text: str = "", **changes: Any) -> Mistakes:

@@ -20,9 +20,11 @@ float64 has room for 53 bits, and these numbers need more. Where do whole number
 """
 # Words for `lost_in_16_bits=EachRankReturns(...).lost_in_16_bits` among mistakes.
 HALF_PRECISION = """
-lost-in-16-bits: The result is off by {off:.0e}. That is half precision: 3 digits of 16 are left. Where does it get in?
+lost-in-16-bits: {what}. That is half precision: 3 digits of 16 are left. Where does it get in?
 """
-words = Words("""
+words = Words(
+    HALF_PRECISION
+    + """
 no-number: Rank {rank} of {size} returns {what}; a finite float is expected.
 
 not-a-float: What rank {rank} of {size} returns is of type {kind}. The lab asks for a float (numpy's float64 is one).
@@ -49,12 +51,18 @@ floats?
 not-all-values: {where} {kind}, where {what} are expected.
 
 wrong-int: On rank {rank} of {size}, {what} is {actual}, where {expected} is expected.
-""")
+"""
+)
 
 
 def float32(what: str) -> Wrong:
     """That digits were lost. what: where, a sentence without its full stop."""
     return words("float32", what=what)
+
+
+def half_precision(what: str) -> Wrong:
+    """That most digits were lost. what: where, a sentence without its full stop."""
+    return words("lost-in-16-bits", what=what)
 
 
 def through_float(seen: str) -> Wrong:
@@ -122,7 +130,7 @@ class EachRankReturns(Comparing):
         if not all(near(one, due) and has_few_digits(one) for one, due in pairs):
             return False
         off = [abs(one - due) for one, due in pairs if not SINGLE(one, due)]
-        return {"off": off[0]} if off else False
+        return {"what": f"The result is off by {off[0]:.0e}"} if off else False
 
     def seen(self, call: Call) -> list[Number]:
         """See `Comparing`."""

@@ -14,10 +14,11 @@ from autograde.rubric import (
     given,
     lacking,
     mean_gradient,
+    mean_over_samples,
     once,
     why_it_broke_off,
+    with_gradients,
 )
-from autograde.verdicts import one_process
 
 from ..probes import accumulate_gradient as probe
 from ..shared.micro_batches import batches_of, left_over, loss_of, model_of
@@ -58,8 +59,8 @@ def found_in(call):
     [seen], about = call.seen, call.arguments
     if names := empty(call):
         return [words("no-gradient", names=" and ".join(names))]
-    loss = one_process.mean_over_samples(loss_of(about))
-    parts = one_process.parts_of(model_of(about), loss, [batches_of(about)], probe.PARAMETERS[:2])
+    loss = mean_over_samples(loss_of(about))
+    parts = with_gradients(model_of(about), loss, [batches_of(about)], probe.PARAMETERS[:2])
     row = torch.cat([each.flatten() for each in left_over(about)])
     numbers = [each for own in seen.grads[:2] for each in own.entries]
     found = mean_gradient(parts, [numbers], [row] * about["left"])

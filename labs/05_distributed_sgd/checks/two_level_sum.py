@@ -17,13 +17,13 @@ from autograde.rubric import (
     arrays,
     arrays_stay,
     changed,
-    first_finding,
+    finished,
+    first_of,
     of_call,
+    of_library,
     of_record,
-    only,
     partners,
     total,
-    waited_for,
 )
 
 from ..probes import two_level_sum
@@ -127,7 +127,7 @@ def leaders_cross(call):
     if max(small) > FEW:
         return words("in-small-pieces", hosts=named, rank=small.index(max(small)), n=max(small), few=FEW)
     alone = len({*hosts}) > 1 and not crossing
-    return (SUM(call) if alone else None) or first_finding(only("mpi4py", call.events)) or waited_for(call)
+    return (SUM(call) if alone else None) or first_of(of_library("mpi4py"), finished)(call)
 
 
 def apart(call):

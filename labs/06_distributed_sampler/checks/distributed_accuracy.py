@@ -4,6 +4,7 @@ from collections import Counter
 from itertools import chain, islice
 
 from autograde.rubric import (
+    MESSAGES,
     CallCheck,
     Criterion,
     DeviceCriterion,
@@ -16,13 +17,12 @@ from autograde.rubric import (
     argument_unchanged,
     came_of,
     due_of,
-    first_finding,
+    finished,
     first_of,
     follows,
     nothing_starts_or_ends,
+    of_library,
     of_record,
-    only,
-    unequal_sizes,
 )
 
 from ..probes import distributed_accuracy
@@ -34,7 +34,13 @@ APART = 1e-3  # by which the results of mistakes differ from what is right at le
 OWN = """
 own-part-only: Each rank returns what follows from its own samples alone. Where do the other ranks' samples come in?
 """
-words = Words(OWN)
+words = Words(
+    OWN
+    + """
+    unequal-sizes: The ranks bring tensors of different sizes to {op}: {sizes} bytes. What becomes of that depends on
+    the backend; it need not be an error. How does a rank know how much the others have?
+    """
+)
 
 
 def accuracy(call):
@@ -137,26 +143,33 @@ def own_part(call):
 
 def waited_for(call):
     """The result is read only when it is there."""
-    return first_finding(each for each in only("torch", call.events) if each.key == "not-waited-for")
+    return finished(call)
 
 
 def of_equal_sizes(call):
-    """What ranks bring to a collective, if the result is another one, is of equal sizes."""
-    return VALUE(call) and first_finding(unequal_sizes(call.events))
+    """What ranks bring to a collective, if the result is another one, is of equal sizes, also where a backend takes
+    others."""
+    if not VALUE(call):
+        return None
+    for events in zip(*call.events, strict=False):
+        sizes = [event["bytes"] if event["room"] is None else event["room"] for event in events]
+        (library, op, kind), *others = {(event["library"], event["op"], event["kind"]) for event in events}
+        of_tensors = library == "torch" and kind not in MESSAGES and "object" not in op
+        if of_tensors and not others and None not in sizes and len({*sizes}) > 1:
+            return words("unequal-sizes", op=op, sizes=", ".join(map(str, sizes)))
+    return None
 
 
 @of_record
 def communication(call):
     """All goes by torch.distributed, and a right result follows from it. That ranks do not communicate is told in the
     words of their result; that nothing is waited for is judged with it."""
-    found = only("torch", call.events)
-    if found:
-        return first_finding(each for each in found if each.key != "not-waited-for")
+    if (wrong := of_library("torch")(call)) or finished(call):
+        return wrong
     if VALUE(call):
         return words("own-part-only", absent=True) if nobody_asks(call) else None
     about = call.arguments
-    found = came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
-    return first_finding(found, absent=not any(call.events))
+    return came_of(call.events, parts_of(about), call.size, accuracy(about), about["dataset_size"])
 
 
 def sizes(arguments):

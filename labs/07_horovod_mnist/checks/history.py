@@ -10,7 +10,6 @@ from autograde.rubric import (
     changed,
     due_of,
     evaluated,
-    first_finding,
     loss_parts,
     of_record,
     on_ranks,
@@ -118,7 +117,7 @@ def come_about(call):
         about = every, call.size, mean, sum(part.count for part in every), hits_by_rank(call, epoch)
         weighed = was_weighed(call.case, call.notes)
         if found := stays(own, due_of(*about)) if weighed else came_of(own, *about):
-            return first_finding(found)
+            return found
     return None
 
 

@@ -14,7 +14,12 @@ def asked(wrong, questions):
 
 def together(questions):
     """Judge of calls that came to their end."""
-    return of_record(lambda call: asked(in_step(call), questions) or in_step(call))
+
+    def judge(call):
+        wrong = in_step(call)
+        return asked(wrong, questions) or wrong
+
+    return of_record(judge)
 
 
 def apart(questions):

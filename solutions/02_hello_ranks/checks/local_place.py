@@ -10,15 +10,13 @@ from autograde.rubric import (
     Same,
     Words,
     changed,
-    first_finding,
+    finished,
     first_of,
-    group_sizes,
     has_values,
-    of_record,
+    of_library,
     of_seen,
+    of_the_group,
     on_ranks,
-    only,
-    wrong_group,
 )
 
 from ..probes import local_place
@@ -72,11 +70,6 @@ def judge(part):
 
     same = Same(shown, due, on_ranks("the pair", "number"), otherwise=otherwise)
     return first_of(has_values("the local rank and the local size", of_seen("pair")), same)
-
-
-@of_record
-def of_the_group(call):
-    return first_finding(wrong_group(call.size, group_sizes(call.events)) or only("mpi4py", call.events))
 
 
 def cases(rng):
@@ -148,7 +141,7 @@ CALLS = (
     "at most two collective calls, and no point-to-point messages (section 2). A `Split` (section 5) is a collective "
     "call, too"
 )
-TWO = first_of(of_the_group, Collectives("mpi4py", least=0, most=2, splits=True))
+TWO = first_of(of_the_group, of_library("mpi4py"), finished, Collectives("mpi4py", least=0, most=2, splits=True))
 CHECK = CallCheck.of(
     "local_place",
     local_place.PROBE,

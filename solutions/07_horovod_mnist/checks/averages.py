@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograde.verdicts.reductions import EMPTY
+from autograde.rubric import EMPTY
 
 from ..probes.averaging import GRADIENTS, is_average
 

@@ -3,8 +3,7 @@
 import torch
 
 from autograde.fixtures.awkward_translator import draw_batches
-from autograde.rubric import Words, mean_gradient, once
-from autograde.verdicts import one_process
+from autograde.rubric import Words, expected_gradient, mean_gradient, once, same_gradient, with_gradients
 from course.models.sentences import collate
 
 from ..shared.model import SteepTranslator, left_in_grad, parameters_of, token_loss, trained
@@ -49,7 +48,7 @@ def model_of(arguments, training=True):
 def parts_of(arguments, training=True):
     """Each micro-batch of each rank, at the parameters before the step."""
     batches = [[collate(pairs) for pairs in own] for own in arguments["batches"]]
-    return one_process.parts_of(model_of(arguments, training), token_loss, batches)
+    return with_gradients(model_of(arguments, training), token_loss, batches)
 
 
 @once
@@ -94,8 +93,8 @@ def step_made(call):
     if max(call.of("steps")) > 1:
         return words("several-steps", n=max(call.of("steps")))
     if found := mean_gradient(parts(call), call.of("gradients"), left(call), "tokens"):
-        expected = one_process.expected_gradient(parts(call))
-        late = all(one_process.near(row, expected) for row in call.of("gradients_after"))
+        expected = expected_gradient(parts(call))
+        late = all(same_gradient(row, expected) for row in call.of("gradients_after"))
         return words("scaled-too-late") if late else found[0]
     return moved(call)
 

@@ -111,11 +111,6 @@ def cases(rng):
     yield 4, *calls(("plain", "transposed"), ("expanded", "plain"), ends=True)
 
 
-def of(which, way):
-    """Calls of a function on all ranks, in one direction."""
-    return lambda call: (call["which"], call["way"], call["ends"]) == (which, way, False)
-
-
 def of_copy(values):
     """What a mistake in `copy_to_ranks` gives; calls of the other function cannot tell."""
     return lambda call: values(call) if copies(call) else None
@@ -212,7 +207,7 @@ CHECK = CallCheck.of(
         "going back, `copy_to_ranks` gives the sum of the ranks' gradients, in all layouts, and changes none",
         first_of(argument_unchanged, BACKWARD),
         COPIED_GRADIENT,
-        on=of("copy", "backward"),
+        on=given(which="copy", way="backward", ends=False),
     ),
     Criterion(
         "summed-gradient",
@@ -220,7 +215,7 @@ CHECK = CallCheck.of(
         "going back, `sum_over_ranks` gives the gradient as it is, and autograd does not warn",
         BACKWARD,
         SUMMED_GRADIENT,
-        on=of("sum", "backward"),
+        on=given(which="sum", way="backward", ends=False),
     ),
     Criterion("all-reduce", 0.25, ONE, ALL_REDUCE, on=lacking("ends"), after=("copied-gradient", "values")),
     Criterion("group", 0.5, GROUP, first_of(VALUES, ALL_REDUCE), on=given("ends"), after=ON_ALL),

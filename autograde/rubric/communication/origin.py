@@ -1,4 +1,4 @@
-"""Whether the number that all ranks return can have come of what they communicate.
+"""Where a right result comes from: whether it can have come of what the ranks communicate.
 
 A rank knows its own part of a sum. The others' parts reach it by what the ranks put into their calls, and by what comes
 out; the watch keeps both where it is few numbers. A right result beside calls that carry nothing, or that bring
@@ -12,14 +12,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import nan, prod
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
-from autograde.contract.findings import Findings
-from autograde.contract.verdict import Finding
-from autograde.verdicts.diagnosis import agree
+from autograde.rubric.communication.calls import among_ranks
+from autograde.rubric.values.rounding import Rounding
+from autograde.rubric.words import Ranks, Words, Wrong
 from course.watch.payload import FEW
-from course.world.report import enumerate_words, name_ranks
 
 NEAR = 1e-4  # relative; parts may have gone through float32
 LATE = 1e-13  # relative; less than two ways to work may differ in on purpose, and more than rounding does
@@ -31,40 +31,38 @@ REDUCTIONS = frozenset({"allreduce", "reduce"})
 OUTCOMES = {"SUM": sum, "AVERAGE": mean, "AVG": mean, "MAX": max, "MIN": min, "PROD": prod}  # of what ranks put in
 Numbers = Sequence[list[float]]  # by rank
 
-finding = Findings("""
-unseen-communication 2
-Every rank returns the right number, and yet no call was seen that could have brought it the other ranks' parts. Does
-each rank do all of the work? The parts should meet in a call that also works between machines.
+words = Words("""
+unseen-communication: Every rank returns the right number, and yet no call was seen that could have brought it the other
+ranks' parts. Does each rank do all of the work? The parts should meet in a call that also works between machines.
 
-same-on-every-rank 2
-Every rank puts the same into its reductions: {values}. So nothing that a rank found by itself reaches the others, and
-the result does not come from there.
+same-on-every-rank: Every rank puts the same into its reductions: {values}. So nothing that a rank found by itself
+reaches the others, and the result does not come from there.
 
-not-own-part 2
-What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself, {part:.6g}. The
-result should be made of what each rank found.
+not-own-part: What {who} puts into the reductions, {values}, is not in proportion to what this rank found by itself,
+{part:.6g}. The result should be made of what each rank found.
 
-not-what-came-out 2
-Every rank returns the right number, {actual:.6g}. But the ranks put in {values}, and what comes out is {out}: how
-does the result follow from that? Which number should a rank put in, and what should it do with the one that comes out?
+not-what-came-out: Every rank returns the right number, {actual:.6g}. But the ranks put in {values}, and what comes out
+is {out}: how does the result follow from that? Which number should a rank put in, and what should it do with the one
+that comes out?
 
-result-stays 2
-Every rank returns the right number, {actual:.6g}. Then the check let one rank's part weigh more on its way, so that
-{out} came out of the reduction, and every rank returned {actual:.6g} all the same. The result does not come from the
-reduction: it was found elsewhere.
+result-stays: Every rank returns the right number, {actual:.6g}. Then the check let one rank's part weigh more on its
+way, so that {out} came out of the reduction, and every rank returned {actual:.6g} all the same. The result does not
+come from the reduction: it was found elsewhere.
 
-result-dropped 2
-What comes out of the reduction is {out:.15g}, and the ranks return {actual:.15g}. The late digits show that it is
-another number, which each rank found by itself. The result of the reduction is the one to return.
+result-dropped: What comes out of the reduction is {out:.15g}, and the ranks return {actual:.15g}. The late digits show
+that it is another number, which each rank found by itself. The result of the reduction is the one to return.
 
-not-the-sum 2
-The ranks put in {values}, and what comes out is {out}. That is not what these add up to, to all their digits. What
-should the operation do with two ranks' parts?
+not-the-sum: The ranks put in {values}, and what comes out is {out}. That is not what these add up to, to all their
+digits. What should the operation do with two ranks' parts?
 
-idle-ranks 2
-The ranks put in {values}: {who} brought hardly anything to the sum. There is work for all ranks. Which part of it is
-whose?
+idle-ranks: The ranks put in {values}: {who} brought hardly anything to the sum. There is work for all ranks. Which part
+of it is whose?
 """)
+
+
+def absent(key: str, **facts: Any) -> Wrong:
+    """The words `key`; a call that is not recorded would refute each of them."""
+    return words(key, absent=True, **facts)
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class Due:
     beside: Sequence[Sequence[float]] = ()
 
 
-def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | None = None) -> list[Finding]:
+def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | None = None) -> Wrong | None:
     """What is wrong with how a right result came about.
 
     logs: events of one call, by rank. parts: by rank, what its own work gives, in each form in which it may be put in;
@@ -96,30 +94,30 @@ def carried(logs: Sequence[Sequence[dict]], *parts: Sequence[float], due: Due | 
     """
     calls = together(logs)
     if len(logs) < 2 or calls is None:
-        return []
+        return None
     telling = not any(map(level, parts))
     senders = {call[0]["peer"] for call in calls if call[0]["kind"] == "broadcast"}
     calls = [call for call in calls if call[0]["kind"] != "broadcast"]
     if not calls and len(senders) < 2 and None not in senders:
-        return [unseen()] if telling else []
+        return unseen() if telling else None
     put_in = numbers(calls, [[event["values"] for event in call] for call in calls])
     if len(senders) > 1 or put_in is None or any(call[0]["kind"] not in REDUCTIONS for call in calls):
-        return []
+        return None
     if telling and all(np.array_equal(row, put_in[0], equal_nan=True) for row in put_in):
-        return [finding("same-on-every-rank", values=shown(put_in[0]))]
+        return absent("same-on-every-rank", values=shown(put_in[0]))
     mean_due = due is not None and bool(due.counts)
     out = numbers(calls, [outcome(call) for call in calls])
     if out is None or len(put_in[0]) > MANY or (mean_due and not countable(calls, put_in, parts, due)):
-        return []
+        return None
     if telling and parts and not own_parts(put_in, parts, due):
         rank = farthest(put_in, parts[0])
-        return [finding("not-own-part", who=name_ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])]
+        return absent("not-own-part", who=Ranks([rank]), values=shown(put_in[rank]), part=parts[0][rank])
     if (
         due is None
         or (np.abs(put_in) > FIXED).any()
         or (mean_due and not plain(put_in, [*parts, due.counts, *due.beside]))
     ):
-        return []
+        return None
     return came_out(put_in, out, due, custom={call[0]["reduction"] for call in calls} == {"custom"})
 
 
@@ -129,39 +127,40 @@ def own_parts(put_in: Numbers, parts: Sequence[Sequence[float]], due: Due | None
     return any(made_of(column, part, *also) for column in columns(put_in) for part in parts)
 
 
-def came_out(put_in: Numbers, out: Numbers, due: Due, custom: bool) -> list[Finding]:
+def came_out(put_in: Numbers, out: Numbers, due: Due, custom: bool) -> Wrong | None:
     """What is wrong where a result does not follow from what came out. custom: of an operation of one's own, which is
     to add."""
-    values, sums = by_rank(put_in), np.sum(put_in, axis=1)
+    values, sums = [*map(shown, put_in)], np.sum(put_in, axis=1)
     if lost := [row for row in out if not follows(row, due)]:
-        return [finding("not-what-came-out", actual=due.returned, values=values, out=shown(lost[0]))]
+        return absent("not-what-came-out", actual=due.returned, values=values, out=shown(lost[0]))
     added, exact = np.sum(put_in, axis=0), NEAR if due.alone is None else LATE
     if custom and (wrong := [row for row in out if not np.allclose(row, added, rtol=exact, atol=0)]):
-        return [finding("not-the-sum", values=values, out=shown(wrong[0]))]
-    if agree(due.returned, due.alone, LATE) and not follows(out[0], due, LATE):
+        return absent("not-the-sum", values=values, out=shown(wrong[0]))
+    if due.alone is not None and Rounding(LATE)(due.returned, due.alone) and not follows(out[0], due, LATE):
         candidates = made(out[0], due)
         nearest = float(candidates[np.abs(candidates - due.returned).argmin()])
-        return [finding("result-dropped", actual=due.returned, out=nearest)]
+        return absent("result-dropped", actual=due.returned, out=nearest)
     if idle := [rank for rank, own in enumerate(np.abs(sums)) if own < due.least * np.abs(sums).sum()]:
-        return [finding("idle-ranks", who=name_ranks(idle), values=values)]
-    return []
+        return absent("idle-ranks", who=Ranks(idle), values=values)
+    return None
 
 
-def stays(logs: Sequence[Sequence[dict]], due: Due) -> list[Finding]:
-    """The finding for a right result where a rank's part weighed more on its way, so that another one was to come out.
+def stays(logs: Sequence[Sequence[dict]], due: Due) -> Wrong | None:
+    """What is wrong with a right result where a rank's part weighed more on its way, so that another one was to come
+    out.
 
     logs: events of such a call, by rank; see `autograde.probes.weighed_part`.
     """
     calls = together(logs)
     out = numbers(calls, [outcome(call) for call in calls]) if calls else None
     if out is None or len(out[0]) > MANY or any(follows(row, due, weighed=True) for row in out):
-        return []
-    return [finding("result-stays", actual=due.returned, out=shown(out[0]))]
+        return None
+    return absent("result-stays", actual=due.returned, out=shown(out[0]))
 
 
-def unseen() -> Finding:
+def unseen() -> Wrong:
     """That the ranks know of each other, and how is not seen: it is not said that they do not communicate."""
-    return finding("unseen-communication")
+    return absent("unseen-communication")
 
 
 def together(logs: Sequence[Sequence[dict]]) -> list[tuple[dict, ...]] | None:
@@ -172,14 +171,6 @@ def together(logs: Sequence[Sequence[dict]]) -> list[tuple[dict, ...]] | None:
     if any(of_rank != kinds[0] for of_rank in kinds) or any({*group} != {*range(len(logs))} for group in groups):
         return None
     return [call for call in zip(*logs, strict=True) if any(event["bytes"] != 0 for event in call)]
-
-
-def among_ranks(logs: Sequence[Sequence[dict]]) -> list[list[dict]]:
-    """The events by which a rank may have to do with others: of a group of its own, as COMM_SELF is, none does."""
-    alone = len(logs) > 1
-    return [
-        [event for event in log if not alone or event["members"] is None or len(event["members"]) > 1] for log in logs
-    ]
 
 
 def numbers(calls: Sequence[Sequence[dict]], values: Sequence[Sequence[Sequence | None]]) -> Numbers | None:
@@ -260,11 +251,6 @@ def farthest(put_in: Numbers, part: Sequence[float]) -> int:
     """The rank whose numbers are farthest from being in proportion to its part."""
     column, given = np.nan_to_num(np.sum(put_in, axis=1)), np.array(part, dtype=float)
     return int(np.abs(column - given * (column.sum() / (given.sum() or 1.0))).argmax())
-
-
-def by_rank(rows: Numbers) -> str:
-    """What the ranks put in, as text, in their order."""
-    return enumerate_words([*map(shown, rows)])
 
 
 def shown(row: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""A gradient of several ranks is taken apart: each way to average wrongly gets its own finding."""
+"""A gradient of several ranks is taken apart: each way to average wrongly has its own words."""
 
 from __future__ import annotations
 
@@ -8,35 +8,38 @@ import pytest
 import torch
 from lab_packages import check_module
 
-from autograde.contract.findings import Findings
-from autograde.contract.verdict import settle
-from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, draw_pairs, draw_shares, number_of
-from autograde.verdicts.means import mean_of, mean_on_all
-from autograde.verdicts.one_process import (
-    Part,
+from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
+from autograde.rubric.training.one_process import (
+    MicroBatch,
     expected_gradient,
-    gradient_mistakes,
-    mistakes,
-    near,
-    parts_of,
+    mean_gradient,
+    same_gradient,
+    weightings,
+    with_gradients,
 )
+from autograde.rubric.training.parts import mean_of
 from course.models.sentences import collate, loss_fn
 
 token_loss = check_module("10_ddp_transformer", "model", "shared").token_loss
 
 RANKS, MICRO_BATCHES = 3, 2
 WRONG_AVERAGES = [
-    name
-    for name, pattern in mistakes([Part(0, 1.0, 1, 2, gradient=torch.zeros(1))] * 6, RANKS).items()
+    (key, form)
+    for key, forms in weightings([MicroBatch(0, 1.0, 1, 2, gradient=torch.zeros(1))] * 6, RANKS).items()
+    for form, pattern in enumerate(forms)
     if isinstance(pattern, torch.Tensor)
 ]
+ONE = torch.Generator().manual_seed(1)
+ROWS = [torch.randn(9, generator=ONE, dtype=torch.float64) for _ in range(4)]
+OF_ONE_RANK = [MicroBatch(0, 1.0, count, gradient=count * row) for count, row in zip((5, 2, 3), ROWS, strict=False)]
+DUE, LEFT = expected_gradient(OF_ONE_RANK), ROWS[3]
 
 
 @pytest.fixture
-def parts() -> list[Part]:
+def parts() -> list[MicroBatch]:
     """Two micro-batches of each of three ranks."""
     drawn = draw_batches(random.Random(1), RANKS, MICRO_BATCHES)
-    return parts_of(AwkwardTranslator(7), token_loss, [[collate(pairs) for pairs in own] for own in drawn])
+    return with_gradients(AwkwardTranslator(7), token_loss, [[collate(pairs) for pairs in own] for own in drawn])
 
 
 @pytest.fixture
@@ -46,14 +49,14 @@ def left_over() -> list[torch.Tensor]:
     return [torch.randn(45, generator=generator, dtype=torch.float64) for _ in range(RANKS)]
 
 
-def weighted(parts: list[Part], weights: torch.Tensor) -> torch.Tensor:
+def weighted(parts: list[MicroBatch], weights: torch.Tensor) -> torch.Tensor:
     """A gradient made of the parts' gradients."""
     return torch.stack([part.gradient for part in parts]).T @ weights
 
 
-def found(parts: list[Part], used: list[torch.Tensor], left_over: list[torch.Tensor]) -> list[str]:
-    """The keys of the findings."""
-    return [each.key for each in settle([gradient_mistakes(parts, used, left_over, "tokens")])]
+def found(parts: list[MicroBatch], used: list[torch.Tensor], left_over: list[torch.Tensor]) -> list[str]:
+    """The keys of what is wrong."""
+    return [each.key for each in mean_gradient(parts, [row.tolist() for row in used], left_over, "tokens")]
 
 
 def test_the_mean_over_the_tokens_of_all_ranks_is_the_gradient_of_one_batch(parts, left_over) -> None:
@@ -68,10 +71,10 @@ def test_the_mean_over_the_tokens_of_all_ranks_is_the_gradient_of_one_batch(part
     assert found(parts, [whole] * RANKS, left_over) == []
 
 
-@pytest.mark.parametrize("name", WRONG_AVERAGES)
-def test_each_known_way_to_average_wrongly_gets_its_own_finding(parts, left_over, name) -> None:
-    used = weighted(parts, mistakes(parts, RANKS)[name] / sum(part.count for part in parts))
-    assert found(parts, [used] * RANKS, left_over) == [name.partition("/")[0]]
+@pytest.mark.parametrize(("key", "form"), WRONG_AVERAGES)
+def test_each_known_way_to_average_wrongly_has_its_own_words(parts, left_over, key, form) -> None:
+    used = weighted(parts, weightings(parts, RANKS)[key][form] / sum(part.count for part in parts))
+    assert found(parts, [used] * RANKS, left_over) == [key]
 
 
 def test_gradients_of_one_rank_are_told_from_those_of_each_rank_for_itself(parts, left_over) -> None:
@@ -94,7 +97,7 @@ def test_what_lay_in_grad_before_is_found_beside_another_mistake(parts, left_ove
     due = expected_gradient(parts)
     assert found(parts, [due + left_over[0] / RANKS] * RANKS, left_over) == ["gradient-carried-over"]
     both = due / RANKS + left_over[0]
-    assert found(parts, [both] * RANKS, left_over) == ["world-size-lost", "gradient-carried-over"]
+    assert found(parts, [both] * RANKS, left_over) == ["gradient-carried-over", "world-size-lost"]
 
 
 def test_only_the_last_micro_batch_and_no_step_and_nonsense_are_told_apart(parts, left_over) -> None:
@@ -111,48 +114,26 @@ def test_a_gradient_in_single_precision_is_right_and_one_that_is_off_by_a_thousa
     assert found(parts, [due * 1.001] * RANKS, left_over) == ["wrong-weights"]
 
 
-def test_a_returned_loss_is_compared_with_the_mean_over_all_tokens(parts) -> None:
-    make = Findings("loss-after-step 1\nIt is {actual}.")
-
-    def keys(*values: float | None, kind: str = "float") -> list[str]:
-        results = [{"float": kind == "float", "type": kind, "value": value} for value in values]
-        results *= RANKS if len(values) == 1 else 1
-        judged = mean_on_all(results, parts, "tokens", candidates={"loss-after-step": 1.0}, make=make)
-        return [each.key for each in settle([judged])]
-
-    own = [mean_of([part for part in parts if part.rank == rank]) for rank in range(RANKS)]
-    expected = mean_of(parts)
-    assert keys(expected) == []
-    assert keys(expected, kind="Tensor") == ["not-a-float"]
-    assert keys(None) == ["no-number"]
-    assert keys(*own) == ["own-part-only"]
-    assert keys(own[0]) == ["one-ranks-part"]
-    assert keys(1.0) == ["loss-after-step"]
-    assert keys(expected * RANKS) == ["sum-for-mean"]
-    assert keys(expected / RANKS) == ["average-for-sum"]
-    assert keys(sum(part.total / part.count for part in parts) / len(parts)) == ["mean-of-means"]
-    assert keys(sum(part.total for part in parts) / sum(part.places for part in parts)) == ["mean-with-padding"]
-    assert keys(expected + 0.01) == ["wrong-value"]
-    assert keys(expected, *[expected + 0.01] * (RANKS - 1)) == ["not-on-all-ranks"]
-
-
 def test_numbers_are_near_only_where_there_are_as_many_and_all_are_finite() -> None:
     due = torch.tensor([1.0, 2.0], dtype=torch.float64)
-    assert near([1.0, 2.0], due)
-    for other in ([1.0], [1.0, None], [1.0, 2.1], [], None):
-        assert not near(other, due)
+    assert same_gradient([1.0, 2.0], due)
+    for other in ([1.0], [1.0, None], [1.0, 2.1], []):
+        assert not same_gradient(other, due)
 
 
-def test_sentences_are_found_again_by_their_ids() -> None:
-    pairs = draw_pairs(random.Random(2), 100)
-    src, _, _ = collate(pairs)
-    assert [number_of(row.tolist(), pairs) for row in src] == [*range(100)]
-    assert number_of([1, 2, 3], pairs) is None
-    with pytest.raises(ValueError, match="501"):
-        draw_pairs(random.Random(2), 501)
-
-
-def test_drawn_shares_have_unequal_numbers_of_tokens_and_may_be_empty() -> None:
-    shares = draw_shares(random.Random(4), [3, 0, 3])
-    assert [len(own) for own in shares] == [3, 0, 3]
-    assert sum(len(target) for _, target in shares[0]) != sum(len(target) for _, target in shares[2])
+@pytest.mark.parametrize(
+    ("gradient", "keys"),
+    [
+        (DUE * (1 + 1e-6), []),
+        (DUE + 5e-4 * ROWS[0], ["wrong-weights"]),
+        (sum(ROWS[:3]) / 3, ["mean-of-micro-batch-means"]),
+        (sum(ROWS[:3]), ["micro-batches-not-averaged"]),
+        (-DUE, ["wrong-sign"]),
+        (DUE * torch.arange(9), ["wrong-gradient"]),
+        (torch.full((9,), torch.nan), ["wrong-gradient"]),
+        (DUE + LEFT, ["gradient-carried-over"]),
+        (sum(ROWS[:3]) / 3 + LEFT, ["gradient-carried-over", "mean-of-micro-batch-means"]),
+    ],
+)
+def test_what_counts_how_much_is_told_from_a_gradient(gradient, keys):
+    assert sorted(wrong.key for wrong in mean_gradient(OF_ONE_RANK, [gradient.tolist()], [LEFT])) == keys

@@ -1,4 +1,4 @@
-"""N ranks are one process: what one process computes from the micro-batches of all ranks, and what ranks did instead.
+"""N ranks are one process: the judge of a gradient that ranks put together from those of their micro-batches.
 
 A gradient that ranks came to is taken apart by least squares: how much of each micro-batch is in it names the mistake.
 It works for any model and loss. A gradient [d] is that of all parameters which are not frozen, in one row.
@@ -14,99 +14,72 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograde.contract.findings import Findings
-from autograde.contract.verdict import Diagnosis, Finding
-from autograde.verdicts import means
-from autograde.verdicts.diagnosis import diagnose
+from autograde.rubric.training.parts import Part
+from autograde.rubric.words import Words, Wrong
 
 TOLERANCE = 1e-5  # relative: numbers of items, or a loss, may have gone through float32
 WEIGHT = 1e-4  # how much of a part's share is nothing, or rounding
 MOST = 8  # weights that a finding lists
 
-# Of a model and a batch: the loss summed over samples or tokens, how many these are, and places, as in `means.Part`.
+# Of a model and a batch: the loss summed over samples or tokens, how many these are, and places, as in `Part`.
 Loss = Callable[[torch.nn.Module, Any], tuple[Tensor, int, int]]
 Pattern = Tensor | Callable[[Sequence[Tensor]], bool]
 
-finding = Findings("""
-world-size-lost 2
-The gradient is {size} times too small on {size} ranks. It is divided by the number of ranks, and then by the number of
-{items} of all ranks, too. Which of the two divisions is one too many?
+words = Words("""
+world-size-lost: The gradient is {size} times too small on {size:rank}. It is divided by the number of ranks, and then
+by the number of {items} of all ranks, too. Which of the two divisions is one too many?
 
-gradients-summed 2
-The gradient is {size} times too large on {size} ranks: the ranks' gradients are added up where their average is
-expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
+gradients-summed: The gradient is {size} times too large on {size:rank}: the ranks' gradients are added up where their
+average is expected. Adam would hide that, since it divides by the size of the gradient; SGD does not.
 
-sum-not-mean 2
-The gradient is that of a sum over {items}, not of their mean: it grows with their number. What should it be divided by?
+sum-not-mean: The gradient is that of a sum over {items}, not of their mean: it grows with their number. What should it
+be divided by?
 
-mean-of-rank-means 2
-The gradient is the mean of the ranks' own means. They have {by_rank} {items}: on the rank with the fewest, each of them
-counts most. Which number do all ranks need to know?
+mean-of-rank-means: The gradient is the mean of the ranks' own means. They have {by_rank} {items}: on the rank with the
+fewest, each of them counts most. Which number do all ranks need to know?
 
-mean-of-micro-batch-means 2
-The gradient is the mean of the micro-batches' own means, though these hold different numbers of {items}: {by_part}. How
+mean-of-micro-batch-means: The gradient is the mean of the micro-batches' own means, though these hold different numbers
+of {items}: {by_part}. How much should each micro-batch count?
+
+micro-batches-not-averaged: The gradient is the sum of the micro-batches' own means: it grows with their number. How
 much should each micro-batch count?
 
-micro-batches-not-averaged 2
-The gradient is the sum of the micro-batches' own means: it grows with their number. How much should each micro-batch
-count?
+padding-counted: The gradient is divided by the number of all places in the batches, {places}, padding included. The
+number of {items} is {total}. Which places count?
 
-padding-counted 2
-The gradient is divided by the number of all places in the batches, {places}, padding included. The number of {items} is
-{total}. Which places count?
+one-ranks-gradient: All {size:rank} step with the gradient of rank {rank} alone. They agree with each other, and yet the
+{items} of the other ranks are lost.
 
-one-ranks-gradient 3
-All {size} ranks step with the gradient of rank {rank} alone. They agree with each other, and yet the {items} of the
-other ranks are lost.
+own-gradient-only: Each of {size:rank} steps with its own gradient alone, so the ranks' models drift apart. What should
+average the gradients, and is it in use?
 
-own-gradient-only 3
-Each of {size} ranks steps with its own gradient alone, so the ranks' models drift apart. What should average the
-gradients, and is it in use?
+one-micro-batch-only: Only number {which} of {count} micro-batches is in the gradient. What happens to `.grad` between
+two of them?
 
-one-micro-batch-only 2
-Only number {which} of {count} micro-batches is in the gradient. What happens to `.grad` between two of them?
+wrong-sign: The gradient points the other way: a step against it leads uphill.
 
-wrong-sign 3
-The gradient points the other way: a step against it leads uphill.
+gradient-carried-over: What was in `.grad` before is still part of the step's gradient: `backward` adds to what is
+there. When does your code start from zero?
 
-gradient-carried-over 2
-What was in `.grad` before is still part of the step's gradient: `backward` adds to what is there. When does your code
-start from zero?
-
-no-step 4
-The parameters are where they were before: there was no step, or one with a gradient of zero. In which order do
+no-step: The parameters are where they were before: there was no step, or one with a gradient of zero. In which order do
 `zero_grad`, `backward` and `step` come?
 
-models-differ 3
-After the step the ranks' parameters differ, so from now on they train different models. What should make their
-gradients the same?
+models-differ: After the step the ranks' parameters differ, so from now on they train different models. What should make
+their gradients the same?
 
-divided-by-own-items 3
-Each rank divides by the number of its own {items}: {by_rank}. So the ranks' gradients differ, and from now on they
-train different models. Which number do all ranks need to know?
+divided-by-own-items: Each rank divides by the number of its own {items}: {by_rank}. So the ranks' gradients differ, and
+from now on they train different models. Which number do all ranks need to know?
 
-wrong-weights 2
-The gradient is made of the right {parts}, but {weights}. Is anything else scaling the gradient, such as a factor,
-a second division, or clipping?
+wrong-weights: The gradient is made of the right {parts}, but {weights}. Is anything else scaling the gradient, such as
+a factor, a second division, or clipping?
 
-wrong-gradient 4
-No weighting of the {parts}' gradients gives the gradient of this step: {seen}. The two usual suspects: the model
-was in another mode or had other parameters in between, or something besides `backward` changes `.grad`.
-
-all-at-once 2
-Several micro-batches are in memory at a time: in one forward pass, or as graphs that wait for one backward pass. A
-micro-batch saves memory only if it is done with before the next one begins.
-
-not-train-mode 2
-The model was not in train mode while it was trained: dropout and BatchNorm then do what they do in an evaluation.
-
-frozen-moved 1
-A frozen parameter (`requires_grad=False`) has moved. Which parameters does your code change?
+wrong-gradient: No weighting of the {parts}' gradients gives the gradient of this step: {seen}. The two usual suspects:
+the model was in another mode or had other parameters in between, or something besides `backward` changes `.grad`.
 """)
 
 
 @dataclass(frozen=True)
-class Part(means.Part):
+class MicroBatch(Part):
     """One micro-batch of one rank. gradient: [d], of `total`, its loss summed over `count` samples or tokens."""
 
     gradient: Tensor = field(kw_only=True)
@@ -122,9 +95,9 @@ def mean_over_samples(loss_fn: Callable[[Tensor, Tensor], Tensor]) -> Loss:
     return loss
 
 
-def parts_of(
+def with_gradients(
     model: torch.nn.Module, loss: Loss, batches: Iterable[Iterable[Any]], names: Sequence[str] | None = None
-) -> list[Part]:
+) -> list[MicroBatch]:
     """Each micro-batch of each rank, at the parameters and in the mode that `model` has. batches: by rank.
 
     names: of the parameters whose gradient is meant; None: all that are not frozen.
@@ -137,11 +110,11 @@ def parts_of(
             total, count, places = loss(model, batch)
             found = torch.autograd.grad(total, trained, materialize_grads=True)
             row = torch.cat([each.flatten() for each in found])
-            parts.append(Part(rank, total.item(), count, places, gradient=row))
+            parts.append(MicroBatch(rank, total.item(), count, places, gradient=row))
     return parts
 
 
-def expected_gradient(parts: Sequence[Part]) -> Tensor:
+def expected_gradient(parts: Sequence[MicroBatch]) -> Tensor:
     """Gradient [d] of the mean loss over the items of all parts."""
     return torch.stack([part.gradient for part in parts]).sum(0) / sum(part.count for part in parts)
 
@@ -156,9 +129,9 @@ def close(value: Tensor, expected: Tensor) -> bool:
     return bool(((value - expected).abs() <= TOLERANCE * expected.abs().max()).all())
 
 
-def near(actual: Sequence[float | None] | None, expected: Tensor) -> bool:
+def same_gradient(actual: Sequence[float | None], expected: Tensor) -> bool:
     """Whether numbers, None for what is not finite, are those expected, [d]."""
-    given = row_of(actual or [None])
+    given = row_of(actual)
     return given.shape == expected.shape and close(given, expected)
 
 
@@ -175,33 +148,37 @@ def weights_of(gradient: Tensor, parts: Sequence[Tensor]) -> Tensor | None:
     return weights if fits else None
 
 
-def gradient_mistakes(
-    parts: Sequence[Part], used: Sequence[Tensor], left_over: Sequence[Tensor] = (), items: str = "samples"
-) -> list[Finding | Diagnosis]:
-    """What is wrong with the gradients [d] that the ranks stepped with, `used`, beside that of one process.
+def mean_gradient(
+    parts: Sequence[MicroBatch],
+    gradients: Sequence[Sequence[float | None]],
+    left: Sequence[Tensor] = (),
+    items: str = "samples",
+) -> list[Wrong]:
+    """Of each rank's gradient, numbers in a row: it is that of the mean loss over the samples of all micro-batches.
 
-    left_over: what may have lain in `.grad` before, [d] each. items: what a mean is taken over, in words.
+    parts: the micro-batches of all ranks. left: rows [d] that may have lain in `.grad` before, and count for nothing;
+    that they do count is told by itself, as `gradient-carried-over`. items: what there are, if no samples.
     """
+    used = [row_of(each) for each in gradients]
     expected, total = expected_gradient(parts), sum(part.count for part in parts)
     if all(bool((gradient.abs() <= 1e-12 * expected.abs().max()).all()) for gradient in used):
-        return [finding("no-step")]
-    known, columns = mistakes(parts, len(used)), [part.gradient for part in parts] + list(left_over)
+        return [words("no-step")]
+    if all(close(gradient, expected) for gradient in used):
+        return []
+    taken = [weights_of(gradient, [*(part.gradient for part in parts), *left]) for gradient in used]
     one, found = torch.ones(len(parts), dtype=torch.float64), []
-    shares, right = [one] * len(used), all(close(gradient, expected) for gradient in used)
-    if not right:
-        taken = [weights_of(gradient, columns) for gradient in used]
-        explained = all(weights is not None for weights in taken)
-        if explained and any(bool((weights[len(parts) :].abs() > WEIGHT / total).any()) for weights in taken):
-            found = [finding("gradient-carried-over")]
-        shares = [weights[: len(parts)] * total for weights in taken] if explained else shares
-        if alike(shares, one):
-            ruled_out = frozenset(name.partition("/")[0] for name in known)
-            seen = difference(used, expected)
-            otherwise = finding("wrong-gradient", seen=seen, parts=parts_in_words(len(parts) // len(used)))
-            return found or [Diagnosis("gradient", ruled_out=ruled_out, otherwise=otherwise)]
-    about = facts(parts, shares) | {"items": items}
+    shares, explained = [one] * len(used), all(weights is not None for weights in taken)
+    if explained:
+        shares = [weights[: len(parts)] * total for weights in taken]
+        carried = any(bool((weights[len(parts) :].abs() > WEIGHT / total).any()) for weights in taken)
+        found = [words("gradient-carried-over")] if carried else []
+    if alike(shares, one):
+        where = {"seen": difference(used, expected), "parts": parts_in_words(len(parts) // len(used))}
+        return found or [words("wrong-gradient", **where)]
     otherwise = "wrong-weights" if alike(shares, shares[0]) else "models-differ"
-    return [*found, diagnose("gradient", shares, one, known, lambda key: finding(key, **about), otherwise, alike)]
+    known = weightings(parts, len(used)).items()
+    key = next((key for key, forms in known if any(alike(shares, each) for each in forms)), otherwise)
+    return [*found, words(key, **facts(parts, shares), items=items)]
 
 
 def alike(shares: Sequence[Tensor], pattern: Pattern) -> bool:
@@ -211,7 +188,7 @@ def alike(shares: Sequence[Tensor], pattern: Pattern) -> bool:
     return all(torch.allclose(share, pattern, rtol=WEIGHT, atol=WEIGHT) for share in shares)
 
 
-def facts(parts: Sequence[Part], shares: Sequence[Tensor]) -> dict[str, Any]:
+def facts(parts: Sequence[MicroBatch], shares: Sequence[Tensor]) -> dict[str, Any]:
     """What findings tell of the parts, and of how much of each is in the ranks' gradients."""
     size, used = len(shares), (shares[0].abs() > WEIGHT).tolist()
     by_rank = [sum(part.count for part in parts if part.rank == rank) for rank in range(size)]
@@ -255,9 +232,10 @@ def in_words(shares: Tensor) -> str:
     )
 
 
-def mistakes(parts: Sequence[Part], size: int) -> dict[str, Pattern]:
-    """Known mistakes of `size` ranks with equally many micro-batches each: the share [parts] that each part has then in
-    every rank's gradient, where 1 is right, or whether the ranks' shares are such. A key may end in /form.
+def weightings(parts: Sequence[MicroBatch], size: int) -> dict[str, list[Pattern]]:
+    """Known mistakes of `size` ranks with equally many micro-batches each, the most likely first: in each form, the
+    share [parts] that each part has then in every rank's gradient, where 1 is right; or whether the ranks' shares are
+    such.
     """
     items = torch.tensor([part.count for part in parts], dtype=torch.float64)
     places = torch.tensor([part.places for part in parts], dtype=torch.float64)
@@ -282,34 +260,21 @@ def mistakes(parts: Sequence[Part], size: int) -> dict[str, Pattern]:
         first = times_own[0][0]
         return bool(first.abs() > WEIGHT) and alike(times_own, first * one)
 
-    known: dict[str, Pattern] = {}
-    if size > 1:
-        known |= {"divided-by-own-items": by_own_items} if len({*own.tolist()}) > 1 else {}
-        known |= {"own-gradient-only": own_only, "one-ranks-gradient": one_ranks}
+    several, known = size > 1, {}
+    if several:
+        known |= {"divided-by-own-items": [by_own_items]} if len({*own.tolist()}) > 1 else {}
+        known |= {"own-gradient-only": [own_only], "one-ranks-gradient": [one_ranks]}
     if count > 1:
-        known |= {"one-micro-batch-only": one_of_each}
-    if size > 1:
-        known |= {
-            "world-size-lost": one / size,
-            "gradients-summed": size * one,
-            "mean-of-rank-means": total / (size * own),
-        }
-    known |= {"mean-of-micro-batch-means": total / (len(parts) * items)}
-    if bool(places.any()):
-        known |= {
-            "padding-counted": total * one / places.sum(),
-            "padding-counted/of a rank": total / (size * own_places),
-            "padding-counted/of a micro-batch": total / (len(parts) * places),
-            "padding-counted/world size lost": total * one / (size * places.sum()),
-        }
-    if size > 1:
-        known |= {"gradients-summed/means": total / own, "gradients-summed/means of means": total / (count * items)}
-    return known | {
-        "micro-batches-not-averaged": total / (size * items),
-        "micro-batches-not-averaged/summed": total / items,
-        "sum-not-mean": total * one / size,
-        "sum-not-mean/summed": total * one,
-        "sum-not-mean/mean of micro-batches": total * one / len(parts),
-        "sum-not-mean/of a rank": total * one / count,
-        "wrong-sign": -one,
-    }
+        known["one-micro-batch-only"] = [one_of_each]
+    if several:
+        known["world-size-lost"] = [one / size]
+        known["gradients-summed"] = [size * one, total / own, total / (count * items)]  # and of means, and theirs
+        known["mean-of-rank-means"] = [total / (size * own)]
+    known["mean-of-micro-batch-means"] = [total / (len(parts) * items)]
+    if bool(places.any()):  # by those of all ranks, of a rank, of a micro-batch; or of all ranks, and the world's size
+        every, each = places.sum(), len(parts) * places
+        divisors = [every, size * own_places, each, size * every]
+        known["padding-counted"] = [total * one / divisor for divisor in divisors]
+    known["micro-batches-not-averaged"] = [total / (size * items), total / items]
+    known["sum-not-mean"] = [total * one / divisor for divisor in (size, 1, len(parts), count)]
+    return known | {"wrong-sign": [-one]}

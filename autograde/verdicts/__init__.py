@@ -1,1 +1,0 @@
-"""What judges evidence: pure functions, trusted, never among the files that a sandbox shows."""
