@@ -89,7 +89,7 @@ def why_it_broke_off(run: Run) -> Wrong:
     the error or the report as it is."""
     known = first_finding(collectives.wrong_group(len(run.ranks), collectives.group_sizes(run.events), run.report))
     known = known or OF_CALLS(run) or differing(run) or OF_LENGTHS(run)
-    return known or of_finding(trouble(run.outcome, 0.0)[0])
+    return known or of_finding(trouble(run.outcome))
 
 
 def differing(run: Run) -> Wrong | None:

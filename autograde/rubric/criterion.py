@@ -147,7 +147,8 @@ class RecordCriterion(Demand):
     points: what it gives, if another row holds. says: what is asked for.
     """
 
-    says: str = ""
+    points: float
+    says: str
     name: str = "record"
     after: tuple[str, ...] = ()
 

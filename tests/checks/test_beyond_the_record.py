@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from autograde.contract.rank_check import CallCheck
+from autograde.verdicts.judged import Call, JudgedCalls, JudgedRun
 from made_events import event
 
-from autograde.contract.rank_check import CallCheck
 from autograde.contract.trouble import trouble
 from autograde.contract.verdict import settle
 from autograde.verdicts.collectives import one_allreduce
-from autograde.verdicts.judged import Call, JudgedCalls, JudgedRun
 from autograde.verdicts.numbers import on_all
 from autograde.verdicts.reductions import Due, carried
 

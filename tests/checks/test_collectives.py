@@ -201,7 +201,7 @@ def test_findings_come_from_one_text():
     Nobody is there.
     """)
     made = finding("too-late", "report", rank=3)
-    assert (made.key, made.points, made.message, made.report) == ("too-late", 1.5, "Rank 3 comes too late.", "report")
+    assert (made.key, made.message, made.report) == ("too-late", "Rank 3 comes too late.", "report")
     for text in ("key 1", "key one\nmessage", "key 1\nmessage\n\nkey 2\nagain"):
         with pytest.raises(ValueError):
             Findings(text)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from lab_packages import probe_of
 from made_events import event
 
-from autograde.contract.calls import described
-from autograde.contract.rank_check import CallCheck
 from autograde.contract.subject import Subject
-from autograde.probes.weighed_part import WEIGHED, heaviest, was_weighed, weighed_calls
-from autograde.verdicts.judged import JudgedCalls, run_of
+from autograde.probes.weighed_part import WEIGHED, heaviest, was_weighed
+from autograde.rubric import Run
 
 HEAD = """
 import torch
@@ -22,29 +21,31 @@ def total(part):
 CASE = {"size": 3, "calls": [{}], WEIGHED: True}  # parts 1, 2 and 3: 6 in all
 
 
-class Total(CallCheck, JudgedCalls):
-    """The sum of 1, 2 and 3."""
+PROBE = probe_of(
+    "total",
+    """
+from autograde.contract.evidence import Evidence
+from autograde.probes.weighed_part import WeighedProbe
 
-    todo, points, needs, deadline = "total", 1, "torch", 5.0
 
-    def probe(self, world, subject, case):
-        return weighed_calls(self, world, subject, case)
+class Seen(Evidence):
+    value: float
 
-    @staticmethod
-    def call(total, rank, call):
-        return {"value": described(float(total(rank.rank + 1.0)))}
 
-    def judge(self, case, call):
-        return []
+def call(total, rank, call):
+    return Seen(float(total(rank.rank + 1.0)))
+
+
+PROBE = WeighedProbe(Seen, call, needs="torch", deadline=5.0)
+""",
+)
 
 
 def seen(world, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
     """What the ranks return, and whether that is from a second run."""
     source = HEAD + "".join(f"    {line}\n" for line in lines.splitlines())
-    evidence = Total().probe(world, Subject("total", source), case)
-    noted = run_of(evidence).noted(0)
-    values = [rank["result"]["calls"][0]["shown"]["value"]["value"] for rank in evidence["ranks"]]
-    return values, was_weighed(case, noted)
+    (call,) = Run(case, PROBE(world, Subject("total", source), case), PROBE.seen).calls
+    return call.of("value"), was_weighed(case, call.notes)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from student_cells import call, cell
 
-from autograde.verdicts.judged import run_of
+from autograde.contract.calls import calls_apart
 from course.figures.ranks.timeline import timeline
 from course.watch.messages import messages
 from course.watch.notes import note_of, without_notes
@@ -37,12 +37,12 @@ def test_a_note_has_its_name_and_its_place_among_the_calls(world):
     assert len(messages(world.events)) == 2
 
 
-def test_no_report_and_no_verdict_takes_a_note_for_a_call(world):
+def test_no_report_and_no_judge_takes_a_note_for_a_call(world):
     outcome = world.attempt(call, NOTED, COMM, size=2)
     assert "comm.allreduce, comm.Dup, comm.Send and comm.Recv" in outcome.report
-    run = run_of(outcome.plain())
-    assert [len(log) for log in run.of_call(0)] == [4, 4]
-    assert [len(log) for log in run.noted(0)] == [7, 7]
+    logs = [calls_apart(rank["events"])[0] for rank in outcome.plain()["ranks"]]
+    assert [len(log) for log in logs] == [7, 7]
+    assert [len(without_notes(log)) for log in logs] == [4, 4]
 
 
 def test_a_timeline_has_notes_by_their_names(world):
