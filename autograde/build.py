@@ -33,7 +33,7 @@ from nbgrader.preprocessors import (
 )
 
 from autograde.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
-from autograde.contract.labs import Lab, LabError, find_labs, load_checks, read_package, without_hidden_cases
+from autograde.contract.labs import Lab, LabError, find_labs, load_checks
 from autograde.contract.places import LABS, SOURCE
 from autograde.course_map import course_map
 from autograde.hints import load_hints
@@ -59,8 +59,8 @@ METADATA = {
 }
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
-# README.md is for instructors, equivalent.toml shows answers; checks are copied by themselves, without hidden cases.
-KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants", "checks"})
+# README.md is for instructors, equivalent.toml shows answers.
+KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants"})
 RUN = Path(__file__).resolve().parents[1] / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -89,8 +89,6 @@ def build(lab: Lab) -> Built:
     # In each lab's own folder: that is all that students fetch.
     for name, file in shared_files(lab).items():
         files.setdefault(name, file)
-    for name, text in read_package(lab.checks).items():
-        files[f"checks/{name}"] = File(without_hidden_cases(text, f"{lab.name}/checks/{name}").encode())
     return Built(
         lab,
         {lab.notebook: File(as_bytes(notebook)), **files},
@@ -175,7 +173,7 @@ def beside_labs(lab: Lab) -> dict[str, File]:
 
 
 def extra_files(lab: Lab) -> dict[str, File]:
-    """Files of the lab's folder that students get unchanged: pictures, data, `run.sh`."""
+    """Files of the lab's folder that students get unchanged: checks, pictures, data, `run.sh`."""
     found = {}
     for path in sorted(lab.folder.rglob("*")):
         name = path.relative_to(lab.folder)

@@ -4,7 +4,7 @@
                               LAB/          what students get: notebook, checks, glossary; the deadline, if it has one
                               kit/          the packages that the notebook imports, and the script that sets them up
 
-No solution, variant, hidden case or test goes into it. Every byte follows from the sources, as with `lockstep build`.
+No solution, variant or test goes into it. Every byte follows from the sources, as with `lockstep build`.
 
 `python -m autograde.bundle FOLDER` writes the same kit with all labs into a folder: what the containers of students
 have. Containerfile and slurm/lockstep.def run it.

@@ -23,11 +23,11 @@ from IPython.display import DisplayHandle, display
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.cell_code import bound_names, by_stub, has_stub
-from autograde.contract.check import Check, Result
+from autograde.contract.check import Check
 from autograde.contract.labs import load_checks
 from autograde.contract.questions import read_questions
+from autograde.contract.result import Result
 from autograde.contract.subject import Subject
-from autograde.contract.verdict import Finding
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
@@ -126,7 +126,7 @@ class Checker:
         source = self.source_of(todo)
         if source is None:
             message = f"No cell that was run defines `{todo}`. Run the cell of this TODO first."
-            return Result(todo, check.points, 0.0, [Finding("no-such-name", message, check.points)], seed)
+            return check.without_evidence("no-such-name", message, seed)
         cases = contract.draw_cases(check, seed)
         gathered = contract.gather(check, self.world, Subject(todo, source), output.following(todo, cases))
         return contract.judge(check, cases, gathered, seed)

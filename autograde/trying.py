@@ -13,8 +13,9 @@ from mpi4py import MPI
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.check import Check, Result
+from autograde.contract.check import Check
 from autograde.contract.labs import Lab, LabError, load_checks, load_ranks, load_variants, solution_cells
+from autograde.contract.result import Result
 from autograde.contract.subject import Subject
 from course.world import COMM, World
 from course.world.report import Outcome, RankReport, judge_state

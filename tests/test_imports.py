@@ -11,8 +11,8 @@ import pytest
 from autograde.contract.labs import Lab, find_labs
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.limits import Limits
+from autograde.sandbox.needed_modules import imported, modules_needed
 from autograde.sandbox.pool import Sandboxes
-from autograde.sandbox.probe_only import imported, modules_needed
 
 # Folders and single modules, each after all that it may import.
 CHAINS = {
@@ -21,6 +21,7 @@ CHAINS = {
         "contract sandbox slurm classroom term class_pages class_commands cli __main__",
         "contract hints build classroom",
         "rubric build",
+        "rubric slurm",
         "contract cell_marks build classroom",
         "contract course_map build",
         "build bundle cli",

@@ -26,9 +26,9 @@ from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, W
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
-from autograde.contract.check import LATER, Check, Result
+from autograde.contract.check import Check
 from autograde.contract.labs import Lab, find_lab, load_checks
-from autograde.contract.verdict import NOT_DONE, Finding
+from autograde.contract.result import LATER, NOT_DONE, Finding, Result
 from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
 from course.exchange.due import duration
@@ -239,7 +239,7 @@ def heat_map(students: list[Student], todos: list[str]) -> list[HeatMapRow]:
 
 
 def criteria_met(students: list[Student]) -> dict[str, list[tuple[str, str, int, int, int]]]:
-    """For each TODO with a rubric, its criteria: name, sentence, how many students meet it, do not, and of how many it
+    """For each TODO its criteria: name, sentence, how many students meet it, do not, and of how many it
     could not be judged. Who left the TODO as it was does not count."""
     counts: dict[str, dict[tuple[str, str], Counter]] = {}
     for student in students:

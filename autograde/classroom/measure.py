@@ -1,6 +1,6 @@
 """What a lab measures submissions by, and which graded ones were measured otherwise.
 
-Points, checks with their hidden cases, and the list of TODOs may change after somebody was graded. Each grading keeps
+Points, checks and the list of TODOs may change after somebody was graded. Each grading keeps
 the measure that it used. What differs now is to be graded again, and its mark is not told until then.
 """
 

@@ -25,21 +25,21 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
+from autograde.contract.call_rank import CallRank
 from autograde.contract.calls import meet, nothing_starts_or_ends, progress_until, torch_as_it_was
-from autograde.contract.evidence import Array, Evidence, encoded
+from autograde.contract.evidence import Evidence, encoded
 from autograde.contract.gpu import ON_GPU, on_gpu
 from autograde.contract.lab_package import LabPackage, package_of
-from autograde.contract.rank_check import LATE, SETTLING, Rank, alike
-from autograde.contract.subject import describe
 from course.simulated.safe import safe
 from course.watch.recorder import unwatched
 from course.world import COMM
 
 SENDS_WAIT = "sends_wait"  # argument of a call
+LATE = 0.05  # seconds that one rank comes late, so that a result nobody waited for is not there by luck
+SETTLING = 0.03  # seconds from the beginning of a call until the next, where one comes late
 
 
 class Rerun(Evidence):
@@ -50,44 +50,9 @@ class Rerun(Evidence):
     data: str
 
 
-def no_names(rank: Rank, case: dict) -> Mapping[str, Any]:
+def no_names(rank: CallRank, case: dict) -> Mapping[str, Any]:
     """The student's cell finds no names but its own."""
     return {}
-
-
-@dataclass
-class CallRank(Rank):
-    """This rank in a `CallProbe`. results: what calls returned, each with a copy. number: of the call, from 0. subject:
-    the student's cell, with Python's own `hash`, for what runs it once more elsewhere. surroundings: what the probe's
-    `around` gives for the call."""
-
-    subject: Any = None
-    results: list[tuple[int, Any, Any]] = field(default_factory=list)
-    number: int = 0
-    surroundings: Any = None
-
-    def returned(self, value: Any, **arguments: Any) -> Array:
-        """An array or tensor that the call returned, as evidence; at the end it is looked at once more.
-
-        arguments: those that it should not share memory with, by name.
-        """
-        seen = Array.of(value, **arguments)
-        if seen.is_array and hasattr(value, "copy" if seen.kind == "array" else "clone"):
-            self.results.append((self.number, value, value.detach().clone() if seen.kind == "tensor" else value.copy()))
-        return seen
-
-    def meet(self) -> None:
-        """Wait for all ranks in the middle of a call. This is not recorded, unlike what ends the call."""
-        barrier = unwatched(type(self.comm).Barrier)
-        meet(SimpleNamespace(Barrier=lambda: barrier(self.comm)))
-
-    def in_words(self, error: BaseException) -> str:
-        """One line on an error that the student's code raised, with the line of the cell."""
-        return describe(error, self.subject.filename)
-
-    def overwritten(self) -> list[int]:
-        """Numbers of the calls whose results are not any more what they were when they were returned."""
-        return sorted({number for number, now, then in self.results if not alike(now, then)})
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograde.contract.cell_code import ALONE, lacks_name
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Finding
 
 # "1 steps", as a number is filled in; but not in "on rank 1 samples are missing", nor in "ranks 0 and 1".
 NOUNS = "batche|byte|call|epoch|file|gradient|message|midpoint|node|parameter|passe|point|rank|round|row|sample|step"
@@ -38,23 +38,20 @@ class Findings:
     """
 
     def __init__(self, text: str) -> None:
-        self.known: dict[str, tuple[float, str]] = {}
+        self.known: dict[str, str] = {}
         for paragraph in text.strip().split("\n\n"):
             head, _, message = paragraph.partition("\n")
             key, _, points = head.strip().partition(" ")
+            float(points)
             if not message.strip() or key in self.known:
                 raise ValueError(f"A finding is `key points` and then its message, once: {head!r}")
-            self.known[key] = (float(points), " ".join(message.split()))
+            self.known[key] = " ".join(message.split())
 
     def __call__(self, key: str, report: str = "", **seen: Any) -> Finding:
         """The finding `key`, its message filled in with what was seen. report: what each rank did."""
-        points, message = self.known[key]
+        message = self.known[key]
         said = MANY.sub(plural, ONE_OF_MANY.sub(singular, message.format(**seen)))
-        return Finding(key, f"{said} {ALONE}" if lacks_name(said) else said, points, report)
-
-    def some(self, *keys: str) -> tuple[Finding, ...]:
-        """The findings of these keys, all if none is given, with nothing filled in: what another one may hide."""
-        return tuple(Finding(key, "", self.known[key][0]) for key in keys or self.known)
+        return Finding(key, f"{said} {ALONE}" if lacks_name(said) else said, report)
 
 
 def singular(match: re.Match) -> str:

@@ -7,17 +7,11 @@ module.
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import re
-import sys
 import traceback
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-
-import cloudpickle
 
 from autograde.contract.check import Check
 from autograde.contract.lab_package import BESIDE_STUDENTS, LabPackage
@@ -26,7 +20,6 @@ from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
-HIDDEN = re.compile(r"#+ *(BEGIN|END) HIDDEN CASES\b")  # marks around cases withheld from students
 TODO = re.compile(r"""# %%.*\btodo=["'](\w+)["']""")
 
 
@@ -53,7 +46,7 @@ class Lab:
 
     @property
     def checks(self) -> Path:
-        """The folder of the lab's checks, with hidden cases."""
+        """The folder of the lab's checks."""
         return self.folder / "checks"
 
     @property
@@ -102,69 +95,20 @@ def read_package(folder: Path) -> dict[str, str]:
     return texts
 
 
-def without_hidden_cases(text: str, where: str) -> str:
-    """`text` without the regions from ``### BEGIN HIDDEN CASES`` to ``### END HIDDEN CASES``. Raises LabError."""
-    kept, inside = [], False
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        mark = HIDDEN.search(line)
-        if mark and (mark[1] == "BEGIN") == inside:
-            raise LabError(
-                f"{where}, line {number}: {mark[1]} HIDDEN CASES where none {'ended' if inside else 'began'}"
-            )
-        if not mark and not inside:
-            kept.append(line)
-        inside = mark[1] == "BEGIN" if mark else inside
-    if inside:
-        raise LabError(f"{where}: the last BEGIN HIDDEN CASES has no END HIDDEN CASES")
-    return "".join(kept)
-
-
-def load_package(folder: Path) -> dict[str, ModuleType]:
+def load_modules(folder: Path) -> dict[str, ModuleType]:
     """Import a lab's `checks/` or `variants/`. Returns its modules by file name without ``.py``.
 
-    The package gets a unique name, so that several labs can be loaded at once. Its functions travel to ranks by value:
-    a rank needs neither the files nor the name. Loading unchanged files again returns the same modules. Raises LabError
-    if there is no such package, or one of its modules does not run.
+    Several labs can be loaded at once. Loading unchanged files again returns the same modules. Raises LabError if there
+    is no such package, or one of its modules does not run.
     """
     folder = Path(folder).resolve()
-    texts = read_package(folder)
-    digest = hashlib.sha256(repr((str(folder), texts)).encode()).hexdigest()[:16]
-    name = f"lockstep_{folder.name}_{digest}"
-    stems = [path.removesuffix(".py") for path in texts]
-    names = {stem: name if stem == "__init__" else f"{name}.{stem}" for stem in stems}
-    if name in sys.modules:
-        return {stem: sys.modules[names[stem]] for stem in stems}
-    package = ModuleType(name)
-    package.__file__, package.__path__ = str(folder / "__init__.py"), [str(folder)]
-    sys.modules[name] = package
-    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ in the lab
-    stem = "__init__"
+    read_package(folder)
+    package = lab_package(folder.parent, folder.name)
     try:
-        exec(compile(texts["__init__.py"], package.__file__, "exec"), package.__dict__)
-        importlib.invalidate_caches()
-        for stem in stems:
-            importlib.import_module(names[stem])
-    except Exception as error:
-        for loaded in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
-            del sys.modules[loaded]
-        raise LabError(f"{folder / stem}.py does not load: {type(error).__name__}: {error}") from error
-    finally:
-        sys.dont_write_bytecode = wrote_bytecode
-    cloudpickle.register_pickle_by_value(package)
-    return {stem: sys.modules[names[stem]] for stem in stems}
-
-
-def load_rubrics(folder: Path) -> dict[str, ModuleType]:
-    """As `load_package`, of a lab's `checks/` where the lab's probes are in a folder of their own, `probes/`.
-
-    Loading unchanged files again returns the same modules. Raises LabError if a module does not run.
-    """
-    folder = Path(folder).resolve()
-    try:
-        return lab_package(folder.parent).modules("checks")
+        return package.modules(folder.name)
     except Exception as error:
         raise LabError(
-            f"{folder.parent}: the checks do not load: {type(error).__name__}: {error}{place_of(error)}"
+            f"{folder.parent}: {folder.name}/ does not load: {type(error).__name__}: {error}{place_of(error)}"
         ) from error
 
 
@@ -176,29 +120,17 @@ def place_of(error: Exception) -> str:
     )
 
 
-def lab_package(folder: Path) -> LabPackage:
-    """The packages of a lab with its probes in a folder of their own. Raises LabError."""
-    present = [name for name in ("checks", *BESIDE_STUDENTS) if (folder / name).is_dir()]
-    files = {f"{name}/{file}": text for name in present for file, text in read_package(folder / name).items()}
+def lab_package(folder: Path, name: str = "checks") -> LabPackage:
+    """The packages of the lab in `folder`: that of this name, and those that run beside a student's code. Raises
+    LabError."""
+    present = [each for each in (name, *BESIDE_STUDENTS) if (folder / each).is_dir()]
+    files = {f"{each}/{file}": text for each in present for file, text in read_package(folder / each).items()}
     return LabPackage.of(files, str(folder))
 
 
-def has_probes(folder: Path) -> bool:
-    """Whether the lab of these `checks/` has its probes in a folder of their own."""
-    return (Path(folder).resolve().parent / "probes").is_dir()
-
-
-def load_modules(folder: Path) -> dict[str, ModuleType]:
-    """The modules of a lab's `checks/`, of either form. Raises LabError."""
-    return load_rubrics(folder) if has_probes(folder) else load_package(folder)
-
-
-def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
-    """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
-
-    probes_only: the package was made by `autograde.sandbox.probe_only`, and has no cases, schemas or verdicts. Raises
-    LabError.
-    """
+def load_checks(folder: Path) -> list[Check]:
+    """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name. Raises
+    LabError."""
     checks = []
     for stem, module in load_modules(folder).items():
         several, where = getattr(module, "CHECKS", None), f"{folder}/{stem}.py"
@@ -207,20 +139,12 @@ def load_checks(folder: Path, *, probes_only: bool = False) -> list[Check]:
                 continue
             if not isinstance(check, Check) or (check.todo != stem and not several):
                 raise LabError(f"{where} must set CHECK to a Check whose `todo` is {stem!r}, as the file is called")
-            for part in ("probe",) if probes_only else check.parts:
-                if vars(check).get(part, getattr(type(check), part, None)) in (getattr(Check, part, None), ()):
-                    raise LabError(f"{where}: the check has no `{part}`; see autograde/contract/check.py")
             checks.append(check)
     if not checks:
         raise LabError(f"{folder} has no module that sets CHECK; it needs one for each TODO, called as the TODO")
     source = Path(folder).parent / "lab.py"
     order = [*solution_cells(source)] if source.is_file() else []
     return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
-
-
-def load_probes(files: Mapping[str, str]) -> dict[str, Callable]:
-    """The probes of a lab by TODO. files: by path, such as ``probes/swap.py``."""
-    return LabPackage.of(files, "").probes()
 
 
 def load_ranks(folder: Path) -> int:
@@ -235,7 +159,7 @@ def load_variants(folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, di
     """Right and wrong answers in the package at `folder`, by TODO and name: source text, or Wrong. Raises LabError."""
     right: dict[str, dict[str, str]] = {}
     wrong: dict[str, dict[str, Wrong]] = {}
-    package, solutions = load_package(folder), solution_cells(Path(folder).parent / "lab.py")
+    package, solutions = load_modules(folder), solution_cells(Path(folder).parent / "lab.py")
     for todo, module in package.items():
         if todo == "__init__":
             continue

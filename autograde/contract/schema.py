@@ -59,11 +59,6 @@ def tuple_of(items: list[dict]) -> dict:
     return {"type": "array", "items": items, "minItems": len(items), "maxItems": len(items)}
 
 
-def numbers(count: int | None = None) -> dict:
-    """A list of numbers, with null for those that are not finite."""
-    return array(optional(number()), count)
-
-
 def record(**properties: dict) -> dict:
     """An object with exactly these properties."""
     return {
@@ -72,21 +67,6 @@ def record(**properties: dict) -> dict:
         "required": [*properties],
         "additionalProperties": False,
     }
-
-
-def one_of(schema: dict, name: str, other: str) -> dict:
-    """An object that fits `schema`, in which exactly one of two properties is null."""
-    given, missing = {"not": NULL}, NULL
-    return schema | {
-        "if": {"properties": {name: missing}},
-        "then": {"properties": {other: given}},
-        "else": {"properties": {other: missing}},
-    }
-
-
-def described_value() -> dict:
-    """A value as `autograde.contract.calls.described` returns it."""
-    return record(float=boolean(), type=string(), value=optional(number()))
 
 
 def event() -> dict:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import html as markup
 import re
 
-from autograde.contract.check import Result, Row
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Finding, Result, Row
 
 PASSED = "var(--jp-success-color1, #1a7f37)"
 PARTLY = "var(--jp-warn-color1, #9a6700)"
@@ -47,7 +46,7 @@ def text(result: Result, next_step: str = "") -> str:
     """The result as plain text. next_step: a last line, such as where a hint is."""
     lines = [heading(result)]
     for finding in outside_the_rubric(result):
-        lines += ["", f"* {finding.message}  [{finding.key}{cost(finding, result, '-')}]"]
+        lines += ["", f"* {finding.message}  [{finding.key}]"]
         lines += [f"    {line}" for line in finding.report.splitlines()]
     for row in result.rows:
         lines.append(f"  {MARKS[row.state] if result.started else '○'} {number(row.points):4} {row.says}")
@@ -62,7 +61,7 @@ def text(result: Result, next_step: str = "") -> str:
 def html(result: Result, next_step: str = "") -> str:
     """The result as an HTML fragment. next_step: a last line, such as where a hint is."""
     colour, mark = look(result)
-    findings = "".join(finding_html(finding, result) for finding in outside_the_rubric(result))
+    findings = "".join(finding_html(finding) for finding in outside_the_rubric(result))
     rows = "".join(row_html(row, result) for row in result.rows)
     return (
         f'<div role="status" aria-label="Result of the check of {markup.escape(result.todo)}" '
@@ -70,14 +69,14 @@ def html(result: Result, next_step: str = "") -> str:
         f'<div role="heading" aria-level="3" style="font-weight: bold"><span aria-hidden="true">'
         f"{mark}</span> {markup.escape(heading(result))}</div>"
         + (f'<ul style="margin: 0.4em 0 0; padding-left: 1.4em">{findings}</ul>' if findings else "")
-        + (f'<ul style="list-style: none; margin: 0.4em 0 0; padding: 0">{rows}</ul>' if rows else "")
+        + f'<ul style="list-style: none; margin: 0.4em 0 0; padding: 0">{rows}</ul>'
         + "".join(f'<div style="margin: 0.3em 0 0">{line_html(each)}</div>' for each in below(result, next_step))
         + "</div>"
     )
 
 
 def outside_the_rubric(result: Result) -> list[Finding]:
-    """The findings that belong to no row of a rubric; all of them where there is none."""
+    """The findings that belong to no row of the rubric."""
     in_rows = [row.finding for row in result.rows if row.finding]
     return [finding for finding in result.findings if result.started and finding not in in_rows]
 
@@ -125,17 +124,11 @@ def line_html(line: str) -> str:
     return CODE.sub(r"<code>\1</code>", markup.escape(line))
 
 
-def finding_html(finding: Finding, result: Result) -> str:
+def finding_html(finding: Finding) -> str:
     """One finding as a list item, with the report of the ranks below it."""
     report = report_html(finding)
-    key = f'<small style="white-space: nowrap">[{markup.escape(finding.key)}{cost(finding, result, "−")}]</small>'
+    key = f'<small style="white-space: nowrap">[{markup.escape(finding.key)}]</small>'
     return f'<li style="margin: 0.2em 0">{message_html(finding)} {key}{report}</li>'
-
-
-def cost(finding: Finding, result: Result, minus: str) -> str:
-    """What a finding costs, behind its key; nothing for a further one on what another costs already."""
-    points = min(finding.points, result.points)
-    return f", {minus}{number(points)}" if points else ""
 
 
 def message_html(finding: Finding) -> str:

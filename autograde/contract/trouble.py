@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograde.contract.cell_code import ALONE, lacks_name
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Finding
 from course.world.report import REFINED, OutcomeRecord
 
 # States that need no report of what each rank did.
@@ -91,27 +91,23 @@ def stops(evidence: Any) -> bool:
     return any(stops(value) for value in values)
 
 
-def trouble(outcome: OutcomeRecord, points: float) -> list[Finding]:
-    """Findings for a run that did not finish on every rank; none if it did.
-
-    points: what the TODO is worth; all of it is lost. A check calls this first, and reads the results only if it
-    returns nothing.
-    """
+def trouble(outcome: OutcomeRecord) -> Finding | None:
+    """The finding for a run that did not finish on every rank; None if it did."""
     state, detail = outcome["state"], outcome["detail"]
     if state == "ok":
-        return []
-    finding = raised(detail, points, "" if state in PLAIN else outcome["report"], state)
+        return None
+    finding = raised(detail, "" if state in PLAIN else outcome["report"], state)
     errors = [rank["error"] for rank in outcome["ranks"] if rank["error"]]
     missing = any(lacks_name(f"{error['type']}: {error.get('message', '')}") for error in errors)
     if missing and ALONE not in finding.message:
         finding = replace(finding, message=f"{finding.message} {ALONE}")
-    return [finding]
+    return finding
 
 
-def raised(text: str, points: float, report: str = "", state: str = "raised") -> Finding:
+def raised(text: str, report: str = "", state: str = "raised") -> Finding:
     """The finding for an error that the student's code raised; another one if the error means that a limit was reached.
 
-    text: the error, including its type. points: what it costs. report: what each rank did. state: of the run.
+    text: the error, including its type. report: what each rank did. state: of the run.
     """
     message = MESSAGES[state].format(detail=text)
     causes = [cause for pattern, cause in CAUSES if state != "not-done" and re.search(pattern, text)]
@@ -119,5 +115,5 @@ def raised(text: str, points: float, report: str = "", state: str = "raised") ->
     if state in (*PLAIN, "raised"):
         for key, pattern, advice in RESOURCES:
             if state == "too-much-output" or re.search(pattern, text):
-                return Finding(key, f"{message} {advice}", points, report)
-    return Finding(state, message, points, report)
+                return Finding(key, f"{message} {advice}", report)
+    return Finding(state, message, report)

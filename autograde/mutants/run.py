@@ -20,7 +20,7 @@ from autograde.contract.parsing import parse
 from autograde.mutants.answers import Mutant
 from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader
-from autograde.sandbox.probe_only import imported, modules_needed
+from autograde.sandbox.needed_modules import imported, modules_needed
 
 # Of the kit: what checks are made of, beside the lab's own modules.
 ROOMS = ("fixtures", "probes", "rubric", "judges")

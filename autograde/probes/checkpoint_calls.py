@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from autograde.contract.call_rank import CallRank
 from autograde.contract.evidence import Evidence, judged_in_places, unjudged
-from autograde.contract.rank_check import Rank
 from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
@@ -65,7 +65,7 @@ NAME = "checkpoint.pt"
 
 
 def saving_calls(
-    rank: Rank,
+    rank: CallRank,
     save: Callable,
     case: dict,
     places: Sequence[Sequence[int]],
@@ -119,7 +119,7 @@ def saving_calls(
 
 
 def loading_calls(
-    rank: Rank,
+    rank: CallRank,
     filename: str,
     load: Callable,
     case: dict,

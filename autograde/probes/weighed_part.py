@@ -20,10 +20,8 @@ import torch
 import torch.distributed as dist
 
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.rank_check import CallCheck, RankCheck, make_calls
 from course.watch.notes import note, note_of
 from course.watch.payload import FEW
-from course.world import COMM
 
 WEIGHED = "weighed"  # key of a case that is run so; and the note by which a call tells that it was
 # By so much more a part weighs, and each number by so much more than the one before it. With few samples on few ranks,
@@ -31,15 +29,6 @@ WEIGHED = "weighed"  # key of a case that is run so; and the note by which a cal
 MORE, APART = 17, 23
 SUMS = frozenset({"SUM", "AVERAGE", "AVG"})
 SILENT = frozenset({"barrier", "communicator", "probe", "note"})  # kinds of events that carry no number
-
-
-def weighed_calls(check: CallCheck, world: Any, subject: Any, case: dict) -> dict:
-    """The calls of a check, as its `probe` gives them. In a case with the mark WEIGHED they are those of a second run,
-    if there is one."""
-    evidence, own = CallCheck.probe(check, world, subject, case), type(check)
-    logs = [rank["events"] for rank in evidence["ranks"]]
-    arguments = (make_calls, own.call, own.given, check.calls(case), subject, case, COMM)
-    return weighed(check, world, case, evidence, logs, *arguments)
 
 
 class WeighedProbe(CallProbe):
@@ -62,19 +51,6 @@ class WeighedProbe(CallProbe):
         with TemporaryDirectory() as folder:
             second = self.on_ranks(world, subject, case, folder, with_weighed_part, rank).plain()
         return second if second["state"] == "ok" else evidence
-
-
-def weighed(check: RankCheck, world: Any, case: dict, evidence: dict, logs: Sequence[list], *again: Any) -> dict:
-    """A second run, if the case has the mark WEIGHED, and if it can be made and comes to its end; else `evidence`.
-
-    logs: what the ranks communicated in the first run, but for what is left alone. again: a function that runs on each
-    rank, and its arguments.
-    """
-    rank = heaviest(logs) if case.get(WEIGHED) and evidence["state"] == "ok" else None
-    if rank is None:
-        return evidence
-    second = check.on_ranks(world, case, with_weighed_part, rank, *again)
-    return second if second["state"] == "ok" else evidence
 
 
 def was_weighed(case: dict, noted: Sequence[Sequence[dict]]) -> bool:

@@ -67,8 +67,8 @@ def why_it_broke_off(run: Run) -> Wrong:
     the error or the report as it is."""
     if known := wrong_group(run.events, run.report) or OF_CALLS(run) or differing(run) or OF_LENGTHS(run):
         return known
-    [found] = trouble(run.outcome, 0.0)
-    return Wrong(found.key, found.message, report=found.report)
+    other = trouble(run.outcome)
+    return Wrong(other.key, other.message, report=other.report)
 
 
 def differing(run: Run) -> Wrong | None:

@@ -22,12 +22,12 @@ from typing import Any, ClassVar, Self
 
 from autograde.contract.call_probe import CallProbe, Rerun
 from autograde.contract.cell_code import ALONE
-from autograde.contract.check import LATER, Check, Result, Row, remarks_on
+from autograde.contract.check import Check, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU
+from autograde.contract.result import LATER, Finding, Result, Row, cut
 from autograde.contract.schema import array, integer, outcome, record, string, tuple_of
 from autograde.contract.trouble import raised
-from autograde.contract.verdict import Finding, cut
 from autograde.rubric.breaks import Errors, why_it_broke_off
 from autograde.rubric.criterion import Criterion, DeviceCriterion, RecordCriterion
 from autograde.rubric.drawn import completed, reserved
@@ -56,7 +56,6 @@ Rows = Sequence[AnyCriterion]
 class CallCheck(Check):
     """Base class; `of` makes a check without a class of its own. See there for what a subclass sets."""
 
-    parts = ("cases", "probe", "criteria")
     probe: ClassVar[CallProbe]
     criteria: Rows = ()
     repeats = True
@@ -143,7 +142,7 @@ class CallCheck(Check):
         """See `Check.grade`: one row for each criterion. Raises ValueError for evidence that does not fit."""
         runs = [Run(case, outcome, self.probe.seen) for case, outcome in zip(cases, gathered, strict=False)]
         if plain := next((run for run in runs if run.plain and not run.on_gpu), None):
-            found = raised(plain.outcome["detail"], self.points, state=plain.state)
+            found = raised(plain.outcome["detail"], state=plain.state)
             return self.without_evidence(found.key, cut(found.message), seed, remarks_on(gathered))
         for call in (call for run in runs for call in run.calls):
             if not all(self.fits(call.case, call.arguments, each) for each in call.seen):
@@ -151,23 +150,21 @@ class CallCheck(Check):
         broken = [run for run in runs if run.state != "ok" and not run.on_gpu]
         breaks = self.breaks(broken)
         rows = self.rows(runs, broken, cases[len(runs) :], breaks)
-        lost = sum(row.points for row in rows if row.reason == BROKE_OFF)
-        findings = [self.finding(each, 0.0 if number else lost) for number, each in enumerate(breaks)]
-        findings += [row.finding for row in rows if row.finding is not None]
-        if unknown := sum(row.points for row in rows if row.reason == UNRECORDED):
+        findings = [*map(self.finding, breaks), *(row.finding for row in rows if row.finding is not None)]
+        if any(row.reason == UNRECORDED for row in rows):
             key = "calls-beyond-the-record" if any(run.full for run in runs) else "not-in-the-record"
-            findings.append(self.finding(words(key, limit=LIMIT), unknown))
+            findings.append(self.finding(words(key, limit=LIMIT)))
         remarks = remarks_on(gathered)
         score = sum(row.score for row in rows)
         learnt = self.consolidation if score == self.points else ""
-        return Result(self.todo, self.points, score, findings, seed, learnt, remarks, rows)
+        return Result(self.todo, self.points, score, findings, rows, seed, learnt, remarks)
 
     def without_evidence(
         self, key: str, message: str, seed: int | None = None, remarks: list[str] | None = None
     ) -> Result:
         """See `Check.without_evidence`: no criterion is judged."""
         rows = [Row(each.name, each.says, each.points, "unjudged") for each in self.criteria]
-        return Result(self.todo, self.points, 0.0, [Finding(key, message, self.points)], seed, "", remarks or [], rows)
+        return Result(self.todo, self.points, 0.0, [Finding(key, message)], rows, seed, "", remarks or [])
 
     def breaks(self, broken: list[Run]) -> list[Wrong]:
         """Why runs broke off, each kind once. Of errors that the same criterion is the first to meet, the first is
@@ -212,17 +209,17 @@ class CallCheck(Check):
         if criterion is self.batch:
             return Row(*about, LATER, None, JUDGED_LATER)
         if wrong is not None:
-            return Row(*about, "fails", self.finding(wrong, criterion.points))
+            return Row(*about, "fails", self.finding(wrong))
         return Row(*about, "unjudged", None, reason) if reason else Row(*about, "holds")
 
-    def finding(self, wrong: Wrong, points: float) -> Finding:
-        """What is wrong, with the input of the call in which it was seen. points: what it costs."""
+    def finding(self, wrong: Wrong) -> Finding:
+        """What is wrong, with the input of the call in which it was seen."""
         message = wrong.message
         if wrong.call is not None:
             case = wrong.call.case
             size = size_of(case) if {"size", "ranks"} & {*case} else None
             message = seen_with(message, wrong.call.arguments, self.inputs, size)
-        return Finding(wrong.key, cut(message), points, cut(wrong.report))
+        return Finding(wrong.key, cut(message), cut(wrong.report))
 
     def meets_first(self, run: Run) -> str:
         """Name of the first criterion that looks at the call in which a run broke off; of the first of all if none

@@ -160,5 +160,6 @@ class RecordCriterion(OfNoCall, Demand):
     points: what it gives, if another row holds. says: what is asked for.
     """
 
-    says: str = ""
+    points: float
+    says: str
     name: str = "record"

@@ -17,8 +17,9 @@ import re
 import time
 from dataclasses import asdict, dataclass, field, replace
 
-from autograde.contract.check import Check, Result, draw_cases, judge
+from autograde.contract.check import Check, draw_cases, judge
 from autograde.contract.labs import Lab, load_checks
+from autograde.contract.result import Result
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
 from autograde.sandbox.limits import EXCEEDED, Limits
 from autograde.sandbox.out_of_memory import was_killed, why_ungraded

@@ -22,10 +22,9 @@ from collections import deque
 from typing import IO, TYPE_CHECKING, Any
 
 from autograde.contract.lab_package import BESIDE_STUDENTS
-from autograde.contract.labs import Lab, has_probes, load_ranks, read_package, without_hidden_cases
+from autograde.contract.labs import Lab, load_ranks, read_package
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.limits import BEGIN, LATE, Limits
-from autograde.sandbox.probe_only import probe_only
 from autograde.sandbox.untrusted import load_evidence
 from course.processes import fork_server, reaper
 from course.world.deadline import Deadline
@@ -60,14 +59,9 @@ class TooLate(Exception):
 
 
 def beside_students(lab: Lab) -> dict[str, str]:
-    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are; or of checks that hold
-    their probes, these alone."""
-    if has_probes(lab.checks):
-        folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
-        return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
-    texts = read_package(lab.checks)
-    released = {name: without_hidden_cases(text, f"{lab.name}/checks/{name}") for name, text in texts.items()}
-    return probe_only(released, lab.name)
+    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are."""
+    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
+    return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
 
 
 class Sandboxes:

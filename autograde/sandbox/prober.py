@@ -20,11 +20,10 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TextIO, TypedDict
 
 from autograde.contract.check import plain
-from autograde.contract.labs import load_checks, load_probes
+from autograde.contract.lab_package import LabPackage
 from autograde.contract.subject import Subject
 from course.world import World, WorldError
 
@@ -40,8 +39,7 @@ class Question(TypedDict):
 
 def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> None:
     """Answer the questions on `channel`. ranks: of the world. checks: files by path, from `pool.beside_students`."""
-    in_folders = any("/" in path for path in checks)
-    probes = load_probes(checks) if in_folders else probes_of_checks(checks)
+    probes = LabPackage.of(checks, "").probes()
     with World(ranks, progress=False, warm=True) as world, channel.makefile("r") as lines, channel.makefile("w") as out:
         say(out, ready=True)
         last = None
@@ -52,15 +50,6 @@ def probe_all(channel: socket.socket, ranks: int, checks: dict[str, str]) -> Non
             last = question["todo"]
             subject = Subject(question["todo"], question["source"], question["notebook"])
             say(out, **answer(probes[question["todo"]], world, subject, question["case"]))
-
-
-def probes_of_checks(checks: dict[str, str]) -> dict[str, Callable]:
-    """The probes of a lab whose checks hold them, by TODO. checks: modules by file name, from `probe_only`."""
-    folder = Path("checks").resolve()
-    folder.mkdir()
-    for name, text in checks.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return {check.todo: check.probe for check in load_checks(folder, probes_only=True)}
 
 
 def keep(world: World) -> None:

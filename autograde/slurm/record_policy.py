@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unicodedata import normalize
 
-from autograde.contract.check import LATER, Check, Result
+from autograde.contract.check import Check
 from autograde.contract.labs import Lab, load_checks, load_ranks
-from autograde.contract.verdict import Finding
+from autograde.contract.result import LATER, Finding, Result
 from autograde.sandbox.examine import Marked
 from autograde.slurm import record_verdict
 from autograde.slurm.accounting import look_up, there_is_slurm
@@ -84,14 +84,14 @@ def judge_record(
     key = f"{recorded['cluster']}/{recorded['id']}"
     try:
         job = look_up(recorded["id"], recorded["cluster"])
-        wrong = record_verdict.by_accounting(check.batch, check.todo, handed_in.record, job, account)
+        wrong = record_verdict.by_accounting(check.todo, handed_in.record, job, account)
         if job is not None and job.ended is None:
             remarks.append(f"job {recorded['id']} had not ended yet, so its state and end were not compared")
     except SlurmError as error:
         remarks.append(f"that job {recorded['id']} was as the record says: {error}")
     if wrong is None:
         losses, why = losses_in(again, run)
-        wrong = record_verdict.by_rerun(check.batch, run, losses)
+        wrong = record_verdict.by_rerun(run, losses)
         remarks += [f"the losses on record: {why}"] if why else []
     return RecordResult(wrong, tuple(f"run.json: not checked: {remark}" for remark in remarks), key)
 
@@ -126,12 +126,9 @@ def with_record(
 
 
 def with_row(result: Result, judged: RecordResult) -> Result:
-    """The result with what became of its record: in the row on it, or, of a check that is no rubric, as a finding."""
+    """The result with what became of its record, in the row on it. If the row was lost already, it stays as it is."""
     found = [judged.finding] if judged.finding else []
-    findings = [*result.findings, *found]
-    if not any(row.state == LATER for row in result.rows):
-        return replace(result, score=max(0.0, result.score - sum(each.points for each in found)), findings=findings)
     about: dict[str, Any] = {"state": "holds", "reason": ""} if judged.job else {"reason": NOT_ASKED}
     about = {"state": "fails", "reason": "", "finding": judged.finding} if found else about
     rows = [replace(row, **about) if row.state == LATER else row for row in result.rows]
-    return replace(result, rows=rows, score=sum(row.score for row in rows), findings=findings)
+    return replace(result, rows=rows, score=sum(row.score for row in rows), findings=[*result.findings, *found])

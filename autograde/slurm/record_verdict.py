@@ -7,15 +7,15 @@ with a short run of the submission's cells.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from autograde.contract.check import Demand
-from autograde.contract.findings import Findings
+from autograde.contract.result import Finding
 from autograde.contract.schema import array, integer, number, optional, record, string
 from autograde.contract.show import quoted
-from autograde.contract.verdict import Finding
+from autograde.rubric.words import Words
 from autograde.sandbox.untrusted import load_evidence, problem
 from autograde.slurm.accounting import Job
 from course.batch.record import FILE, FORMAT, Record, Report
@@ -26,47 +26,36 @@ TOLERANCE = 0.005  # relative, of losses of two runs: ranks may add in another o
 CLOCKS = 5.0  # seconds by which the clocks of two machines may differ
 SLACK = 60.0  # seconds that a job may last after its run
 
-finding = Findings("""
-no-record 0
-There is no record of a run in batch with this submission. Save the notebook, `sbatch run.sh` in its folder, and hand in
-run.json with the notebook.
+words = Words("""
+no-record: There is no record of a run in batch with this submission. Save the notebook, `sbatch run.sh` in its folder,
+and hand in run.json with the notebook.
 
-damaged-record 0
-run.json is not as `sbatch run.sh` leaves it: {why}. Run it again.
+damaged-record: `run.json` is not as `sbatch run.sh` leaves it: {why}. Run it again.
 
-record-of-another-lab 0
-run.json is the record of {recorded}, not of this lab.
+record-of-another-lab: `run.json` is the record of {recorded}, not of this lab.
 
-not-in-batch 0
-The run on record was no job of Slurm's. `sbatch run.sh` makes one.
+not-in-batch: The run on record was no job of Slurm's. `sbatch run.sh` makes one.
 
-other-code 0
-The run on record is of other code than this submission: {cells} differ. Save the notebook, run it again in batch, and
-hand in both.
+other-code: The run on record is of other code than this submission: {cells} differ. Save the notebook, run it again in
+batch, and hand in both.
 
-run-failed 0
-The run on record did not come to its end: {why}. The job's log, and the executed notebook beside it, show where.
+run-failed: The run on record did not come to its end: {why}. The job's log, and the executed notebook beside it, show
+where.
 
-nothing-on-record 0
-The run on record never came to put a `{todo}` on record. What the executed notebook shows below that TODO says why.
+nothing-on-record: The run on record never came to put a `{todo}` on record. What the executed notebook shows below that
+TODO says why.
 
-too-few-ranks 0
-The run on record had {actual}. At least {expected} are asked for: `sbatch --ntasks {expected} run.sh`.
+too-few-ranks: The run on record had {actual}. At least {expected} are asked for: `sbatch --ntasks {expected} run.sh`.
 
-loss-not-falling 0
-In the run on record the loss does not fall: it is {first} in the first epoch, {last} in the last one.
+loss-not-falling: In the run on record the loss does not fall: it is {first} in the first epoch, {last} in the last one.
 
-job-unknown 0
-Slurm knows of no job {id}.
+job-unknown: Slurm knows of no job {id}.
 
-not-your-job 0
-Slurm says that job {id} is not yours. The run must be one that you have submitted.
+not-your-job: Slurm says that job {id} is not yours. The run must be one that you have submitted.
 
-replayed-record 0
-The record tells of a run from {recorded}. Slurm says that job {id} was from {actual}.
+replayed-record: The record tells of a run from {recorded}. Slurm says that job {id} was from {actual}.
 
-edited-record 0
-The record says {recorded}; {who} {actual}.
+edited-record: The record says {recorded}; {who} {actual}.
 """)
 
 
@@ -139,7 +128,7 @@ def by_itself(demand: Demand, todo: str, lab: str | None, file: RecordFile, code
     """What the record itself shows to be wrong. code: of the submission, from `course.batch.record.code_of`."""
     recorded = file.record
     if recorded is None:
-        return priced(demand, finding("damaged-record", why=file.why) if file.why else finding("no-record"))
+        return finding("damaged-record", why=file.why) if file.why else finding("no-record")
     run = run_of(recorded, todo)
     changed = sorted(name for name in code if recorded["code"].get(name) != code[name])
     found = None
@@ -160,10 +149,10 @@ def by_itself(demand: Demand, todo: str, lab: str | None, file: RecordFile, code
     elif not falls(run):
         first, last = (loss_text(run["epochs"][index]["loss"]) for index in (0, -1))
         found = finding("loss-not-falling", first=first, last=last)
-    return found and priced(demand, found)
+    return found
 
 
-def by_accounting(demand: Demand, todo: str, recorded: Record, job: Job | None, account: str) -> Finding | None:
+def by_accounting(todo: str, recorded: Record, job: Job | None, account: str) -> Finding | None:
     """What Slurm shows to be wrong with a record that is right by itself. account: that the job must belong to."""
     job_id, run = recorded["job"]["id"], run_of(recorded, todo)
     found = None
@@ -176,23 +165,24 @@ def by_accounting(demand: Demand, todo: str, recorded: Record, job: Job | None, 
         found = finding("replayed-record", id=job_id, recorded=times[0], actual=times[1])
     elif odd := differences(recorded, run, job):
         found = finding("edited-record", recorded=odd[0], who="Slurm says", actual=odd[1])
-    return found and priced(demand, found)
+    return found
 
 
-def by_rerun(demand: Demand, run: Report, losses: Sequence[float | None]) -> Finding | None:
+def by_rerun(run: Report, losses: Sequence[float | None]) -> Finding | None:
     """What the losses of the same cells, run again, show to be wrong with a recorded training."""
     for epoch, loss in zip(run["epochs"], losses, strict=False):
         recorded = epoch["loss"]
         if recorded is None or loss is None or abs(recorded - loss) > TOLERANCE * max(abs(recorded), abs(loss)):
             claim = f"that the loss of epoch {epoch['epoch']} is {loss_text(recorded)}"
             actual = f"the same cells, run again, give {loss_text(loss)}"
-            return priced(demand, finding("edited-record", recorded=claim, who="but", actual=actual))
+            return finding("edited-record", recorded=claim, who="but", actual=actual)
     return None
 
 
-def priced(demand: Demand, found: Finding) -> Finding:
-    """The finding, at the price that the check sets."""
-    return replace(found, points=demand.points)
+def finding(key: str, **facts: object) -> Finding:
+    """The finding with these words, filled in with facts."""
+    wrong = words(key, **facts)
+    return Finding(wrong.key, wrong.message)
 
 
 def unfinished(recorded: Record) -> str:

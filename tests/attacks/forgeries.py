@@ -9,7 +9,11 @@ from patches import in_prober
 REPLY = """
 import json, os, socket, stat
 
-RANK = {"rank": 0, "world_rank": 0, "state": "returned", "result": 1, "error": None, "call": None, "line": None,
+def result(value):
+    seen = {"value": {"kind": "int", "is_float": False, "value": value}}
+    return {"calls": [{"seen": seen, "changed": [], "tried": []}], "overwritten": []}
+
+RANK = {"rank": 0, "world_rank": 0, "state": "returned", "result": result(1), "error": None, "call": None, "line": None,
         "source": None, "code": None, "loss": None, "seconds": 0.1, "stdout": "", "events": [], "full": False,
         "unseen": False}
 EVIDENCE = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": [RANK]}
@@ -112,7 +116,7 @@ def double(x):
 for fd in channels():
     for _ in range(2):
         os.write(fd, lines())
-    os.write(fd, lines(ranks=[{**RANK, "rank": rank, "world_rank": rank, "result": 2} for rank in (0, 1)]) * 3)
+    os.write(fd, lines(ranks=[{**RANK, "rank": rank, "world_rank": rank, "result": result(2)} for rank in (0, 1)]) * 3)
 os._exit(0)
 """
         ),
@@ -152,7 +156,7 @@ if not kept:
             REPLY
             + """
 for fd in channels():
-    os.write(fd, lines().replace(b'"result": 1', b'"result": NaN, "result": true'))
+    os.write(fd, lines().replace(b'"value": 1', b'"value": NaN, "value": true'))
 """
         ),
         scores={"double": (0.0, "sandbox-ended")},

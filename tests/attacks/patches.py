@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attack import NO_DOUBLE, NO_TOTAL, Attack
 
-# Runs `source` in the process that unpickles the result, which then sees 1.
+# Runs `source` in the process that unpickles what the rank sends, which then sees 1: the probe's own conversion of the
+# result to plain data is replaced for this call.
 IN_PROBER = """
 SOURCE = r'''{source}'''
 
@@ -16,7 +17,15 @@ class Bomb:
         return (eval, ("(exec(" + repr(SOURCE) + ", {{}}), " + repr(self.value) + ")[1]",))
 
 def double(x):
-    return Bomb({value})
+    from autograde.contract import call_probe
+
+    encoded = call_probe.encoded
+
+    def once(seen):
+        call_probe.encoded = encoded
+        return {{"value": Bomb({{"kind": "int", "is_float": False, "value": {value}}})}}
+
+    call_probe.encoded = once
 """
 
 
@@ -28,18 +37,18 @@ def in_prober(source: str, value: str = "1") -> str:
 ATTACKS = (
     Attack(
         "patched-checks",
-        "Replaces verdicts, points and the making of evidence in every module of the kit that a rank can import.",
+        "Replaces judging, points and the making of evidence in every module of the kit that a rank can import.",
         """
         import contextlib
 
         def double(x):
             with contextlib.suppress(ImportError):
                 from autograde.contract import check
-                check.judge = lambda check, *args: check.Result(check.todo, check.points, check.points)
-                check.trouble = lambda *args: []
+                check.judge = lambda check, *args: check.Result(check.todo, check.points, check.points, [], [])
                 check.Check.points = 0
-                check.Check.verdict = lambda *args: []
-                check.Finding.points = 0
+                check.Check.grade = check.judge
+                from autograde.contract import call_probe
+                call_probe.encoded = lambda seen: {"value": {"kind": "int", "is_float": False, "value": 1}}
             with contextlib.suppress(ImportError):
                 from course.world import report
                 right = {"state": "ok", "detail": "", "report": "", "seconds": 0.1, "ranks": []}
@@ -130,12 +139,13 @@ plain = report.Outcome.plain
 def forged(self):
     evidence = plain(self)
     for rank in evidence["ranks"]:
-        rank["result"] = 1
+        for call in rank["result"]["calls"]:
+            call["seen"] = {"value": {"kind": "int", "is_float": False, "value": 1}}
     return evidence
 
 report.Outcome.plain = forged
 for module in list(sys.modules.values()):
-    for name in ("verdict", "trouble", "judge"):
+    for name in ("grade", "trouble", "judge"):
         if hasattr(module, name):
             setattr(module, name, lambda *args, **kwargs: [])
 """),

@@ -1,4 +1,4 @@
-"""The contract of a check: what costs what, and that missing evidence never passes."""
+"""The contract of a check: how evidence is gathered and judged, that missing evidence never passes, what is shown."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from autograde.contract import show
-from autograde.contract.check import Check, Result, draw_cases, gather, judge, plain
-from autograde.contract.findings import Findings
+from autograde.contract.check import Check, draw_cases, gather, judge, plain, remarks_on
+from autograde.contract.result import Finding, Result, Row, cut
 from autograde.contract.subject import NOTE
 from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
-from autograde.contract.verdict import Finding, hiding
 
 
 class Doubles(Check):
@@ -28,18 +27,24 @@ class Doubles(Check):
     def probe(self, world, subject, case):
         return world(subject(case["n"]))
 
-    def schema(self, case):
-        return {"type": ["integer", "object"]}
+    def grade(self, cases, gathered, seed=None):
+        twice, positive = Row("twice", "it is twice the number", 1.5, "holds"), Row("sign", "its sign", 0.5, "holds")
+        for case, evidence in zip(cases, gathered, strict=False):
+            if isinstance(evidence, dict):
+                return self.without_evidence(evidence["state"], "It hangs.", seed)
+            if evidence != 2 * case["n"]:
+                found = Finding("not-double", f"{evidence} is not <twice> {case['n']} & more.", "rank 0  returned")
+                twice = Row("twice", twice.says, 1.5, "fails", found)
+            if evidence < 0:
+                positive = Row("sign", positive.says, 0.5, "unjudged", None, "it may follow")
+        rows = [twice, positive]
+        findings, score = [row.finding for row in rows if row.finding], sum(row.score for row in rows)
+        learnt = "" if findings else self.consolidation
+        return Result(self.todo, self.points, score, findings, rows, seed, learnt, remarks_on(gathered))
 
-    def verdict(self, case, evidence):
-        if isinstance(evidence, dict):
-            return [Finding(evidence["state"], "It hangs.", self.points, "rank 0  waits")]
-        found = []
-        if evidence != 2 * case["n"]:
-            found.append(Finding("not-double", f"{evidence} is not twice {case['n']}.", 0.5))
-        if evidence < 0:
-            found.append(Finding("negative", "A double <of> this & that is not negative.", 1))
-        return found
+    def without_evidence(self, key, message, seed=None):
+        row = Row("twice", "it is twice the number", 2, "unjudged")
+        return Result(self.todo, self.points, 0.0, [Finding(key, message)], [row], seed)
 
 
 def identity(value):
@@ -57,57 +62,7 @@ def result(subject):
 def test_right_evidence_earns_all_points():
     assert result(lambda n: 2 * n).score == 2
     assert result(lambda n: 2 * n).passed
-
-
-def test_each_kind_of_finding_costs_once_however_often_it_is_found():
-    assert result(lambda n: 2 * n + 1).score == 1.5
-    assert result(lambda n: -1).score == 0.5
-    assert [finding.key for finding in result(lambda n: -1).findings] == ["not-double", "negative"]
-
-
-def test_the_dearest_occurrence_counts_and_a_score_is_never_negative():
-    class Dear(Doubles):
-        def verdict(self, case, evidence):
-            return [Finding("same", "m", case["cost"])]
-
-    check = Dear()
-    assert judge(check, [{"cost": 0.5}, {"cost": 1.5}], [0, 0]).score == 0.5
-    dearest = judge(check, [{"cost": 7}], [0])
-    assert (dearest.score, dearest.findings[0].points) == (0, 2), "nor does a finding cost more than there is"
-
-
-class Looks(Check):
-    """Finds what the evidence of its cases says."""
-
-    todo, points = "look", 4
-    prices = {"late": 0.5, "dear": 2}  # noqa: RUF012
-
-    def verdict(self, case, evidence):
-        return evidence
-
-
-def lost(*verdicts):
-    """What each finding costs, by key, where these are the verdicts on the cases."""
-    return {each.key: each.points for each in judge(Looks(), [{}] * len(verdicts), verdicts).findings}
-
-
-OTHERS = Findings("cheap 0.5\nWhy?\n\ndear 3\nWhat is {what}?\n\ncommon 1\nHow?")
-
-
-def test_what_hides_others_costs_at_least_what_the_dearest_of_them_would():
-    late = Finding("late", "The rest was not seen.", 1)
-    assert lost([late]) == {"late": 0.5}
-    assert lost([hiding(late, *OTHERS.some("cheap"))]) == {"late": 0.5}
-    assert lost([hiding(late, *OTHERS.some("cheap", "common"))]) == {"late": 1}
-    assert lost([hiding(late, *OTHERS.some())]) == {"late": 2}  # "dear" has a price of its own in this check
-    assert lost([hiding(Finding("first", "", 3), *OTHERS.some())]) == {"first": 3}
-
-
-def test_of_several_cases_the_one_in_which_most_was_hidden_counts():
-    late = Finding("late", "The rest was not seen.", 1)
-    blind = hiding(late, *OTHERS.some())
-    assert lost([late], [blind], [late]) == {"late": 2}
-    assert type(judge(Looks(), [{}], [[blind]]).findings[0]) is Finding
+    assert result(lambda n: 2 * n + 1).score == 0.5
 
 
 def test_after_a_hang_the_other_cases_are_not_tried():
@@ -134,8 +89,8 @@ def test_missing_evidence_never_passes():
 
 def test_evidence_may_end_early_only_where_the_last_of_it_is_found_wrong():
     class Blind(Doubles):
-        def verdict(self, case, evidence):
-            return []
+        def grade(self, cases, gathered, seed=None):
+            return Result("double", 2, 2.0, [], [])
 
     check = Doubles()
     cases = draw_cases(check, seed=1)
@@ -173,7 +128,7 @@ def test_cases_are_drawn_and_judged_with_one_thread_which_is_given_back():
             seen.append(torch.get_num_threads())
             return []
 
-        def verdict(self, case, evidence):
+        def grade(self, cases, gathered, seed=None):
             seen.append(torch.get_num_threads())
             raise ZeroDivisionError
 
@@ -210,12 +165,12 @@ def outcome(state: str, detail: str = "", error: dict | None = None) -> dict:
     return {"state": state, "detail": detail, "report": "rank 0  did", "ranks": [{"rank": 0, "error": error}]}
 
 
-def test_a_run_that_did_not_end_costs_all_points_and_says_why():
-    assert trouble(outcome("ok"), 3) == []
-    (hang,) = trouble(outcome("hang", "ranks 1 and 2 wait in comm.allreduce."), 3)
-    assert (hang.key, hang.points, hang.report) == ("hang", 3, "rank 0  did")
+def test_a_run_that_did_not_end_says_why():
+    assert trouble(outcome("ok")) is None
+    hang = trouble(outcome("hang", "ranks 1 and 2 wait in comm.allreduce."))
+    assert (hang.key, hang.report) == ("hang", "rank 0  did")
     assert hang.message == "A deadlock: ranks 1 and 2 wait in comm.allreduce."
-    (name,) = trouble(outcome("raised", "rank 0 raised NameError: x.", {"type": "NameError"}), 3)
+    name = trouble(outcome("raised", "rank 0 raised NameError: x.", {"type": "NameError"}))
     assert "Only this cell is handed in" in name.message
 
 
@@ -242,63 +197,63 @@ def test_a_run_that_did_not_end_costs_all_points_and_says_why():
     ],
 )
 def test_a_limit_that_was_met_has_a_finding_of_its_own(key, state, text):
-    (found,) = trouble(outcome(state, text), 3)
-    assert (found.key, found.points) == (key, 3)
+    found = trouble(outcome(state, text))
+    assert found.key == key
     assert text in found.message
     assert bool(found.report) == (state in ("raised", "hang", "rank-died"))
     assert {*STOPPING, "raised", "bad-result"} <= set(MESSAGES)
 
 
-def test_what_a_student_makes_a_finding_say_is_cut():
-    class Wordy(Doubles):
-        def verdict(self, case, evidence):
-            return [Finding("wordy", "a" * 10**6 + "end", 1, "b" * 10**6)]
-
-    (finding,) = judge(Wordy(), [{}], [0]).findings
-    assert len(finding.message) < 5000 > len(finding.report)
-    assert finding.message.endswith("end")
+def test_a_long_text_of_a_students_is_cut_in_its_middle():
+    assert len(cut("a" * 10**6 + "end")) < 5000 and cut("a" * 10**6 + "end").endswith("end")
+    assert cut("short") == "short"
 
 
 def test_a_result_reads_well_as_text_and_is_escaped_as_html():
     found = result(lambda n: -1)
-    assert show.text(found).splitlines()[0] == "double: not yet, 0.5 of 2 points"
-    assert "[negative, -1]" in show.text(found)
+    assert show.text(found).splitlines()[0] == "double: not yet, 0 of 2 points"
+    assert "[not-double]" in show.text(found)
     html = show.html(found)
-    assert "A double &lt;of&gt; this &amp; that" in html
+    assert "-1 is not &lt;twice&gt; " in html and "&amp; more" in html
     assert 'aria-label="Result of the check of double"' in html
 
 
 def test_who_has_passed_reads_what_there_was_to_learn_and_nobody_else_does():
     passed, partly = result(lambda n: 2 * n), result(lambda n: -1)
-    assert show.text(passed) == "double: passed, 2 of 2 points\nTwice <x> is `x + x`."
+    assert show.text(passed).splitlines()[0] == "double: passed, 2 of 2 points"
+    assert show.text(passed).splitlines()[-1] == "Twice <x> is `x + x`."
     assert "Twice &lt;x&gt; is <code>x + x</code>." in show.html(passed)
     assert (passed.consolidation, partly.consolidation) == ("Twice <x> is `x + x`.", "")
     assert "Twice" not in show.html(partly) + show.text(partly)
 
 
 def test_what_ranks_note_stands_below_a_result_also_of_who_has_passed():
-    check = Doubles()
-    evidence = {"state": "noted", "ranks": [{"stdout": f"{NOTE}Line <4> fails.\n{NOTE}b\n{NOTE}c\n{NOTE}d\n"}]}
-    found = judge(check, [{"n": 1}], [evidence])
-    assert found.remarks == ["Line <4> fails.", "b", "c"]
-    passed = Result("double", 2, 2.0, remarks=found.remarks)
-    for each in (found, passed):
-        assert "\nLine <4> fails.\nb\nc" in show.text(each)
-        assert "Line &lt;4&gt; fails." in show.html(each)
+    evidence = {"state": "ok", "ranks": [{"stdout": f"{NOTE}Line <4> fails.\n{NOTE}b\n{NOTE}c\n{NOTE}d\n"}]}
+    remarks = remarks_on([evidence])
+    assert remarks == ["Line <4> fails.", "b", "c"]
+    for findings in ([], [Finding("not-double", "No.")]):
+        noted = Result("double", 2, 2.0, findings, [], remarks=remarks)
+        assert "\nLine <4> fails.\nb\nc" in show.text(noted)
+        assert "Line &lt;4&gt; fails." in show.html(noted)
 
 
 def test_a_todo_that_is_not_started_is_grey_and_calm():
-    undone = Result("double", 2, 0.0, [*trouble(outcome("not-done", "rank 0 raised NotImplementedError."), 2)])
+    row = Row("twice", "it is twice the number", 2, "unjudged")
+    undone = Result("double", 2, 0.0, [trouble(outcome("not-done", "rank 0 raised NotImplementedError."))], [row])
     assert undone.findings[0].message == MESSAGES["not-done"]
     assert not undone.started and not undone.passed
-    assert show.text(undone).splitlines() == ["double: not started, 2 points", undone.findings[0].message]
+    assert show.text(undone).splitlines() == [
+        "double: not started, 2 points",
+        "  ○ 2    it is twice the number",
+        undone.findings[0].message,
+    ]
     html = show.html(undone)
     assert f"4px solid {show.NEUTRAL}" in html and '<span aria-hidden="true">○</span> double: not started' in html
-    assert show.FAILED not in html and "not-done" not in html and "−2" not in html and "<li" not in html
+    assert show.FAILED not in html and "not-done" not in html
     assert "<code>raise NotImplementedError()</code> is still in the cell" in html
 
 
 def test_the_next_step_stands_below_a_result():
-    for found in (result(lambda n: -1), Result("double", 2, 0.0, [*trouble(outcome("not-done"), 2)])):
+    for found in (result(lambda n: -1), Result("double", 2, 0.0, [trouble(outcome("not-done"))], [])):
         assert show.text(found, "Try `this`.").splitlines()[-1] == "Try `this`."
         assert show.html(found, "Try `this`.").endswith(">Try <code>this</code>.</div></div>")

@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
+from lab_packages import probe_of
 
-from autograde.contract.calls import described
 from autograde.contract.check import draw_cases, run
 from autograde.contract.gpu import ON_GPU
-from autograde.contract.rank_check import CallCheck
+from autograde.contract.result import Result
 from autograde.contract.subject import Subject
-from autograde.verdicts.judged import JudgedCalls
+from autograde.rubric import CallCheck, Criterion, DeviceCriterion
+
+PROBE = probe_of(
+    "mean",
+    """
+import torch
+
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.evidence import Evidence, Number
 
 
-class Mean(CallCheck, JudgedCalls):
-    """The mean product of a batch on the CPU and a weight that may be on a GPU."""
-
-    todo, points = "mean", 3
-
-    def cases(self, rng: random.Random) -> list[dict]:
-        return [{"size": 2, "calls": [{"batch": [rng.random(), 1.0]}, {"batch": [1.0, rng.random()]}]}]
-
-    def gpu_case(self, rng: random.Random) -> dict:
-        return {"calls": [{"batch": [rng.random(), 1.0]}]}
-
-    @staticmethod
-    def call(mean, rank, call):
-        import torch
-
-        weight = torch.ones(2, 2, device=rank.torch_device)
-        return {"value": described(mean(torch.tensor(call["batch"]), weight))}
-
-    def judge(self, case, call):
-        return []
+class Seen(Evidence):
+    value: Number
 
 
-def found(world, *lines: str) -> list:
-    """Findings on a `mean` with this body."""
+def call(mean, rank, call):
+    weight = torch.ones(2, 2, device=rank.torch_device)
+    return Seen(Number.of(mean(torch.tensor(call["batch"]), weight)))
+
+
+PROBE = CallProbe(Seen, call)
+""",
+)
+# The mean product of a batch on the CPU and a weight that may be on a GPU.
+MEAN = CallCheck.of(
+    "mean",
+    PROBE,
+    lambda rng: [(2, {"batch": [rng.random(), 1.0]}, {"batch": [1.0, rng.random()]})],
+    Criterion("returns", 2, "it comes back", lambda call: None),
+    DeviceCriterion(1, "on a GPU, too"),
+    gpu_case=lambda rng: {"calls": [{"batch": [rng.random(), 1.0]}]},
+    repeats=False,
+)
+
+
+def result(world, *lines: str) -> Result:
+    """The result for a `mean` with this body."""
     source = "\n    ".join(("def mean(batch, weight):", *lines))
-    return run(Mean(), world, Subject("mean", source), 1).findings
+    return run(MEAN, world, Subject("mean", source), 1)
 
 
 def test_the_case_on_a_gpu_comes_last_and_alone_has_its_mark():
-    cases = draw_cases(Mean(), 1)
+    cases = draw_cases(MEAN, 1)
     assert [case.get(ON_GPU, False) for case in cases] == [False, True]
     assert [len(case["calls"]) for case in cases] == [2, 1]
 
@@ -60,9 +68,10 @@ TOLD = {
 
 @pytest.mark.parametrize(("said", "lines"), TOLD.items())
 def test_a_mistake_is_told_with_the_tensor_the_line_and_both_devices(world, said, lines):
-    (only,) = found(world, *lines)
-    assert only.key == "not-on-device"
-    assert said in only.message
+    found = result(world, *lines)
+    (only,) = found.findings
+    assert only.key == "not-on-device" and said in only.message
+    assert (found.score, [row.state for row in found.rows]) == (2, ["holds", "fails"])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +84,8 @@ def test_a_mistake_is_told_with_the_tensor_the_line_and_both_devices(world, said
     ],
 )
 def test_a_right_answer_and_what_is_not_simulated_cost_nothing(world, lines):
-    assert found(world, *lines) == []
+    found = result(world, *lines)
+    assert (found.findings, found.score) == ([], 3)
 
 
 @pytest.mark.parametrize(("device", "refused"), [("cuda", 0), ("cuda:2", 0), ("cuda:0", 2), ("cpu", 2)])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from lab_packages import write_package
+from lab_packages import probe_of
 from made_events import event
 
-from autograde.contract.labs import lab_package
 from autograde.contract.subject import Subject
-from autograde.probes.weighed_part import WEIGHED, WeighedProbe, heaviest, was_weighed
+from autograde.probes.weighed_part import WEIGHED, heaviest, was_weighed
 from autograde.rubric import Run
 
 HEAD = """
@@ -22,36 +19,33 @@ def total(part):
     number = torch.tensor([part, 1.0])
 """
 CASE = {"size": 3, "calls": [{}], WEIGHED: True}  # parts 1, 2 and 3: 6 in all
-PROBES = """# == __init__.py
-# == total.py
-from autograde.contract.evidence import Evidence, Number
+
+
+PROBE = probe_of(
+    "total",
+    """
+from autograde.contract.evidence import Evidence
 from autograde.probes.weighed_part import WeighedProbe
 
 
 class Seen(Evidence):
-    value: Number
+    value: float
 
 
 def call(total, rank, call):
-    return Seen(Number.of(float(total(rank.rank + 1.0))))
+    return Seen(float(total(rank.rank + 1.0)))
 
 
 PROBE = WeighedProbe(Seen, call, needs="torch", deadline=5.0)
-"""
+""",
+)
 
 
-@pytest.fixture
-def probe(tmp_path: Path) -> WeighedProbe:
-    """Of the sum of 1, 2 and 3."""
-    write_package(tmp_path / "probes", PROBES)
-    return lab_package(tmp_path).probes()["total"]
-
-
-def seen(world, probe: WeighedProbe, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
+def seen(world, lines: str, case: dict = CASE) -> tuple[list[float], bool]:
     """What the ranks return, and whether that is from a second run."""
     source = HEAD + "".join(f"    {line}\n" for line in lines.splitlines())
-    [call] = Run(case, probe(world, Subject("total", source), case), probe.seen).calls
-    return [number.value for number in call.of("value")], was_weighed(case, call.notes)
+    (call,) = Run(case, PROBE(world, Subject("total", source), case), PROBE.seen).calls
+    return call.of("value"), was_weighed(case, call.notes)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +59,8 @@ def seen(world, probe: WeighedProbe, lines: str, case: dict = CASE) -> tuple[lis
     ],
     ids=["a sum", "its second number", "a sum that goes on", "two sums", "a sum that is dropped"],
 )
-def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, probe, lines, value):
-    assert seen(world, probe, lines) == ([value] * 3, True)
+def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, lines, value):
+    assert seen(world, lines) == ([value] * 3, True)
 
 
 @pytest.mark.parametrize(
@@ -80,14 +74,13 @@ def test_another_number_comes_out_and_is_returned_unless_it_is_dropped(world, pr
     ],
     ids=["a gather, too", "a maximum", "many numbers", "nothing", "an answer that fails where sums are other ones"],
 )
-def test_where_it_could_do_harm_the_first_run_is_what_counts(world, probe, lines):
-    values, second = seen(world, probe, lines)
+def test_where_it_could_do_harm_the_first_run_is_what_counts(world, lines):
+    values, second = seen(world, lines)
     assert (values, second) == ([6.0] * 3, False)
 
 
-def test_without_the_mark_there_is_no_second_run(world, probe):
-    case = {**CASE, WEIGHED: False}
-    assert seen(world, probe, "dist.all_reduce(number)\nreturn number[0]", case) == ([6.0] * 3, False)
+def test_without_the_mark_there_is_no_second_run(world):
+    assert seen(world, "dist.all_reduce(number)\nreturn number[0]", {**CASE, WEIGHED: False}) == ([6.0] * 3, False)
 
 
 def test_a_rank_whose_part_is_large_is_chosen():

@@ -15,7 +15,7 @@ from corrected_lab import Released
 from labs_page import write_page
 from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
-from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 
 from autograde.classroom.rebuild import rebuild
 from course.corrections.own_folder import Correction, CorrectionResult, correct, find_correction
@@ -170,7 +170,7 @@ def test_outputs_stay_as_long_as_they_hold(room, ada):
     make_course(
         room.root,
         (room.root / "solutions" / LAB / "lab.py").read_text(),
-        CHECKS_PY.replace("range(1, 100)}]\n        ###", "range(1, 50)}]\n        ###"),
+        CHECKS_PY.replace("-rng.randrange(1, 100)", "-rng.randrange(1, 50)"),
     )
     room.put_out()
     assert lacks(room, ada).words == "the check of TODO 1"
@@ -188,7 +188,8 @@ def test_a_todo_that_is_renamed_is_named_and_in_the_copy(room, ada):
     room.put_out()
     work(ada, ANSWERS, {"double": "about double"})
     lab = LAB_PY.replace("double", "twice")
-    make_course(room.root, lab, CHECKS_PY.replace("# == double.py", "# == twice.py").replace('"double"', '"twice"'))
+    checks = CHECKS_PY.replace("double.", "twice.").replace("import double", "import twice")
+    make_course(room.root, lab, checks.replace('"double"', '"twice"'), PROBES_PY.replace("double.", "twice."))
     shutil.rmtree(room.root / "solutions" / LAB / "variants")
     (room.root / "solutions" / LAB / "questions.toml").unlink()
     room.put_out()

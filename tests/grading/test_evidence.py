@@ -84,8 +84,8 @@ def test_the_same_seed_gives_the_same_cases_and_findings_and_another_seed_others
 
 
 @pytest.mark.thorough
-def test_a_hidden_case_is_probed_though_no_case_is_in_the_sandbox_before(lab, sandboxes):
-    assert "HIDDEN" not in str(sandboxes.checks) and "randrange" not in str(sandboxes.checks)
+def test_each_case_is_probed_though_none_is_in_the_sandbox_before(lab, sandboxes):
+    assert "randrange" not in str(sandboxes.checks) and "doubled" not in str(sandboxes.checks)
     found = run(lab, sandboxes, blank=("total",), double="def double(x):\n    return 2 * abs(x)")
     assert (found["double"].score, keys(found["double"])) == (1.5, ["sign-lost"])
     assert (found["total"].score, keys(found["total"])) == (0, ["not-done"])

@@ -14,7 +14,7 @@ from nbgrader.converters import GenerateFeedback
 
 from autograde.classroom.configuration import configuration
 from autograde.classroom.nbgrader_steps import outputs
-from autograde.contract.check import Result
+from autograde.contract.result import Result, Row
 from autograde.sandbox.examine import Marked
 from course.exchange.handed_in.given import SCORE
 
@@ -24,7 +24,7 @@ MARKS = {"schema_version": 3, "locked": False, "task": False}
 def check_cell(todo: str) -> dict:
     """The check of a TODO that has passed, as a grading leaves it."""
     marks = {"grade_id": f"{todo}-check", "grade": True, "solution": False, "score": 1.5, "points": 1.5, **MARKS}
-    shown = outputs(Marked(todo, 1.5, Result(todo, 1.5, 1.5)))
+    shown = outputs(Marked(todo, 1.5, Result(todo, 1.5, 1.5, [], [Row("value", "it is right", 1.5, "holds")])))
     return new_code_cell(f'check("{todo}")', metadata={"nbgrader": marks}, outputs=shown)
 
 

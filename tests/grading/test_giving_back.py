@@ -38,6 +38,6 @@ def test_what_was_changed_since_is_in_the_page_that_is_released_and_stale_marks_
     page = room.exchange / "lockstep" / "feedback" / f"{name}.html"
     assert "Nearly." in page.read_text()
     page.unlink()
-    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    make_course(room.root, checks=CHECKS_PY.replace('"twice", 1.5', '"twice", 3.5'))
     said = room.lockstep("feedback", LAB).output
     assert "ada: feedback is not released: " in said and not page.exists()

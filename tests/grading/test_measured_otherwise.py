@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
+from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, examined_by_text, marks
 from classroom import Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
-from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 from test_feedback_again import PENALTY
 
 from autograde.classroom import class_grading
@@ -27,7 +27,7 @@ def room(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
 
 
 def test_after_a_change_of_points_no_mark_is_told_until_all_are_graded_again(room):
-    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    make_course(room.root, checks=CHECKS_PY.replace('"twice", 1.5', '"twice", 3.5'))
     told, said = marks(room, LAB)
     assert told["ada"] == ""
     assert "checks have changed since it was graded: ada; no mark until `lockstep grade 90_small`" in said
@@ -40,7 +40,7 @@ def test_after_a_change_of_points_no_mark_is_told_until_all_are_graded_again(roo
     assert marks(room, LAB)[0] == {"ada": "7", "bob": "7"}
 
 
-def test_a_new_hidden_case_counts_as_a_change_and_the_same_lab_does_not(room):
+def test_another_case_counts_as_a_change_and_the_same_lab_does_not(room):
     assert "1 graded before and unchanged" in room.grade().output
     make_course(room.root, checks=CHECKS_PY.replace("-rng.randrange(1, 100)", "-rng.randrange(1, 99)"))
     assert marks(room, LAB)[0]["ada"] == ""
@@ -49,10 +49,10 @@ def test_a_new_hidden_case_counts_as_a_change_and_the_same_lab_does_not(room):
 
 def test_a_score_by_hand_stays_and_waits_for_a_look_only_where_the_points_are_others(room):
     by_hand(room, "ada", "double", 1.5)
-    make_course(room.root, checks=CHECKS_PY.replace("points = 3", "points = 6"))
+    make_course(room.root, checks=CHECKS_PY.replace('"sum", 3', '"sum", 6'))
     room.grade()
     assert marks(room, LAB)[0]["ada"] == "7.5"
-    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    make_course(room.root, checks=CHECKS_PY.replace('"twice", 1.5', '"twice", 3.5'))
     assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
     assert marks(room, LAB)[0]["ada"] == ""
     assert room.scores()["ada"] == 4.5
@@ -62,7 +62,7 @@ def test_a_score_by_hand_for_a_failed_todo_waits_for_a_look_where_its_points_are
     room.put("ada", room.answered({"total": ANSWERS["total"]}), when="2025-01-02 10:00:00.000000 UTC")
     room.grade()
     by_hand(room, "ada", "double", 1.5)
-    make_course(room.root, checks=CHECKS_PY.replace("points = 2", "points = 4"))
+    make_course(room.root, checks=CHECKS_PY.replace('"twice", 1.5', '"twice", 3.5'))
     assert "a score by hand is kept, and waits for a look in the formgrader: ada" in room.grade().output
     told, said = marks(room, LAB)
     assert told["ada"] == "", "1.5 was given for 2 points, and its check says 0 as before"
@@ -70,7 +70,7 @@ def test_a_score_by_hand_for_a_failed_todo_waits_for_a_look_where_its_points_are
 
 
 def test_a_todo_that_is_new_to_a_graded_submission_waits_until_that_is_graded_again(room):
-    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK)
+    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK, probes=PROBES_PY + THIRD_PROBE)
     room.put("bob", room.answered(ANSWERS))
     for graded, waits in (("bob", True), ("ada", False)):
         room.grade("--student", graded)
@@ -81,7 +81,7 @@ def test_a_todo_that_is_new_to_a_graded_submission_waits_until_that_is_graded_ag
 def test_a_new_todo_keeps_extensions_and_scores_by_hand_and_a_dropped_one_is_named(room):
     assert room.lockstep("extend", LAB, "bob", "3d").exit_code == 0
     by_hand(room, "ada", "double", 1.5)
-    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK)
+    make_course(room.root, lab=LAB_PY + THIRD, checks=CHECKS_PY + THIRD_CHECK, probes=PROBES_PY + THIRD_PROBE)
     done = room.grade()
     assert done.exit_code == 0, done.output
     assert marks(room, LAB)[0] == {"ada": "4.5", "bob": ""}

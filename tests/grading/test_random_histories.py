@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from changing_lab import THIRD, THIRD_CHECK, by_hand, examined_by_text, marks
+from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, examined_by_text, marks
 from classroom import Classroom
 from filled_gradebook import deadline
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from seeds import SEED
-from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, make_course
+from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 
 from autograde.classroom import class_grading
 
@@ -28,7 +28,7 @@ students = st.sampled_from(STUDENTS)
 
 @dataclass(frozen=True)
 class Measure:
-    """What the lab asks for now: the points of `double`, whether it has a third TODO, its hidden cases."""
+    """What the lab asks for now: the points of `double`, whether it has a third TODO, its cases."""
 
     double: int = 2
     third: bool = False
@@ -42,8 +42,9 @@ class Measure:
     def write(self, root: Path) -> None:
         """Make this the lab of the course at `root`."""
         checks = CHECKS_PY + (THIRD_CHECK if self.third else "")
-        checks = checks.replace("points = 2", f"points = {self.double}").replace(", 100)", f", {self.cases})")
-        make_course(root, LAB_PY + (THIRD if self.third else ""), checks)
+        checks = checks.replace(", 1.5,", f", {self.double - 0.5},").replace(", 100)", f", {self.cases})")
+        probes = PROBES_PY + (THIRD_PROBE if self.third else "")
+        make_course(root, LAB_PY + (THIRD if self.third else ""), checks, probes)
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Term(RuleBasedStateMachine):
             self.hand_in(student, answers)
         self.grade()
 
-    @rule(what=st.sampled_from(("points", "TODOs", "hidden cases")), then_grade=st.booleans())
+    @rule(what=st.sampled_from(("points", "TODOs", "cases")), then_grade=st.booleans())
     def change(self, what: str, then_grade: bool) -> None:
         """Change one thing of the lab."""
         now = self.now

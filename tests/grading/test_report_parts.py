@@ -8,26 +8,23 @@ from reported_class import LONG
 from autograde.classroom import similarity
 from autograde.classroom.class_report import Student, heat_map, histogram, stopped
 from autograde.classroom.grades import Row
-from autograde.contract.check import Result
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Finding, Result
 from autograde.sandbox.examine import Marked
 
 
 def test_a_deadlock_that_a_lab_calls_by_another_name_is_among_the_hangs():
     found = [
-        Finding(
-            "collective-skipped", "A deadlock.", 3, "rank 0  waits in comm.allreduce, cell line 2\nrank 1  returned"
-        ),
-        Finding("wrong-value", "Not right.", 3, "rank 0  returned after comm.allreduce"),
+        Finding("collective-skipped", "A deadlock.", "rank 0  waits in comm.allreduce, cell line 2\nrank 1  returned"),
+        Finding("wrong-value", "Not right.", "rank 0  returned after comm.allreduce"),
     ]
-    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, found))}
+    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, found, []))}
     student = Student(Row("carl", "graded"), marked, None, None)
     assert [finding.key for _, _, finding in stopped([student], ["total"])] == ["collective-skipped"]
 
 
 def test_that_a_todo_was_left_is_no_misconception():
-    left = Finding("not-done", "It is as it was released.", 3)
-    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, [left]))}
+    left = Finding("not-done", "It is as it was released.")
+    marked = {"total": Marked("total", 3, Result("total", 3, 0.0, [left], []))}
     assert heat_map([Student(Row("carl", "graded"), marked, None, None)], ["total"]) == []
 
 

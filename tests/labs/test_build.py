@@ -24,7 +24,7 @@ from autograde.build import Built, build, write
 from autograde.cell_marks import wide_lines
 from autograde.classroom.configuration import configure
 from autograde.contract.cell_code import python_source
-from autograde.contract.labs import Lab, find_lab, has_probes, load_checks, load_variants, read_package, solution_cells
+from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
 from autograde.contract.questions import is_text, is_todo
 from autograde.hints import load_hints
 
@@ -101,21 +101,15 @@ def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
     for name, content in files(tmp_path / "labs").items():
         text = content.decode(errors="replace")
         assert not name.endswith(("lab.py", "equivalent.toml")) and "variants" not in name
-        for word in ("HIDDEN CASES", "SOLUTION", "jupytext", "lines_to_next_cell", "variants", *machine):
+        for word in ("SOLUTION", "jupytext", "lines_to_next_cell", "variants", *machine):
             assert word not in text, (name, word)
 
 
 @each_lab
-def test_hidden_cases_stay_here(lab, tmp_path):
+def test_students_get_all_checks_as_they_are(lab, tmp_path):
     write(build(lab), tmp_path)
-    here, given = read_package(lab.checks), tmp_path / "labs" / lab.name / "checks"
-    region = re.compile(r"### BEGIN HIDDEN CASES\n(.*?)\s*### END HIDDEN CASES", re.DOTALL)
-    hidden = [(name, each) for name, text in here.items() for each in region.findall(text)]
-    student = read_package(given)
-    rubrics = {path.name for path in (lab.folder / "probes").glob("*.py")}
-    assert hidden or has_probes(lab.checks)
-    assert {name for name, _ in hidden} & rubrics == set(), "a rubric draws all its kinds of cases in the notebook, too"
-    assert [each for name, each in hidden if each in student[name]] == []
+    given = tmp_path / "labs" / lab.name / "checks"
+    assert read_package(given) == read_package(lab.checks)
     assert {check.todo for check in load_checks(given)} == {check.todo for check in load_checks(lab.checks)}
 
 

@@ -24,6 +24,9 @@ def lockstep(course: Path, *args: str) -> Result:
     return CliRunner().invoke(main, args, env={"LOCKSTEP_COURSE": str(course)})
 
 
+OF_TOTAL = 'CHECK = CallCheck.of(\n    "total"'
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -74,15 +77,13 @@ def test_hints_for_a_todo_that_is_not_there_are_refused(course):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("CHECK = Total()", "", "TODO `total` has no checks/total.py"),
+        (OF_TOTAL, f"CHECK = None\nFOUND = {OF_TOTAL[8:]}", "TODO `total` has no checks/total.py"),
         ("# == total.py", "# == sum.py", "sum.py must set CHECK to a Check whose `todo` is 'sum'"),
-        ("CHECK = Total()", "CHECK = Total", "total.py must set CHECK to a Check"),
+        (OF_TOTAL, f"CHECK = CallCheck.of\nFOUND = {OF_TOTAL[8:]}", "total.py must set CHECK to a Check"),
         ("CHECK = ", "FOUND = ", "has no module that sets CHECK"),
         ("# == __init__.py", "# == start.py", "no __init__.py"),
-        ("points = 3", "points = 0", "check `total` is worth 0 points"),
-        ("        ### END HIDDEN CASES\n", "", "the last BEGIN HIDDEN CASES has no END HIDDEN CASES"),
-        ("        ### BEGIN HIDDEN CASES\n", "", "END HIDDEN CASES where none began"),
-        ("verdict import Finding", "verdict import Found", "double.py does not load: ImportError"),
+        ('"sum", 3', '"sum", 0', "check `total` is worth 0 points"),
+        ("Criterion, Words\n\nfrom ..probes import double", "Criteria", "checks/ does not load: ImportError"),
     ],
 )
 def test_errors_in_checks_are_named(course, old, new, said):

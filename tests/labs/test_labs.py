@@ -17,10 +17,10 @@ from wording import faults
 from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.check import Result
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.labs import Lab, load_variants
 from autograde.contract.questions import is_todo
+from autograde.contract.result import Result
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes

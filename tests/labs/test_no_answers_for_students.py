@@ -24,7 +24,7 @@ import course
 from autograde.build import instructor_notebook, release
 from autograde.contract import show
 from autograde.contract.cell_code import has_stub, python_source
-from autograde.contract.labs import Lab, has_probes, lab_package, read_package, without_hidden_cases
+from autograde.contract.labs import Lab, lab_package
 
 Definition = ast.FunctionDef | ast.ClassDef
 COURSE = Path(course.__file__).parent
@@ -47,10 +47,10 @@ class Released:
         exec(code, module.__dict__)
 
 def given(parameter):
-    from autograde.contract.rank_check import Rank
+    from autograde.contract.call_rank import CallRank
     from course.world.subworld import shell
     comm = shell().lockstep_subworld.comm
-    return {{"comm": comm, "rank": Rank(comm)}}.get(parameter) or MagicMock()
+    return {{"comm": comm, "rank": CallRank(comm)}}.get(parameter) or MagicMock()
 
 del {todo}
 if {package!r} not in sys.modules:
@@ -93,11 +93,7 @@ def notebook_cells(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
 @cache
 def modules_of(lab: Lab) -> dict[str, str]:
     """What students get of the lab in Python, by module: its checks, and what the notebook's given cells define."""
-    if has_probes(lab.checks):
-        modules = {"__init__": "", **lab_package(lab.folder).texts}
-    else:
-        texts = {path.removesuffix(".py"): text for path, text in read_package(lab.checks).items()}
-        modules = {name: without_hidden_cases(text, name) for name, text in texts.items()}
+    modules = {"__init__": "", **lab_package(lab.folder).texts}
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     trees = [ast.parse(source) for source in notebook_cells(lab)[1].values() if not has_stub(source)]
     kept = [node for tree in trees for node in tree.body if isinstance(node, kinds)]

@@ -31,40 +31,43 @@ CHECKS = """
 # == __init__.py
 RANKS = 2
 # == total.py
-from autograde.contract.check import Check
-from autograde.contract.verdict import Finding
-from autograde.contract.trouble import trouble
-from autograde.contract.schema import outcome
+from autograde.rubric import CallCheck, Criterion, Words
+
+from ..probes import total
+
+words = Words("wrong-total: Ranks {wrong} have the wrong total.")
 
 
-def total(subject, comm):
-    return subject.load()(comm, comm.rank + 1)
+def summed(call):
+    due = call.size * (call.size + 1) // 2
+    wrong = [rank for rank, each in enumerate(call.seen) if each.value.value != due]
+    return words("wrong-total", wrong=str(wrong)) if wrong else None
 
 
-class Total(Check):
-    todo = "total"
-    points = 2
-
-    def cases(self, rng):
-        return [{"size": 2}, {"size": 1}]
-
-    def probe(self, world, subject, case):
-        from course.world import COMM
-
-        return world.attempt(total, subject, COMM, size=case["size"]).plain()
-
-    def schema(self, case):
-        return outcome(case["size"], {})
-
-    def verdict(self, case, evidence):
-        if found := trouble(evidence, self.points):
-            return found
-        expected = case["size"] * (case["size"] + 1) // 2
-        wrong = [rank["rank"] for rank in evidence["ranks"] if rank["result"] != expected]
-        return [Finding("wrong-total", f"Ranks {wrong} have the wrong total.", 1.5)] if wrong else []
+CHECK = CallCheck.of(
+    "total",
+    total.PROBE,
+    lambda rng: [(2, {"several": True}), (1, {"several": False})],
+    Criterion("sum", 1.5, "each rank returns the sum", summed, on=lambda call: call["several"]),
+    Criterion("alone", 0.5, "a single rank returns its number", summed, on=lambda call: not call["several"]),
+)
+"""
+PROBES = """
+# == __init__.py
+# == total.py
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.evidence import Evidence, Number
 
 
-CHECK = Total()
+class Seen(Evidence):
+    value: Number
+
+
+def call(total, rank, call):
+    return Seen(Number.of(total(rank.comm, rank.rank + 1)))
+
+
+PROBE = CallProbe(Seen, call)
 """
 START = """
 from autograde.notebook import Checker, needs
@@ -80,8 +83,9 @@ BLANK = "def total(comm, mine):\n    raise NotImplementedError()"
 
 
 def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbformat.NotebookNode]:
-    """Run cells in a kernel in a folder with `checks/`; gives the executed cells."""
+    """Run cells in a kernel in a folder with `checks/` and `probes/`; gives the executed cells."""
     write_package(folder / "checks", CHECKS)
+    write_package(folder / "probes", PROBES)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (START, *cells)])
     environment = {**os.environ, **({"NBGRADER_EXECUTION": execution} if execution else {})}
     resources = {"metadata": {"path": str(folder)}}

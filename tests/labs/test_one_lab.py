@@ -28,7 +28,7 @@ def test_the_tests_of_one_lab_are_of_each_kind_and_of_no_other_lab():
         "labs/test_labs",
         "labs/test_lab_notebooks",
         "checks/test_schema",
-        "test_probe_only",
+        "test_beside_students",
     ):
         assert any(kind in test for test in tests), kind
 

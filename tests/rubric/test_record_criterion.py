@@ -6,8 +6,8 @@ import pytest
 
 from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
-from autograde.contract.check import LATER, Result
 from autograde.contract.evidence import Evidence
+from autograde.contract.result import LATER, Result
 from autograde.rubric import CallCheck, Criterion, RecordCriterion, Words
 from autograde.sandbox.examine import Marked
 from autograde.slurm import record_policy

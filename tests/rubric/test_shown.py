@@ -6,16 +6,15 @@ import re
 from html.parser import HTMLParser
 
 from autograde.contract import show
-from autograde.contract.check import Result, Row
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Finding, Result, Row
 
-FOUND = Finding("sends-first", "Ranks 0 and 1 <both> send first.", 1, "rank 0  waits in comm.Send")
+FOUND = Finding("sends-first", "Ranks 0 and 1 <both> send first.", "rank 0  waits in comm.Send")
 ROWS = [
     Row("partner", "each rank returns its partner's array", 1.5, "holds"),
     Row("safe", "it also works where each send waits", 1, "fails", FOUND),
     Row("argument", "the array stays as it is", 0.5, "unjudged", None, "the run broke off"),
 ]
-RESULT = Result("swap", 3, 1.5, [FOUND], rows=ROWS)
+RESULT = Result("swap", 3, 1.5, [FOUND], ROWS)
 BLANK = [Row(row.name, row.says, row.points, "unjudged") for row in ROWS]
 
 
@@ -67,7 +66,7 @@ def test_read_aloud_each_row_says_its_state_and_its_points():
 
 
 def test_before_the_first_try_the_rubric_is_shown_with_its_points():
-    blank = Result("swap", 3, 0, [Finding("not-done", "Put your code in its place.", 3)], rows=BLANK)
+    blank = Result("swap", 3, 0, [Finding("not-done", "Put your code in its place.")], BLANK)
     text = show.text(blank)
     assert text.startswith("swap: not started, 3 points\n  ○ 1.5  each rank returns its partner's array")
     assert text.endswith("Put your code in its place.")
@@ -75,13 +74,11 @@ def test_before_the_first_try_the_rubric_is_shown_with_its_points():
 
 
 def test_what_belongs_to_no_criterion_stands_above_the_rubric():
-    lost = Result("swap", 3, 0, [Finding("cell-fails", "The cell itself does not run.", 3)], rows=BLANK)
+    lost = Result("swap", 3, 0, [Finding("cell-fails", "The cell itself does not run.")], BLANK)
     lines = show.text(lost).splitlines()
-    assert lines[2] == "* The cell itself does not run.  [cell-fails, -3]"
+    assert lines[2] == "* The cell itself does not run.  [cell-fails]"
     assert lines[3].startswith("  – 1.5  each rank returns")
 
 
 def test_a_rubric_is_kept_with_a_grading():
     assert Result.from_plain(RESULT.plain()) == RESULT
-    old = {name: value for name, value in RESULT.plain().items() if name != "rows"}
-    assert Result.from_plain(old).rows == []

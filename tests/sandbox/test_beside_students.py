@@ -1,18 +1,17 @@
-"""What runs beside a student's code, of labs whose probes are in a folder of their own: nothing but these."""
+"""What runs beside a student's code: a lab's probes, and nothing of its criteria."""
 
 from __future__ import annotations
 
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import find_lab, has_probes
+from autograde.contract.labs import find_lab
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
+from autograde.sandbox.needed_modules import modules_needed
 from autograde.sandbox.pool import Sandboxes, beside_students
-from autograde.sandbox.probe_only import modules_needed
 
-WITH_PROBES = [lab for lab in LABS if has_probes(lab.checks)]
 LOOKS_AROUND = """
 def partial_sum(f, intervals, rank, size):
     import os, sys
@@ -23,7 +22,7 @@ def partial_sum(f, intervals, rank, size):
 """
 
 
-@pytest.mark.parametrize("lab", WITH_PROBES, ids=lambda lab: lab.name)
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_of_a_lab_its_probes_and_what_they_share_are_shown_as_they_are_and_no_criterion(lab):
     files = beside_students(lab)
     assert {path.partition("/")[0] for path in files} <= {"probes", "shared"}

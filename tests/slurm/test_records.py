@@ -22,7 +22,7 @@ from autograde.slurm.record_verdict import by_accounting, by_itself, by_rerun, r
 from course.batch.record import REPORTS, record
 from course.processes.slurm_command import SlurmError
 
-DEMAND = Demand(points=1, ranks=2)
+DEMAND = Demand(ranks=2)
 CODE = {"rate": "1" * 64, "descend": "2" * 64}
 LOSSES = [2.3, 1.9, 0.7]
 JOB = Job("nobody", "COMPLETED", ("node1", "node2"), 4, 4, 1000.0, 1101.0)
@@ -69,8 +69,8 @@ def test_an_honest_record_passes(tmp_path):
     given = read(tmp_path, honest())
     assert problem(record_schema(), honest()) is None
     assert by_itself(DEMAND, "descend", NAME, given, CODE) is None
-    assert by_accounting(DEMAND, "descend", given.record, JOB, "nobody") is None
-    assert by_rerun(DEMAND, run_of(given.record, "descend"), [loss * 1.001 for loss in LOSSES]) is None
+    assert by_accounting("descend", given.record, JOB, "nobody") is None
+    assert by_rerun(run_of(given.record, "descend"), [loss * 1.001 for loss in LOSSES]) is None
 
 
 def setting(*path: object, to: object) -> Callable[[dict], None]:
@@ -120,7 +120,7 @@ def test_what_a_record_tells_of_itself_gets_its_finding(tmp_path, change, key):
     made = honest()
     change(made)
     found = by_itself(DEMAND, "descend", NAME, read(tmp_path, made), CODE)
-    assert (found.key, found.points) == (key, 1), found
+    assert found.key == key, found
 
 
 def test_outside_of_a_batch_run_a_notebook_speaks_of_sbatch_only_where_there_is_one(tmp_path, monkeypatch, capsys):
@@ -174,7 +174,7 @@ def test_links_pipes_and_large_files_are_not_read(tmp_path):
 )
 def test_what_slurm_knows_is_held_against_a_record(job, key):
     known = None if job is None else Job(**{**JOB.__dict__, **job})
-    found = by_accounting(DEMAND, "descend", honest(), known, "nobody")
+    found = by_accounting("descend", honest(), known, "nobody")
     assert (found and found.key) == key
 
 
@@ -183,8 +183,8 @@ def test_other_losses_than_the_same_cells_give_are_told():
     for place in range(3):
         again = copy.copy(LOSSES)
         again[place] *= 1.02
-        assert by_rerun(DEMAND, run, again).key == "edited-record"
-    assert by_rerun(DEMAND, run, [LOSSES[0], None]).key == "edited-record"
+        assert by_rerun(run, again).key == "edited-record"
+    assert by_rerun(run, [LOSSES[0], None]).key == "edited-record"
 
 
 @pytest.fixture(scope="module")

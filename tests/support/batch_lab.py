@@ -83,78 +83,85 @@ CHECKS_PY = """
 # == __init__.py
 RANKS = 2
 # == rate.py
-from autograde.contract.check import Check
-from autograde.contract.trouble import trouble
-from autograde.contract.schema import outcome
+from autograde.rubric import CallCheck, Criterion, Words
+
+from ..probes import rate
+
+words = Words("no-number: It is no number.")
 
 
-def call_rate(subject):
-    return subject.load()(2)
+def returns_number(call):
+    return words("no-number") if call.seen[0].value.value is None else None
 
 
-class Rate(Check):
-    todo = "rate"
-    points = 1
-
-    def cases(self, rng):
-        return [{}]
-
-    def probe(self, world, subject, case):
-        return world.attempt(call_rate, subject, size=1).plain()
-
-    def schema(self, case):
-        return outcome(1, {})
-
-    def verdict(self, case, evidence):
-        return trouble(evidence, 1)
-
-
-CHECK = Rate()
+CHECK = CallCheck.of(
+    "rate", rate.PROBE, lambda rng: [(None, {})], Criterion("number", 1, "it returns a number", returns_number)
+)
 # == descend.py
-from autograde.contract.check import Check, Demand
-from autograde.contract.verdict import Finding
-from autograde.contract.trouble import trouble
-from autograde.contract.schema import array, number, outcome, record, string
-from course.world import COMM
+from autograde.rubric import CallCheck, Criterion, RecordCriterion, Words
+
+from ..probes import descend
+
+words = Words("other-losses: These are other losses.")
 
 
-def call_descend(subject, epochs, comm):
-    return [entry["loss"] for entry in subject.load(rate=lambda ranks: 0.25)(comm, epochs)]
+def right_losses(call):
+    due = [9 * 0.25**epoch for epoch in range(call.arguments["epochs"])]
+    return None if call.seen[0].losses == due else words("other-losses")
 
 
-def descend_again(subject, epochs, comm):
-    return {"losses": [entry["loss"] for entry in subject.load_all()(comm, epochs)], "data": "twelve"}
+CHECK = CallCheck.of(
+    "descend",
+    descend.PROBE,
+    lambda rng: [(2, {"epochs": rng.randint(2, 5)})],
+    Criterion("losses", 2, "it returns the losses of all epochs", right_losses),
+    RecordCriterion(1, "run.json, from a job on two ranks or more, is handed in with the notebook", ranks=2),
+    again=lambda run, most: {"size": 2, "again": True, "epochs": len(run["epochs"])},
+)
+"""
+
+PROBES_PY = """
+# == __init__.py
+# == rate.py
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.evidence import Evidence, Number
 
 
-class Descend(Check):
-    todo = "descend"
-    points = 3
-    batch = Demand(points=1, ranks=2)
-
-    def cases(self, rng):
-        return [{"epochs": rng.randint(2, 5)}]
-
-    def again(self, run, most):
-        return {"again": True, "epochs": len(run["epochs"])}
-
-    def probe(self, world, subject, case):
-        function = descend_again if "again" in case else call_descend
-        return world.attempt(function, subject, case["epochs"], COMM).plain()
-
-    def schema(self, case):
-        losses = array(number(), most=9)
-        return outcome(2, record(losses=losses, data=string()) if "again" in case else losses)
-
-    def verdict(self, case, evidence):
-        if found := trouble(evidence, 3):
-            return found
-        due = [9 * 0.25**epoch for epoch in range(case["epochs"])]
-        if evidence["ranks"][0]["result"] == due:
-            return []
-        return [Finding("other-losses", "These are other losses.", 3)]
+class Seen(Evidence):
+    value: Number
 
 
-CHECK = Descend()
+def call(rate, rank, call):
+    return Seen(Number.of(rate(2)))
+
+
+PROBE = CallProbe(Seen, call)
+# == descend.py
+from autograde.contract.call_probe import CallProbe, Rerun
+from autograde.contract.evidence import Evidence
+
+
+class Seen(Evidence):
+    losses: list[float]
+
+
+def losses_of(descend, comm, epochs):
+    return [entry["loss"] for entry in descend(comm, epochs)]
+
+
+def names(rank, case):
+    return {"rate": lambda ranks: 0.25}
+
+
+def call(descend, rank, call):
+    return Seen(losses_of(descend, rank.comm, call["epochs"]))
+
+
+def again(rank, case):
+    return Rerun(losses_of(rank.subject.load_all(), rank.comm, case["epochs"]), "twelve")
+
+
+PROBE = CallProbe(Seen, call, names, again=again)
 """
 
 
@@ -164,6 +171,7 @@ def make_course(root: Path) -> Lab:
     folder.mkdir(parents=True)
     (folder / "lab.py").write_text(LAB_PY.lstrip("\n"))
     write_package(folder / "checks", CHECKS_PY)
+    write_package(folder / "probes", PROBES_PY)
     write_package(folder / "variants", "# == __init__.py\n")
     return find_lab(root, NAME)
 

@@ -8,8 +8,9 @@ from functools import cache
 from seeds import SEED
 
 from autograde.contract import check as contract
-from autograde.contract.check import Check, Result
+from autograde.contract.check import Check
 from autograde.contract.labs import Lab, load_checks
+from autograde.contract.result import Result
 from autograde.contract.subject import Subject
 from autograde.contract.trouble import stops
 from autograde.sandbox.untrusted import problem
@@ -18,7 +19,7 @@ from course.world import World
 
 @cache
 def checks_of(lab: Lab) -> Mapping[str, Check]:
-    """The lab's checks by TODO, hidden cases included."""
+    """The lab's checks by TODO."""
     return {check.todo: check for check in load_checks(lab.checks)}
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from classroom import Classroom
-from small_course import CHECKS_PY, LAB
+from small_course import CHECKS_PY, LAB, PROBES_PY
 
-from autograde.contract.check import Result
 from autograde.contract.labs import Lab, load_checks
-from autograde.contract.verdict import Finding
+from autograde.contract.result import Result, Row
+from autograde.rubric.check import CallCheck
 from autograde.sandbox.examine import Answers, Examined, Marked
 from autograde.sandbox.limits import Settings
 
@@ -19,8 +19,10 @@ THIRD = (
     '\n\n# %% todo="third"\ndef third(x):\n    """Thrice x."""\n    ### BEGIN SOLUTION\n    return 3 * x\n'
     '    ### END SOLUTION\n\n\n# %% check="third"\ncheck("third")\n'
 )
-THIRD_CHECK = CHECKS_PY.split("# == double.py")[1].split("# == total.py")[0].replace("double", "third")
-THIRD_CHECK = "# == third.py" + THIRD_CHECK.replace("Double", "Third").replace("2 * case", "3 * case")
+THIRD_CHECK, THIRD_PROBE = (
+    "# == third.py" + text.split("# == double.py")[1].split("# == total.py")[0].replace("double", "third")
+    for text in (CHECKS_PY.replace("2 * x", "3 * x"), PROBES_PY)
+)
 
 
 @contextmanager
@@ -34,9 +36,7 @@ def examined_by_text(
             Marked(
                 check.todo,
                 check.points,
-                Result(check.todo, check.points, 0, [Finding("blank", "It is blank.", check.points)])
-                if check.todo in answer.blank
-                else Result(check.todo, check.points, check.points),
+                check.without_evidence("blank", "It is blank.") if check.todo in answer.blank else all_hold(check),
             )
             for check in load_checks(lab.checks)
         ]
@@ -44,6 +44,12 @@ def examined_by_text(
     yield (
         (student, Examined(marked(answer), 1, {"total": 0.0, "probing": 0.0})) for student, answer in answers.items()
     )
+
+
+def all_hold(check: CallCheck) -> Result:
+    """The result of an answer that is right."""
+    rows = [Row(each.name, each.says, each.points, "holds") for each in check.criteria]
+    return Result(check.todo, check.points, check.points, [], rows)
 
 
 def marks(room: Classroom, *args: str) -> tuple[dict[str, str], str]:

@@ -83,7 +83,7 @@ class Day:
         ]
 
     def of_the_course(self) -> list[Path]:
-        """What is the grader's: solutions, checks with their hidden cases, submissions, grades, feedback."""
+        """What is the grader's: solutions, checks, submissions, grades, feedback."""
         folder = self.hub.course("hpc")
         return [
             folder,

@@ -6,18 +6,22 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from autograde.contract.labs import has_probes, lab_package, load_package, load_rubrics
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.lab_package import LabPackage
+from autograde.contract.labs import lab_package
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 
 
 def check_module(lab: str, name: str, package: str = "checks") -> ModuleType:
     """A module of the checks of one of the course's labs, e.g. ``check_module("06_distributed_sampler", "shard")``, or
-    of another package of a lab with rubrics, such as its probes."""
-    folder = SOLUTIONS / lab / "checks"
-    if package != "checks":
-        return lab_package(folder.parent).modules(package)[name]
-    return (load_rubrics if has_probes(folder) else load_package)(folder)[name]
+    of another of its packages, such as its probes."""
+    return lab_package(SOLUTIONS / lab).modules(package)[name]
+
+
+def probe_of(todo: str, text: str) -> CallProbe:
+    """The probe that the module of a lab's `probes/` with this text sets for a TODO."""
+    return LabPackage.of({"probes/__init__.py": "", f"probes/{todo}.py": text}, "").probes()[todo]
 
 
 def write_package(folder: Path, text: str) -> None:

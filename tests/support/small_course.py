@@ -61,82 +61,84 @@ CHECKS_PY = '''
 
 RANKS = 2
 # == double.py
-from autograde.contract.check import Check
-from autograde.contract.verdict import Finding
-from autograde.contract.trouble import trouble
-from autograde.contract.schema import outcome
+from autograde.rubric import CallCheck, Criterion, Words
+
+from ..probes import double
+
+words = Words("""
+not-double: {actual} is not twice {x}.
+
+sign-lost: A negative number comes out wrong.
+""")
 
 
-def call_double(subject, case):
-    return subject.load()(case["x"])
+def doubled(call):
+    x, actual = call.arguments["x"], call.seen[0].value.value
+    return None if actual == 2 * x else words("sign-lost" if x < 0 else "not-double", x=x, actual=actual)
 
 
-class Double(Check):
-    todo = "double"
-    points = 2
-
-    def cases(self, rng):
-        drawn = [{"x": rng.randrange(1, 100)}]
-        ### BEGIN HIDDEN CASES
-        drawn.append({"x": -rng.randrange(1, 100)})
-        ### END HIDDEN CASES
-        return drawn
-
-    def probe(self, world, subject, case):
-        return world.attempt(call_double, subject, case, size=1, deadline=10).plain()
-
-    def schema(self, case):
-        return outcome(1, {})
-
-    def verdict(self, case, evidence):
-        if found := trouble(evidence, self.points):
-            return found
-        got = evidence["ranks"][0]["result"]
-        if got == 2 * case["x"]:
-            return []
-        if case["x"] < 0:
-            return [Finding("sign-lost", "A negative number comes out wrong.", 0.5)]
-        return [Finding("not-double", f"{got} is not twice {case['x']}.", 2)]
-
-
-CHECK = Double()
+CHECK = CallCheck.of(
+    "double",
+    double.PROBE,
+    lambda rng: [(None, {"x": rng.randrange(1, 100)}), (None, {"x": -rng.randrange(1, 100)})],
+    Criterion("twice", 1.5, "it returns twice the number", doubled, on=lambda call: call["x"] > 0),
+    Criterion("negative", 0.5, "of a negative number, too", doubled, on=lambda call: call["x"] < 0),
+    repeats=False,
+)
 # == total.py
-from autograde.contract.check import Check
-from autograde.contract.schema import outcome
-from autograde.contract.trouble import trouble
-from autograde.contract.verdict import Finding
-from course.world import COMM
+from autograde.rubric import CallCheck, Criterion, Words
 
+from ..probes import total
 from . import RANKS
 
-
-def call_total(subject, case, comm):
-    return subject.load()(comm, case["x"] + comm.rank)
+words = Words("not-total: The ranks' numbers are not summed.")
 
 
-class Total(Check):
-    todo = "total"
-    points = 3
-
-    def cases(self, rng):
-        return [{"x": rng.randrange(1, 100)}]
-
-    def probe(self, world, subject, case):
-        return world.attempt(call_total, subject, case, COMM, deadline=10).plain()
-
-    def schema(self, case):
-        return outcome(RANKS, {})
-
-    def verdict(self, case, evidence):
-        if found := trouble(evidence, self.points):
-            return found
-        if all(rank["result"] == 2 * case["x"] + 1 for rank in evidence["ranks"]):
-            return []
-        return [Finding("not-total", "The ranks' numbers are not summed.", 3)]
+def summed(call):
+    due = RANKS * call.arguments["x"] + sum(range(RANKS))
+    return None if all(each.value.value == due for each in call.seen) else words("not-total")
 
 
-CHECK = Total()
+CHECK = CallCheck.of(
+    "total",
+    total.PROBE,
+    lambda rng: [(RANKS, {"x": rng.randrange(1, 100)})],
+    Criterion("sum", 3, "each rank returns the sum of the ranks' numbers", summed),
+    repeats=False,
+)
 '''
+
+PROBES_PY = """
+# == __init__.py
+# == double.py
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.evidence import Evidence, Number
+
+
+class Seen(Evidence):
+    value: Number
+
+
+def call(double, rank, call):
+    return Seen(Number.of(double(call["x"])))
+
+
+PROBE = CallProbe(Seen, call, deadline=10)
+# == total.py
+from autograde.contract.call_probe import CallProbe
+from autograde.contract.evidence import Evidence, Number
+
+
+class Seen(Evidence):
+    value: Number
+
+
+def call(total, rank, call):
+    return Seen(Number.of(total(rank.comm, call["x"] + rank.rank)))
+
+
+PROBE = CallProbe(Seen, call, deadline=10)
+"""
 
 VARIANTS_PY = "# == __init__.py\n# == double.py\nANSWERS = ''\n# == total.py\nANSWERS = ''\n"
 
@@ -146,13 +148,14 @@ ANSWERS = {
 }
 
 
-def make_course(root: Path, lab: str = LAB_PY, checks: str = CHECKS_PY) -> Path:
+def make_course(root: Path, lab: str = LAB_PY, checks: str = CHECKS_PY, probes: str = PROBES_PY) -> Path:
     """Write a course with one lab to `root`, and return that."""
     folder = root / "solutions" / LAB
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "lab.py").write_text(lab.lstrip("\n"))
-    shutil.rmtree(folder / "checks", ignore_errors=True)
-    write_package(folder / "checks", checks)
+    for name, text in (("checks", checks), ("probes", probes)):
+        shutil.rmtree(folder / name, ignore_errors=True)
+        write_package(folder / name, text)
     write_package(folder / "variants", VARIANTS_PY)
     (folder / "data.txt").write_text("1 2 3\n")
     (folder / "run.sh").write_text("#!/bin/sh\n")

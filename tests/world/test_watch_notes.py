@@ -38,7 +38,7 @@ def test_a_note_has_its_name_and_its_place_among_the_calls(world):
     assert len(messages(world.events)) == 2
 
 
-def test_no_report_and_no_verdict_takes_a_note_for_a_call(world):
+def test_no_report_and_no_judge_takes_a_note_for_a_call(world):
     outcome = world.attempt(call, NOTED, COMM, size=2)
     assert "comm.allreduce, comm.Dup, comm.Send and comm.Recv" in outcome.report
     run = Run({"size": 2, "calls": [{}]}, outcome.plain(), Evidence)
