@@ -8,8 +8,8 @@ No lab is imported; all of it is read as text, and as a syntax tree. What is cou
   that of the same name in `probes/`, without blank lines, comments, docstrings, imports, and lines with nothing but
   text: a string with a space in it. What several TODOs share is in no check's own code; it is in the lines of the lab.
 - A key is chosen by a chain of ifs if a function of a lab calls words with it, as `words("wrong-value", ...)`; `words`
-  is a `Words` (in older checks a `Findings`), made there or imported. It is in a table of mistakes if a text with its
-  words is not that of a `Words`. A key counts once in each module.
+  is a `Words`, made there or imported. It is in a table of mistakes if a text with its words is not that of a `Words`.
+  A key counts once in each module.
 - A `gives` is written by hand where a lab defines a method of this name, or sets it. An attribute is set on a function
   where one is assigned to a name that a `def` of the module made, or one of `gives`, `of_record` and `compared` to any.
 """
@@ -34,8 +34,7 @@ PARTS = ("checks", "probes", "shared")  # folders of a lab
 MOST = 160  # lines of own code that a TODO should not exceed
 KEY = re.compile(r"(?:\A|\n[ \t]*\n)\s*([a-z][a-z0-9-]*): ")  # at the beginning of a paragraph
 PROTOCOLS = {"gives", "of_record", "compared"}  # attributes by which judges are asked
-TABLES = {"Words", "Findings"}  # classes of words that code chooses from
-OPENERS = {"words", "finding"}  # what these are called where they are imported
+WORDS, OPENER = "Words", "words"  # the class of words that code chooses from, and what one is called
 NOT_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -115,7 +114,7 @@ class Module:
     def chosen_keys(self) -> set[str]:
         """Keys that functions choose."""
         imports = [node for node in ast.walk(self.tree) if isinstance(node, ast.ImportFrom)]
-        names = {each.asname or each.name for node in imports for each in node.names if each.name in OPENERS}
+        names = {each.asname or each.name for node in imports for each in node.names if each.name == OPENER}
         names |= {each.id for node in self.tree.body if is_table(node) for each in node.targets}
         calls = [node for each in self.functions for node in ast.walk(each) if isinstance(node, ast.Call) and node.args]
         firsts = [call.args[0] for call in calls if getattr(call.func, "id", "") in names]
@@ -126,7 +125,7 @@ class Module:
     def keys_of_mistakes(self) -> set[str]:
         """Keys in tables of mistakes."""
         calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
-        inside = [each for call in calls if getattr(call.func, "id", "") in TABLES for each in ast.walk(call)]
+        inside = [each for call in calls if getattr(call.func, "id", "") == WORDS for each in ast.walk(call)]
         words = {id(node) for node in inside}
         docstrings = {id(node.value) for node in ast.walk(self.tree) if is_docstring(node)}
         told = [text_of(node) for node in texts(self.tree) if id(node) not in words | docstrings]
@@ -157,7 +156,7 @@ def is_docstring(node: ast.AST) -> bool:
 def is_table(node: ast.AST) -> bool:
     """Whether it makes words to choose from."""
     call = node.value if isinstance(node, ast.Assign) else None
-    return isinstance(call, ast.Call) and getattr(call.func, "id", "") in TABLES
+    return isinstance(call, ast.Call) and getattr(call.func, "id", "") == WORDS
 
 
 def in_library(name: str) -> bool:
@@ -193,12 +192,6 @@ class Tree:
     def checks(self) -> list[Module]:
         """Those of all labs, one for each TODO, or for several that are checked in one module."""
         return [each for found in self.labs.values() for each in found if each.is_check]
-
-    @property
-    def rubrics(self) -> Tree:
-        """Of its labs only those whose checks are rubrics: their probes are in a folder of their own."""
-        has_probes = {name for name, found in self.labs.items() for each in found if each.path.parent.name == "probes"}
-        return Tree({name: found for name, found in self.labs.items() if name in has_probes}, self.library)
 
     def own_code(self) -> dict[str, int]:
         """By lab and TODO, the lines of own code."""
@@ -263,8 +256,7 @@ def main() -> None:
     trees = {options.against: of_revision(options.root, options.against)} if options.against else {}
     trees["now"] = Tree.read(options.root)
     tables = {
-        "Labs whose checks are rubrics": lambda tree: tree.rubrics.measures(),
-        "All labs": Tree.measures,
+        "Checks of all labs": Tree.measures,
         "Lines of checks, probes and shared": Tree.sizes,
         "Lines of own code of a TODO, with its probe": Tree.own_code,
         f"Of these, more than {MOST}": lambda tree: {k: v for k, v in tree.own_code().items() if v > MOST},

@@ -5,7 +5,6 @@ A lab's checks use them in the functions that they send to the ranks.
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,19 +28,6 @@ LEFT = (
     "switch, switch back, or use a `with` block, which does so by itself."
 )
 AS = {"mpi4py.MPI": "MPI", "torch.distributed": "dist", "horovod.torch": "hvd"}  # as the labs import them
-
-
-def described(value: Any) -> dict:
-    """A returned value as plain data: ``{"float": bool, "type": name, "value": the finite number in it or None}``."""
-    try:
-        number = float(value.item() if hasattr(value, "item") else value)
-    except Exception:  # whatever a value raises on conversion, it is no number
-        number = None
-    kind = type(value).__name__
-    if hasattr(value, "dtype") and kind != str(value.dtype):
-        kind = f"{kind} of {value.dtype}"
-    finite = number is not None and math.isfinite(number)
-    return {"float": isinstance(value, float), "type": kind, "value": number if finite else None}
 
 
 def type_in_words(value: Any) -> str:

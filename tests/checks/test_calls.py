@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-import torch
 from made_events import event
 
-from autograde.contract.calls import calls_apart, described, nothing_starts_or_ends
+from autograde.contract.calls import calls_apart, nothing_starts_or_ends
 
 
 def test_events_are_cut_where_the_ranks_met():
@@ -17,23 +14,6 @@ def test_events_are_cut_where_the_ranks_met():
         [],
         [event(), event("barrier")],
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "seen"),
-    [
-        (1.5, {"float": True, "type": "float", "value": 1.5}),
-        (np.float64(1.5), {"float": True, "type": "float64", "value": 1.5}),
-        (np.float32(1.5), {"float": False, "type": "float32", "value": 1.5}),
-        (torch.tensor([1.5]), {"float": False, "type": "Tensor of torch.float32", "value": 1.5}),
-        (np.ones(2), {"float": False, "type": "ndarray of float64", "value": None}),
-        (float("nan"), {"float": True, "type": "float", "value": None}),
-        (None, {"float": False, "type": "NoneType", "value": None}),
-    ],
-    ids=str,
-)
-def test_a_result_is_described_in_plain_data(value, seen):
-    assert described(value) == seen
 
 
 def test_libraries_cannot_be_started_or_ended_but_it_is_noted():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograde.contract.cell_code import ALONE, by_stub, python_source
-from autograde.contract.findings import Findings
 from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
 from autograde.contract.trouble import raised, trouble
+from autograde.rubric import Words
 from course.world.report import kind_of
 
 RIGHT = "def f(x):\n    return 2 * x\n"
@@ -112,8 +112,8 @@ def test_a_run_whose_time_went_into_compiling_says_what_to_leave_out():
     assert message.endswith("leave out what compiles.")
 
 
-def test_a_labs_own_finding_says_it_too():
-    fails = Findings("fails 1\nIt fails: {error}")
+def test_a_labs_own_words_say_it_too():
+    fails = Words("fails: It fails: {error}")
     assert fails("fails", error="NameError: name 'os' is not defined").message.endswith(ALONE)
     assert fails("fails", error="KeyError: 'os'").message == "It fails: KeyError: 'os'"
 
@@ -122,4 +122,4 @@ def test_a_labs_own_finding_says_it_too():
 def test_where_a_name_is_missing_it_is_said_what_is_handed_in(kind):
     rank = {"rank": 0, "state": "raised", "error": {"type": kind, "message": "x"}}
     outcome = {"state": "raised", "detail": "rank 0 raised it.", "report": "", "ranks": [rank]}
-    assert trouble(outcome, 3)[0].message.endswith(ALONE)
+    assert trouble(outcome).message.endswith(ALONE)
