@@ -752,7 +752,8 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 #
 # This is what large models are trained with: `fully_shard` in PyTorch, or DeepSpeed's ZeRO, mostly together with the
 # cuts of lab 12: tensor parallelism within a [node](GLOSSARY.md#node), sharded [data
-# parallelism](GLOSSARY.md#data-parallelism) around it. Read:
+# parallelism](GLOSSARY.md#data-parallelism) around it. How a model in shards is saved, and loaded on another number of
+# ranks, is in lecture [11 When a rank dies](../../course/lectures/11_failures.ipynb), section 7. Read:
 #
 # - Rajbhandari and others, [*ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models*](https://arxiv.org/abs/1910.02054) (2020)

@@ -11,6 +11,7 @@ from course.figures.failures import young
 from course.figures.failures.attempts import Attempt, failures_of
 from course.figures.failures.failover_movie import failover_movie, states_at
 from course.figures.failures.node_film import half_gone, node_film
+from course.figures.failures.reshard import reshard_picture
 from course.figures.failures.resume import resume_picture
 from course.figures.failures.share_by_nodes import share_by_nodes_picture
 from course.figures.failures.share_lost import share_lost_picture
@@ -205,3 +206,23 @@ def test_a_film_of_a_run_that_cannot_be_is_refused(rank: int, back: int, last: i
 )
 def test_a_time_is_told_in_the_unit_that_suits_it(seconds: float, words: str) -> None:
     assert young.seconds_in_words(seconds) == words
+
+
+def test_a_rank_reads_the_rows_of_its_shard_from_the_files_that_have_them() -> None:
+    picture = reshard_picture([1024, 1024], [683, 683, 682])
+    assert picture.alt == (
+        "A weight saved by 2 ranks and loaded by 3. Rank 0 reads 683 rows of rank 0's file. Rank 1 reads 341 rows of "
+        "rank 0's file and 342 rows of rank 1's file. Rank 2 reads 682 rows of rank 1's file."
+    )
+    assert picture.markup.count("<rect") == 2 + 4 + 3  # files, pieces, and a frame for each rank
+
+
+def test_a_rank_without_rows_reads_nothing() -> None:
+    assert reshard_picture([2], [1, 1, 0]).alt.endswith("Rank 2 reads nothing.")
+
+
+def test_as_many_rows_are_loaded_as_were_saved() -> None:
+    with pytest.raises(ValueError, match="4 rows were saved, and 3 loaded"):
+        reshard_picture([2, 2], [1, 2])
+    with pytest.raises(ValueError, match="not 9"):
+        reshard_picture([1] * 9, [9])

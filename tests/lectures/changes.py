@@ -249,14 +249,9 @@ CHANGES = (
         ("The wrapper's names begin with",),
     ),
     Change(11, "let rank 0 die", (("killed, (2, 24)", "killed, (0, 24)"),), ("rank 2 dies in step 24.",)),
+    Change(11, "let rank 2 leave out step 5", (("rank == 2 and step == 3", "rank == 2 and step == 5"),)),
     Change(11, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 10"),)),
     Change(11, "write `STEPS, EVERY = 40, 10`", (("STEPS, EVERY = 40, 20", "STEPS, EVERY = 40, 24"),)),
-    Change(
-        11,
-        "give each checkpoint a name of its own",
-        (("    first = path\n", '    first = path + ".first.npy"\n'),),
-        ("In place, the old checkpoint is gone",),
-    ),
     Change(
         11,
         "forget the weights instead",
@@ -264,11 +259,11 @@ CHANGES = (
     ),
     Change(
         11,
-        "suppose that rank 0 hands the file",
-        (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),),
-        ("Every 15 minutes or so",),
+        "load on four ranks",
+        (('shards / "behind", size=3', 'shards / "behind", size=4'),),
+        ("Rank 1 reads from both files",),
     ),
-    Change(11, "go on with one rank", (("COMM, fewer, size=3", "COMM, fewer, size=1"),)),
+    Change(11, "save by `async_save`", (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),), ("Every 15 minutes or so",)),
     Change(
         12,
         "put `torch.optim.SGD(weights, lr=0.1)`",
