@@ -261,7 +261,7 @@ CHANGES = (
         11,
         "load on four ranks",
         (('shards / "behind", size=3', 'shards / "behind", size=4'),),
-        ("Rank 1 reads from both files",),
+        ("rank 1 reads from both files",),
     ),
     Change(11, "save by `async_save`", (("SAVE, FAILS = 30,", "SAVE, FAILS = 1,"),), ("Every 15 minutes or so",)),
     Change(
