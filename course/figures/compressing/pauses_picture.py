@@ -35,7 +35,7 @@ def pauses_picture(
         colour = ground.text(COLOURS[number])
         axes.plot(own.keys(), own.values(), "-" + MARKERS[number], color=colour, linewidth=2, markersize=7, label=name)
     if guess is not None:
-        look = {"markersize": 10, "linestyle": "none", "color": COLOURS[4], "markeredgecolor": ground.ink}
+        look = {"markersize": 10, "linestyle": "none", "color": ground.text(COLOURS[4]), "markeredgecolor": ground.ink}
         axes.plot(at, guess, "D", label=f"your guess: {guess:g}", zorder=5, **look)
     axes.set(xscale="log", xlabel="steps between two averages, and the bytes of a rank in the whole run")
     axes.set_xticks([*sent], [f"{pause}\n{in_units(size)}" for pause, size in sent.items()])
