@@ -383,6 +383,6 @@ CHANGES = (
         15,
         "write `SCALED = ()`",
         (('SCALED = ("float8_e5m2", "float8_e4m3fn")', "SCALED = ()"),),
-        ("none is lost, and the middle error is 2% in E4M3 and 4% in E5M2",),
+        ("none is lost, and the error is 2% in E4M3 and 4% in E5M2",),
     ),
 )
