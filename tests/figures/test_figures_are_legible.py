@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 import test_figures_collectives
+import test_figures_compressing
 import test_figures_digits
 import test_figures_distributed_sgd
 import test_figures_failures
@@ -35,6 +36,7 @@ from course.figures.contrast import contrast, ink_on, legible
 
 MODULES = (
     test_figures_collectives,
+    test_figures_compressing,
     test_figures_digits,
     test_figures_distributed_sgd,
     test_figures_failures,

@@ -1,0 +1,1 @@
+"""Pictures of how to send less: fewer bits for each number, fewer numbers, fewer times."""
