@@ -227,11 +227,11 @@ with needs("mse_gradient", "sgd_path"):
 #
 # ## 3. When a batch does not fit
 #
-# A network computes its gradient backwards, from the intermediate results of its forward pass, the *activations*. For a
-# large batch they may not fit into memory. So we cut the batch into [micro-batches](GLOSSARY.md#micro-batch): each
-# one goes forward and backward by itself, and `.grad` adds up the gradients. This is
-# [gradient accumulation](GLOSSARY.md#gradient-accumulation). The result should be the gradient of the whole batch,
-# the mean over all $N = \sum_k n_k$ samples of the $K$ micro-batches:
+# A network computes its gradient backwards, from the intermediate results of its forward pass, the
+# *[activations](GLOSSARY.md#activations)*. For a large batch they may not fit into memory. So we cut the batch into
+# [micro-batches](GLOSSARY.md#micro-batch): each one goes forward and backward by itself, and `.grad` adds up the
+# gradients. This is [gradient accumulation](GLOSSARY.md#gradient-accumulation). The result should be the gradient of
+# the whole batch, the mean over all $N = \sum_k n_k$ samples of the $K$ micro-batches:
 #
 # $$g = \nabla\, \frac{1}{N} \sum_{k=1}^{K} \sum_{i=1}^{n_k} \ell_{k,i}$$
 #

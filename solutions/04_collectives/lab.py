@@ -355,8 +355,8 @@ check("ring_all_gather")
 #
 # Both halves together are the ring all-reduce. It should take arrays of any shape, as gradients come in many: cut the
 # entries, not the rows. Note the phrase *bit for bit*: the last bits of a sum of floats depend on the order of
-# addition, and replicas of a model that differ in the last bits drift apart. Does your all-reduce add up in one order
-# only, for each chunk?
+# addition, and [replicas](GLOSSARY.md#replica) of a model that differ in the last bits drift apart. Does your
+# all-reduce add up in one order only, for each chunk?
 
 # %% todo="ring_allreduce"
 import numpy as np
