@@ -61,7 +61,8 @@ def in_order() -> dict[str, str]:
     texts = lectures() | {lab.name: text_of(lab) for lab in LABS}
     table = (COURSE / "course" / "lectures" / "index.md").read_text()
     named = re.findall(r"\]\((?:\S*/)?(\w+)\.ipynb\)", table)
-    return {name: texts[name] for name in dict.fromkeys(named) if name in texts}
+    placed = reversed(dict.fromkeys(reversed(named)))  # a lab comes behind the last lecture that names it
+    return {name: texts[name] for name in placed if name in texts}
 
 
 def links(text: str) -> dict[str, int]:
