@@ -181,7 +181,7 @@ with needs("broadcast_rounds"):
     display(plan_film(broadcast_rounds(8, 0)))
 
 # %% [markdown]
-# Three rounds in place of seven: 15 s, not 35. The number of those who have the file doubles in every round, so a
+# Three rounds instead of seven: 15 s, not 35. The number of those who have the file doubles in every round, so a
 # thousand friends need 10 rounds. The lines that stay are a tree: most plans of this kind are a *binomial tree*.
 #
 # This function carries your plan out. Each rank does its own lines of it:

@@ -427,7 +427,7 @@ check("work")
 # %% [markdown]
 # Now both together, on the line of section 1: rank 0 serves, and ranks 1 to 3 work, each on batches of its own third of
 # the samples. A gradient takes 10 ms (asleep, as if a GPU were computing it). In a second run, rank 1 is five times
-# slower, and makes 8 steps in place of 40.
+# slower, and makes 8 steps instead of 40.
 
 
 # %%

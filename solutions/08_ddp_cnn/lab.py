@@ -266,7 +266,7 @@ check("train")
 # Now the same function, started in four ways: alone; on two ranks of the notebook's [world](GLOSSARY.md#world); by
 # `torchrun`, which is PyTorch's own launcher; and by `srun`, with your function of section 1. (Where there is no Slurm,
 # two processes are started here with the variables that `srun` would set, and the table says so.) The network is a
-# small one for digits. It has GroupNorm, which normalises each image by itself, in place of BatchNorm, whose statistics
+# small one for digits. It has GroupNorm, which normalises each image by itself, instead of BatchNorm, whose statistics
 # would be those of a rank's own images.
 
 

@@ -1018,6 +1018,6 @@ check.answer("steps_made_twice", None)
 # %% [markdown] answer="bytes_and_steps"
 # With the sentences that the kit brings: 243 136 weights of 4 bytes, and 41 steps in an epoch, make 40 MB; without
 # `no_sync` each step sends them twice, 80 MB. With 8 micro-batches there are 11 steps in an epoch, so 11 MB. But the
-# model has made 44 steps in place of 164, each as long as before, and has learnt less: after four epochs the held-out
+# model has made 44 steps instead of 164, each as long as before, and has learnt less: after four epochs the held-out
 # loss is about 2.1, not 0.4. Fewer, larger batches save traffic; to learn as much they need a larger learning rate or
 # more epochs, as lab 07 showed.
