@@ -752,9 +752,9 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 #
 # ## What comes next
 #
-# This is what large models are trained with: `fully_shard` in PyTorch, or DeepSpeed's ZeRO, mostly together with the
-# cuts of lab 12: [tensor parallelism](GLOSSARY.md#tensor-parallelism) within a [node](GLOSSARY.md#node), sharded [data
-# parallelism](GLOSSARY.md#data-parallelism) around it. Read:
+# This is what large models are trained with: `fully_shard` in PyTorch (FSDP2), or DeepSpeed's ZeRO, mostly together
+# with the cuts of lab 12: [tensor parallelism](GLOSSARY.md#tensor-parallelism) within a [node](GLOSSARY.md#node),
+# sharded [data parallelism](GLOSSARY.md#data-parallelism) around it. Read:
 #
 # - Rajbhandari and others, [*ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models*](https://arxiv.org/abs/1910.02054) (2020)
