@@ -12,9 +12,10 @@ from mpi4py import MPI
 
 from autograde.contract import check as contract
 from autograde.contract import show
+from autograde.contract.answers import known_answers
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, LabError, load_checks, load_ranks, load_variants, solution_cells
+from autograde.contract.labs import Lab, LabError, load_checks, load_ranks
 from autograde.contract.result import Result
 from autograde.contract.subject import Subject
 from course.world import COMM, World
@@ -40,9 +41,7 @@ class ThisProcess:
 
 def answer_to(lab: Lab, todo: str, name: str) -> str:
     """The text of an answer. name: "solution", the name of a variant, or a file. Raises LabError."""
-    right, wrong = load_variants(lab.variants) if lab.variants.is_dir() else ({}, {})
-    known = {"solution": solution_cells(lab.source).get(todo, "")}
-    known |= right.get(todo, {}) | {each: variant.source for each, variant in wrong.get(todo, {}).items()}
+    known = {each.variant: each.source for each in known_answers(lab) if each.todo == todo}
     if name in known:
         return known[name]
     if Path(name).is_file():
@@ -67,26 +66,21 @@ def beside_the_cell(gathered: Sequence[dict]) -> str:
 def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
     """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
     no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
-    source = answer_to(lab, todo, name)
     with trial(lab, todo, seed) as tried:
-        result, gathered = tried(source)
+        result, gathered = tried(answer_to(lab, todo, name))
     return show.text(result) + beside_the_cell(gathered)
 
 
 def try_all(lab: Lab, todo: str, seed: int = 1) -> Iterator[tuple[bool, str]]:
     """Each right answer and each mistake of `todo`, in their order: whether the check says what is due, and a line on
     that. seed: of the cases. Raises LabError."""
-    right, wrong = load_variants(lab.variants) if lab.variants.is_dir() else ({}, {})
-    answers = {"solution": ("", solution_cells(lab.source).get(todo, ""))}
-    answers |= {name: ("", source) for name, source in right.get(todo, {}).items()}
-    answers |= {name: (variant.finding, variant.source) for name, variant in wrong.get(todo, {}).items()}
     with trial(lab, todo, seed) as tried:
-        for name, (due, source) in answers.items():
-            result, _ = tried(source)
+        for answer in (each for each in known_answers(lab) if each.todo == todo):
+            result, _ = tried(answer.source)
             keys = [finding.key for finding in result.findings]
-            fits = due in keys and result.score < result.points if due else result.passed
-            seen = f"{name}: {result.score:g} of {result.points:g}, {', '.join(keys) or 'passed'}"
-            yield fits, f"ok  {seen}" if fits else f"NOT {seen}; due is {due or 'a pass'}"
+            fits = answer.due in keys and result.score < result.points if answer.due else result.passed
+            seen = f"{answer.variant}: {result.score:g} of {result.points:g}, {', '.join(keys) or 'passed'}"
+            yield fits, f"ok  {seen}" if fits else f"NOT {seen}; due is {answer.due or 'a pass'}"
 
 
 @contextmanager

@@ -18,7 +18,8 @@ import click
 from tqdm import tqdm
 
 from autograde.contract import check as contract
-from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks, load_variants
+from autograde.contract.answers import SOLUTION, known_answers
+from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks
 from autograde.contract.subject import Subject
 from course.world import World
 
@@ -50,29 +51,23 @@ def make(table: Path, names: tuple[str, ...], root: Path, seed: int, mutants: bo
 
 def graded_variants(lab: Lab, seed: int, rows: dict) -> Iterator[dict]:
     """The rows of a lab's variants that are not among `rows`."""
-    right, wrong = load_variants(lab.variants)
-    answers = [
-        (check, kind, name, source if kind == "right" else source.source, "" if kind == "right" else source.finding)
-        for check in load_checks(lab.checks)
-        for kind, variants in (("right", right), ("wrong", wrong))
-        for name, source in variants.get(check.todo, {}).items()
-        if (lab.name, check.todo, name) not in rows
-    ]
+    checks = {check.todo: check for check in load_checks(lab.checks)}
+    answers = [each for each in known_answers(lab) if (lab.name, each.todo, each.variant) not in rows]
     if not answers:
         return
     with World(max(4, load_ranks(lab.checks)), progress=False) as world:
-        for check, kind, name, source, finding in tqdm(answers, desc=lab.name):
-            result = contract.run(check, world, Subject(check.todo, source), seed)
+        for answer in tqdm(answers, desc=lab.name):
+            result = contract.run(checks[answer.todo], world, Subject(answer.todo, answer.source), seed)
             keys = [each.key for each in result.findings]
             yield {
-                **{"lab": lab.name, "todo": check.todo, "answer": name, "kind": kind, "expected": finding},
+                **{"lab": lab.name, "todo": answer.todo, "answer": answer.variant},
+                **{"kind": "wrong" if answer.due else "right", "expected": answer.due},
                 **{"score": round(result.score, 6), "points": result.points, "keys": keys},
             }
 
 
 def graded_mutants(lab: Lab, seed: int, rows: dict) -> Iterator[dict]:
     """The rows of the mutants of a lab's solutions that are not among `rows`."""
-    from autograde.mutants.answers import SOLUTION
     from autograde.mutants.answers import mutants as all_mutants
     from autograde.mutants.grading import grader
 

@@ -7,24 +7,14 @@ import difflib
 import hashlib
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from autograde.contract.labs import Lab, LabError, load_checks, load_variants, solution_cells
+from autograde.contract.answers import SOLUTION, Answer, known_answers
+from autograde.contract.labs import Lab
 from autograde.contract.parsing import parse
 from autograde.contract.variants import plain_source
 from autograde.mutants.operators import DEVICE, changes
 from autograde.mutants.source import Source
-
-SOLUTION = "solution"  # the name of the lab's own answer, beside those of its variants
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A right answer to a TODO. variant: its name."""
-
-    todo: str
-    variant: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -58,15 +48,8 @@ class Mutant:
 
 def answers(lab: Lab) -> list[Answer]:
     """The right answers to the TODOs that the lab checks, in order, the lab's own first. Raises LabError."""
-    cells = solution_cells(lab.source)
-    right = load_variants(lab.variants)[0] if lab.variants.is_dir() else {}
-    found = []
-    for todo in (check.todo for check in load_checks(lab.checks)):
-        if todo not in cells:
-            raise LabError(f"{lab.source} has no cell with todo={todo!r}, which a check is for")
-        texts = {SOLUTION: plain_source(cells[todo]), **right.get(todo, {})}
-        found += [Answer(todo, variant, source) for variant, source in texts.items()]
-    return found
+    right = [each for each in known_answers(lab) if not each.due]
+    return [replace(each, source=plain_source(each.source)) if each.variant == SOLUTION else each for each in right]
 
 
 def mutants(lab: Lab) -> list[Mutant]:

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from autograde.contract.answers import Answer
 from autograde.contract.check import Check, draw_cases, judge
 from autograde.contract.labs import Lab, load_checks
-from autograde.mutants.answers import Answer, Mutant
+from autograde.mutants.answers import Mutant
 from autograde.sandbox.examine import Examination
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Cancelled, Sandboxes

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
+from autograde.contract.answers import Answer
 from autograde.contract.labs import Lab
 from autograde.contract.parsing import parse
-from autograde.mutants.answers import Answer, Mutant, answers
+from autograde.mutants.answers import Mutant, answers
 from autograde.rewritings import calls, shapes, statements
 
 Rewriting = Callable[[ast.Module, str], ast.Module | None]

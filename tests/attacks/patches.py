@@ -56,7 +56,7 @@ ATTACKS = (
                 report.judge_state = lambda ranks: "ok"
             return x
         """,
-        scores={"double": NO_DOUBLE},
+        scores={"double": NO_DOUBLE, "total": NO_TOTAL},  # its own next TODO runs in the ranks that it has changed
     ),
     Attack(
         "patched-json",

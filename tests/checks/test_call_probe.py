@@ -156,7 +156,7 @@ def test_a_rank_that_returned_does_not_wait_in_a_call_that_the_student_never_wro
 
 def test_a_collective_that_a_rank_leaves_out_is_told_by_its_call(world):
     (found,), _ = checked(world, "def total(comm, vector):\n    return comm.allreduce(1) if comm.rank else 0")
-    assert found.key == "call-missing" and "comm.allreduce" in found.message and "rank 0" in found.message
+    assert found.key == "call-missing" and "comm.allreduce" in found.message and "Rank 0" in found.message
     assert "Barrier" not in found.message + found.report
 
 

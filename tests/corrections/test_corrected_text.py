@@ -26,8 +26,17 @@ from course.overview.cells import NoNotebook, read_notebook
 COURSE = "lockstep"
 DAY = f"{datetime.now():%Y-%m-%d}"
 TYPO = ("# Now with ranks.", "# Now with several ranks.")
-DOCSTRING = ('"""Twice x."""', '"""Twice x, as it says."""')
-DONE = {"double": 'def double(x):\n    """Twice x."""\n    return x + x'}
+DOCSTRING = ("Twice x.", "Twice x, as it says.")
+DONE = {
+    "double": '''def double(x):
+    """Twice x.
+
+    What is checked:
+    - 1.5 points: it returns twice the number
+    - 0.5 points: of a negative number, too
+    """
+    return x + x'''
+}
 
 
 def folder_of(student: StudentExchange) -> Path:
@@ -145,7 +154,7 @@ def test_the_corrected_text_of_a_todo_is_put_into_the_answer_or_below_it(room, a
     assert cell(read(ada), "double").source == DONE["double"].replace(*DOCSTRING)
     assert "double" in run(read(ada)) and "total-check" in run(read(ada)), "a docstring computes nothing"
 
-    room.correct((DOCSTRING[1], '"""Two times x."""'))
+    room.correct((DOCSTRING[1], "Two times x."))
     notebook = read(ada)
     cell(notebook, "double").source = "def double(x):\n    # no docstring\n    return x + x"
     nbformat.write(notebook, folder_of(ada) / f"{LAB}.ipynb")
@@ -155,9 +164,7 @@ def test_the_corrected_text_of_a_todo_is_put_into_the_answer_or_below_it(room, a
     below = corrected.cells[[each.id for each in corrected.cells].index("double") + 1]
     assert cell(corrected, "double").source == "def double(x):\n    # no docstring\n    return x + x"
     assert (
-        "Yours stand above" in below.source
-        and '"""Two times x."""' in below.source
-        and "nbgrader" not in below.metadata
+        "Yours stand above" in below.source and '"""Two times x.' in below.source and "nbgrader" not in below.metadata
     )
     raw = (folder_of(ada) / f"{LAB}.ipynb").read_bytes()
     released = nbformat.read(room.exchange / COURSE / "outbound" / LAB / f"{LAB}.ipynb", as_version=4)

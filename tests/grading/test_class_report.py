@@ -77,7 +77,7 @@ def test_each_student_has_a_row_with_scores_status_and_problems(page):
     assert page.tables["scores"][0][:5] == ["student", "double of 2", "total of 3", "score of 5", "late"]
     assert page.row("scores", "anna") == ["anna", "2", "3", "5", "1 d 2 h", "graded"]
     assert page.row("scores", "ben") == ["ben", "1.5 sign-lost", "3", "4.5", "1 d 2 h", "graded"]
-    assert page.row("scores", "carl")[2:4] == ["0 hang", "2"]
+    assert page.row("scores", "carl")[2:4] == ["0 call-missing", "2"]
     assert page.row("scores", "hugo")[5].startswith(f"needs manual grading {LAB}: {LAB}.ipynb is not JSON: line 1")
     assert page.row("scores", "ida")[1:5] == ["–", "–", "–", ""]
     assert page.row("scores", "ida")[5].startswith("not graded") and "not a date" in page.row("scores", "ida")[5]
@@ -88,7 +88,7 @@ def test_each_student_has_a_row_with_scores_status_and_problems(page):
 def test_the_heat_map_counts_whom_each_finding_struck(page):
     assert page.tables["findings"][0] == ["finding", "double of 7", "total of 7", "any TODO of 7"]
     assert page.row("findings", "sign-lost") == ["sign-lost", "1 14 %", "", "1 14 %"]
-    assert {row[0] for row in page.tables["findings"][1:]} == {"sign-lost", "hang", "rank-died", "raised"}
+    assert {row[0] for row in page.tables["findings"][1:]} == {"sign-lost", "call-missing", "rank-died", "raised"}
     struck = [cell for cell in page.of("td") if "title" in cell]
     assert "A negative number comes out wrong." in [cell["title"] for cell in struck]
     assert all(re.fullmatch(r"--heat: 0\.\d+", cell["style"]) for cell in struck)
@@ -106,7 +106,7 @@ def test_a_lab_without_hints_has_no_table_of_them(room):
 
 def test_hangs_and_crashes_are_listed_with_what_each_rank_did(page):
     rows = page.tables["stopped"]
-    assert [row[:3] for row in rows[1:]] == [["carl", "total", "hang"], ["dora", "total", "rank-died"]]
+    assert [row[:3] for row in rows[1:]] == [["carl", "total", "call-missing"], ["dora", "total", "rank-died"]]
     assert "What each rank did" in rows[1][3] and "rank 1 waits in comm.allreduce" in rows[1][3]
     assert "its process exited with status 7" in rows[2][3]
 

@@ -29,7 +29,8 @@ def test_a_small_class(small):
     assert rows["partly"].pop("seed").isdigit()
     assert rows["partly"] | {"seconds_late": "0"} == {
         "student": "partly", "status": "graded", "score": "4.5", "max": "5", "double": "1.5", "total": "3",
-        "late_penalty": "0", "findings": "double:sign-lost", "criteria": "", "problems": "",
+        "late_penalty": "0", "findings": "double:sign-lost", "problems": "",
+        "criteria": "double:twice 1.5/1.5; double:negative 0/0.5; total:sum 3/3",
         "submitted_at": "2025-01-01 10:00:00 UTC", "seconds_late": "0", "deadline": "",
     }  # fmt: skip
     assert "90_small.ipynb is not JSON: line 1" in rows["broken"]["problems"]

@@ -154,11 +154,10 @@ def test_nbgrader_itself_releases_the_same_notebook(course):
 def test_students_get_the_other_files_too(course):
     write(build(find_lab(course, LAB)), course)
     folder = course / "labs" / LAB
-    assert sorted(path.name for path in folder.iterdir()) == [f"{LAB}.ipynb", "checks", "data.txt", "run.sh"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{LAB}.ipynb", "checks", "data.txt", "probes", "run.sh"]
     assert folder.joinpath("run.sh").stat().st_mode & 0o111
     notebook = nbformat.read(folder / f"{LAB}.ipynb", as_version=4)
     assert [cell.metadata.get("tags") for cell in notebook.cells if "tags" in cell.metadata] == [["aside"]]
-    assert "drawn.append" not in (folder / "checks" / "double.py").read_text()
 
 
 def test_folded_cells_and_no_others_are_hidden_and_their_code_is_there(course):

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from autograde.mutants.answers import Answer, mutants_of
+from autograde.contract.answers import Answer
+from autograde.mutants.answers import mutants_of
 from autograde.mutants.operators import OPERATORS, changes
 from autograde.mutants.source import Source
 

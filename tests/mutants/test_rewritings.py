@@ -13,10 +13,11 @@ from seeds import SEED
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.cli import main
+from autograde.contract.answers import Answer
 from autograde.contract.labs import Lab
 from autograde.contract.parsing import parse
 from autograde.contract.places import REPOSITORY
-from autograde.mutants.answers import Answer, Mutant
+from autograde.mutants.answers import Mutant
 from autograde.mutants.grading import grade_source, grader
 from autograde.rewritings.rounds import ROUNDS, made_of, rewritings, rewritten
 from autograde.sandbox.examine import Examination
