@@ -22,7 +22,7 @@
 # - trade time for memory where [activations](GLOSSARY.md#activations) are what does not fit.
 #
 # The idea in one sentence: **a rank needs the whole of a layer only while that layer computes: the rest of the time, a
-# shard will do.**
+# share will do.**
 #
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
 # [reduce-scatter](GLOSSARY.md#reduce-scatter) and [all-gather](GLOSSARY.md#all-gather) of lab 04. From PyTorch:
