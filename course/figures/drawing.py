@@ -30,8 +30,8 @@ def drawing(width: float, height: float, alt: str, *shapes: str) -> Drawing:
 def svg(width: float, height: float, alt: str, *shapes: str) -> str:
     """A picture of `shapes`, the later ones on top. alt: what it shows, for those who cannot see it."""
     head = f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(alt)}"'
-    look = f'style="display: block; width: 100%; max-width: {width:g}px; height: auto; font-family: sans-serif"'
-    return f'{head} xmlns="http://www.w3.org/2000/svg" {look}>{"".join(shapes)}</svg>'
+    look = f"display: block; width: 100%; max-width: {width:g}px; height: auto; font-family: sans-serif"
+    return f'{head} xmlns="http://www.w3.org/2000/svg" style="--drawn: {width:g}px; {look}">{"".join(shapes)}</svg>'
 
 
 def text(

@@ -122,7 +122,8 @@ class Picture(Figure):
 
 def image_html(kind: str, data: str, width: int, alt: str) -> str:
     """An image as HTML. kind: "png", "gif" or "webp". data: the image in base64. width: in CSS pixels."""
-    return f'<img width="{width}" alt="{html.escape(alt)}" src="data:image/{kind};base64,{data}">'
+    size = f'width="{width}" style="--drawn: {width}px"'
+    return f'<img {size} alt="{html.escape(alt)}" src="data:image/{kind};base64,{data}">'
 
 
 @contextmanager

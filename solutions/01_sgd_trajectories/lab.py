@@ -80,7 +80,7 @@ check = Checker("checks", World(1))
 # ## 1. Which way is down?
 #
 # The gradient of the loss, $\nabla L = (\partial L / \partial m,\ \partial L / \partial n)$, points uphill. Derive both
-# parts on paper. Then write them as code, for a batch of any size $B$ in place of 48.
+# parts on paper. Then write them as code, for a batch of any size $B$ instead of 48.
 
 # %% todo="mse_gradient"
 import torch
@@ -227,11 +227,11 @@ with needs("mse_gradient", "sgd_path"):
 #
 # ## 3. When a batch does not fit
 #
-# A network computes its gradient backwards, from the intermediate results of its forward pass, the *activations*. For a
-# large batch they may not fit into memory. So we cut the batch into [micro-batches](GLOSSARY.md#micro-batch): each
-# one goes forward and backward by itself, and `.grad` adds up the gradients. This is
-# [gradient accumulation](GLOSSARY.md#gradient-accumulation). The result should be the gradient of the whole batch,
-# the mean over all $N = \sum_k n_k$ samples of the $K$ micro-batches:
+# A network computes its gradient backwards, from the intermediate results of its forward pass, the
+# *[activations](GLOSSARY.md#activations)*. For a large batch they may not fit into memory. So we cut the batch into
+# [micro-batches](GLOSSARY.md#micro-batch): each one goes forward and backward by itself, and `.grad` adds up the
+# gradients. This is [gradient accumulation](GLOSSARY.md#gradient-accumulation). The result should be the gradient of
+# the whole batch, the mean over all $N = \sum_k n_k$ samples of the $K$ micro-batches:
 #
 # $$g = \nabla\, \frac{1}{N} \sum_{k=1}^{K} \sum_{i=1}^{n_k} \ell_{k,i}$$
 #
@@ -330,7 +330,7 @@ with needs("accumulate_gradient"):
 # <details><summary>How wrong is the mean of the micro-batches' means?</summary>
 #
 # Here it is 12 % off the gradient of one large batch, and nothing complains. Means over unequal parts must be weighted.
-# You will meet this again in labs 07 and 10, with ranks in place of micro-batches.
+# You will meet this again in labs 07 and 10, with ranks instead of micro-batches.
 #
 # </details>
 #
@@ -362,8 +362,8 @@ check.answer("smallest_lr", None)
 # gains by it, and which one loses? Why?
 
 # %% [markdown] answer="half_of_it"
-# With `lr` = 0.2 in place of 0.05, the full batch gains: it is within 10 % of the smallest loss after 13 steps instead
-# of 53, and ends after 20 steps 0.8 % above it. Its gradient has no noise, so the only limit is the steepest wall of
-# the valley. The other two end higher than before. Each of their steps follows the gradient of a few samples, and a
-# longer step carries more of this noise into the path: with batch size 1, the loss still jumps up to 60 times the
-# smallest one in the last epoch. A larger batch allows, and needs, a larger learning rate.
+# With `lr` = 0.2 and not 0.05, the full batch gains: it is within 10 % of the smallest loss after 13 steps instead of
+# 53, and ends after 20 steps 0.8 % above it. Its gradient has no noise, so the only limit is the steepest wall of the
+# valley. The other two end higher than before. Each of their steps follows the gradient of a few samples, and a longer
+# step carries more of this noise into the path: with batch size 1, the loss still jumps up to 60 times the smallest one
+# in the last epoch. A larger batch allows, and needs, a larger learning rate.

@@ -603,6 +603,6 @@ check.answer("largest_that_returns", None)
 # %% [markdown] answer="always_worked"
 # It works because MPI copies small messages: up to 4016 bytes here, which are 502 float64. The standard does not
 # promise it. With 503 numbers, on another machine or with other settings of the library, both ranks wait in Send for
-# each other. It can be shown by trying more numbers, or, with the same numbers, by Ssend in place of Send: it never
+# each other. It can be shown by trying more numbers, or, with the same numbers, by Ssend instead of Send: it never
 # returns before the receive has begun, so an unsafe program hangs at once. Change: Sendrecv; or the even rank sends
 # first and the odd one receives first; or Isend, then Recv, then Wait.

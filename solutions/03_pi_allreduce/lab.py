@@ -503,7 +503,7 @@ with needs("partial_sum", "parallel_pi", "parallel_pi_torch", "parallel_pi_horov
 #
 # <details><summary>All four ranks return the same number. Is it right?</summary>
 #
-# Not for that reason. With an average in place of the sum, or with a part that counts twice, four ranks agree on a
+# Not for that reason. With an average instead of the sum, or with a part that counts twice, four ranks agree on a
 # wrong number just as well.
 #
 # </details>

@@ -181,7 +181,7 @@ with needs("broadcast_rounds"):
     display(plan_film(broadcast_rounds(8, 0)))
 
 # %% [markdown]
-# Three rounds in place of seven: 15 s, not 35. The number of those who have the file doubles in every round, so a
+# Three rounds instead of seven: 15 s, not 35. The number of those who have the file doubles in every round, so a
 # thousand friends need 10 rounds. The lines that stay are a tree: most plans of this kind are a *binomial tree*.
 #
 # This function carries your plan out. Each rank does its own lines of it:
@@ -355,8 +355,8 @@ check("ring_all_gather")
 #
 # Both halves together are the ring all-reduce. It should take arrays of any shape, as gradients come in many: cut the
 # entries, not the rows. Note the phrase *bit for bit*: the last bits of a sum of floats depend on the order of
-# addition, and replicas of a model that differ in the last bits drift apart. Does your all-reduce add up in one order
-# only, for each chunk?
+# addition, and [replicas](GLOSSARY.md#replica) of a model that differ in the last bits drift apart. Does your
+# all-reduce add up in one order only, for each chunk?
 
 # %% todo="ring_allreduce"
 import numpy as np

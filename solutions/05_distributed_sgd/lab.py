@@ -335,9 +335,10 @@ with needs("learning_rate"):
 #
 # ## 4. A server for the parameters
 #
-# Until now each rank has had a copy of the parameters. There is another way (Dean and others, [*Large Scale Distributed
-# Deep Networks*](https://papers.nips.cc/paper/4687-large-scale-distributed-deep-networks), 2012; Li and others,
-# [*Scaling Distributed Machine Learning with the Parameter
+# Until now each rank has had a [replica](GLOSSARY.md#replica) of the parameters, a copy. There is another way (Dean and
+# others, [*Large Scale Distributed Deep
+# Networks*](https://papers.nips.cc/paper/4687-large-scale-distributed-deep-networks), 2012; Li and others, [*Scaling
+# Distributed Machine Learning with the Parameter
 # Server*](https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu), 2014): one rank, the
 # *parameter server*, has the only one. The others, its *workers*, go round in a circle. A worker **pulls** the
 # parameters, computes a gradient at its own pace, and **pushes** it to the server, which takes the step. No worker
@@ -426,7 +427,7 @@ check("work")
 # %% [markdown]
 # Now both together, on the line of section 1: rank 0 serves, and ranks 1 to 3 work, each on batches of its own third of
 # the samples. A gradient takes 10 ms (asleep, as if a GPU were computing it). In a second run, rank 1 is five times
-# slower, and makes 8 steps in place of 40.
+# slower, and makes 8 steps instead of 40.
 
 
 # %%
@@ -641,9 +642,9 @@ with needs("serve", "work", "two_level_sum"):
 #
 # | strategy | variables | busiest rank | between nodes | who waits | here |
 # |---|---|---|---|---|---|
-# | `MirroredStrategy` | $N$ copies | $4 (N - 1) / N \cdot P$ | nothing: one node | all | sections 1, 2 |
+# | `MirroredStrategy` | $N$ replicas | $4 (N - 1) / N \cdot P$ | nothing: one node | all | sections 1, 2 |
 # | `CentralStorageStrategy` | 1, on rank 0 | $2 (N - 1) P$ | nothing: one node | all | "All on rank 0" |
-# | `MultiWorkerMirroredStrategy` | $N$ copies | $4 P$; one ring: $3 P$ | $2 P$; one ring: $3 P$ | all | section 6 |
+# | `MultiWorkerMirroredStrategy` | $N$ replicas | $4 P$; one ring: $3 P$ | $2 P$; one ring: $3 P$ | all | section 6 |
 # | `ParameterServerStrategy` | 1, on the server | $2 (N - 1) P$ | $4 P$ | nobody | sections 4, 5 |
 #
 # ($P$ is the size of the parameters in bytes, $N$ the number of ranks; what is sent and received in a step is counted.

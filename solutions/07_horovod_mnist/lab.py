@@ -107,7 +107,8 @@ print(f"{sum(each.numel() for each in digit_model(0).parameters()):,} weights")
 # %% [markdown]
 # Here are a few steps with this model, written by hand with the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. Each
 # rank goes forward and backward through its share of the images, adds its gradient to those of the others, and updates
-# its copy of the model. Read it line by line: it is what Horovod will do for you in the rest of the lab.
+# its [replica](GLOSSARY.md#replica) of the model, a copy that stays equal to all others. Read it line by line: it is
+# what Horovod will do for you in the rest of the lab.
 
 # %%
 import torch
@@ -320,7 +321,7 @@ def synchronize_start(
     """Give all ranks the state that rank 0 has, of the model and of the optimizer.
 
     A model's state is what its `state_dict()` holds: parameters and buffers. The
-    optimizer's state is what its own `state_dict()` holds: momentum, and options such
+    optimizer state is what its own `state_dict()` holds: momentum, and options such
     as the learning rate.
 
     optimizer: as `make_optimizer` makes it. Some ranks may have momentum from earlier
@@ -831,8 +832,8 @@ with needs("setup", "make_optimizer"):
 #
 # <details><summary>What is needed so that four ranks make the same steps as one?</summary>
 #
-# The same start on all ranks (parameters, buffers and the optimizer's state), an order of samples that all ranks
-# share, averaged gradients, and the same effective learning rate.
+# The same start on all ranks (parameters, buffers and the optimizer state), an order of samples that all ranks share,
+# averaged gradients, and the same effective learning rate.
 #
 # </details>
 #

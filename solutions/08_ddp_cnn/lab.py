@@ -266,7 +266,7 @@ check("train")
 # Now the same function, started in four ways: alone; on two ranks of the notebook's [world](GLOSSARY.md#world); by
 # `torchrun`, which is PyTorch's own launcher; and by `srun`, with your function of section 1. (Where there is no Slurm,
 # two processes are started here with the variables that `srun` would set, and the table says so.) The network is a
-# small one for digits. It has GroupNorm, which normalises each image by itself, in place of BatchNorm, whose statistics
+# small one for digits. It has GroupNorm, which normalises each image by itself, instead of BatchNorm, whose statistics
 # would be those of a rank's own images.
 
 
@@ -307,7 +307,7 @@ for way, losses in launched.items():
 # worth a moment: the script that you have tried alone on a laptop is the one that runs on the cluster.
 #
 # **On a cluster**, `sbatch run.sh` runs this notebook on all ranks of a job. `LAUNCHER=torchrun sbatch run.sh` trains
-# without a notebook: torchrun starts the ranks, and each calls this function.
+# without a notebook: [torchrun](GLOSSARY.md#torchrun) starts the ranks, and each calls this function.
 
 
 # %%
@@ -534,10 +534,11 @@ def fit_scaling(ranks: list[int], seconds: list[float]) -> tuple[float, float, f
 check("fit_scaling")
 
 # %% [markdown]
-# Your measurements, and your fit of the strong scaling. Below the curves: the three parts, stacked. Beside them: the
-# *[speed-up](GLOSSARY.md#speed-up)* of strong scaling, how many times faster N ranks are than one, and the
-# *[efficiency](GLOSSARY.md#efficiency)* of weak scaling, one rank's time for a step over that of N ranks. 1 is the
-# ideal. If your real points jump about, that is your machine, which does other things too: read the second row.
+# Your measurements, and your fit of the [strong scaling](GLOSSARY.md#strong-scaling). Below the curves: the three
+# parts, stacked. Beside them: the *[speed-up](GLOSSARY.md#speed-up)* of strong scaling, how many times faster N ranks
+# are than one, and the *[efficiency](GLOSSARY.md#efficiency)* of [weak scaling](GLOSSARY.md#weak-scaling), one rank's
+# time for a step over that of N ranks. 1 is the ideal. If your real points jump about, that is your machine, which does
+# other things too: read the second row.
 
 # %% folded=true
 # Draws times, speed-up and efficiency, and the parts that the fit finds.

@@ -15,8 +15,8 @@
 #
 # - say what [DistributedDataParallel](GLOSSARY.md#distributeddataparallel) does before the first step, in a backward
 #   pass, and after it,
-# - write it yourself: a [broadcast](GLOSSARY.md#broadcast), hooks, [buckets](GLOSSARY.md#bucket), and handles that are
-#   waited for late,
+# - write it yourself: a [broadcast](GLOSSARY.md#broadcast), [hooks](GLOSSARY.md#hook), [buckets](GLOSSARY.md#bucket),
+#   and handles that are waited for late,
 # - see on a timeline which part of the communication is hidden behind the backward pass, and which is not,
 # - choose a bucket size, and say what it has to do with the network's [latency](GLOSSARY.md#latency),
 # - explain why all [ranks](GLOSSARY.md#rank), processes with a number, have to send the same buckets in the same order,
@@ -30,8 +30,8 @@
 # `contextlib.contextmanager`. Each rank has its own copy of the model and
 # its own part of the [global batch](GLOSSARY.md#global-batch).
 #
-# **Lecture.** [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb) shows buckets and overlap
-# as films, and what hangs.
+# **Lecture.** [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb) shows buckets and
+# [overlap](GLOSSARY.md#overlap) as films, and what hangs.
 #
 # **Time:** about 180 minutes.
 #
@@ -411,8 +411,9 @@ with needs("assign_buckets"):
 #
 # And with [gradient accumulation](GLOSSARY.md#gradient-accumulation) over several
 # [micro-batches](GLOSSARY.md#micro-batch), only the last backward pass of a step is to send anything. So there is a
-# `no_sync()`, as in DistributedDataParallel. (Yours looks at the backward pass only. DistributedDataParallel decides in
-# the *forward* pass: with it, that has to be in the block, too, or else all gradients are sent.)
+# [`no_sync()`](GLOSSARY.md#no_sync), as in DistributedDataParallel. (Yours looks at the backward pass only.
+# DistributedDataParallel decides in the *forward* pass: with it, that has to be in the block, too, or else all
+# gradients are sent.)
 
 # %% todo="Reducer"
 from collections.abc import Iterator

@@ -29,8 +29,8 @@
 #
 # **Lecture.** [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what the sampler of this lab does,
 # and how a padded test set is counted. [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb)
-# shows when gradients travel, and what `no_sync` is for. [11 When a rank dies](../../course/lectures/11_failures.ipynb)
-# says what a checkpoint is for, and what belongs in it.
+# shows when gradients travel, and what [`no_sync`](GLOSSARY.md#no_sync) is for. [11 When a rank
+# dies](../../course/lectures/11_failures.ipynb) says what a checkpoint is for, and what belongs in it.
 #
 # **Time:** about 300 minutes, in two sessions: sections 1 to 4, and sections 5 to 8.
 #
@@ -854,8 +854,8 @@ else:
 
 # %% [markdown]
 # **On a cluster**, `sbatch run.sh` runs this notebook on all ranks of a job, and puts the losses on record.
-# `LAUNCHER=torchrun sbatch run.sh` trains without a notebook, the way training scripts are run: torchrun starts the
-# ranks, and each calls this function.
+# `LAUNCHER=torchrun sbatch run.sh` trains without a notebook, the way training scripts are run:
+# [torchrun](GLOSSARY.md#torchrun) starts the ranks, and each calls this function.
 
 
 # %%
@@ -1018,6 +1018,6 @@ check.answer("steps_made_twice", None)
 # %% [markdown] answer="bytes_and_steps"
 # With the sentences that the kit brings: 243 136 weights of 4 bytes, and 41 steps in an epoch, make 40 MB; without
 # `no_sync` each step sends them twice, 80 MB. With 8 micro-batches there are 11 steps in an epoch, so 11 MB. But the
-# model has made 44 steps in place of 164, each as long as before, and has learnt less: after four epochs the held-out
+# model has made 44 steps instead of 164, each as long as before, and has learnt less: after four epochs the held-out
 # loss is about 2.1, not 0.4. Fewer, larger batches save traffic; to learn as much they need a larger learning rate or
 # more epochs, as lab 07 showed.

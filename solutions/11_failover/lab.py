@@ -592,10 +592,11 @@ with needs(*ALL):
 #
 # In this notebook, you did. Elsewhere something has to notice, and to start the same command again.
 #
-# **torchrun** watches the ranks of its node. If one dies, it ends the others and starts all of them anew, up to
-# `--max-restarts` times. Here two ranks run under torchrun, in processes of their own, and one kills itself. (Over
-# [gloo](GLOSSARY.md#gloo), a restart takes `--rdzv-backend=c10d` and `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: otherwise
-# the new ranks find the addresses of the dead ones, see pytorch/pytorch#135712.)
+# **[torchrun](GLOSSARY.md#torchrun)** watches the ranks of its node. If one dies, it ends the others and starts all of
+# them anew, up to `--max-restarts` times. Here two ranks run under torchrun, in processes of their own, and one kills
+# itself. (Over [gloo](GLOSSARY.md#gloo), a restart takes `--rdzv-backend=c10d` and
+# `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: otherwise the new ranks find the addresses of the dead ones, see
+# pytorch/pytorch#135712.)
 
 
 # %%

@@ -14,8 +14,8 @@
 # After this lab you can
 #
 # - split a layer over [ranks](GLOSSARY.md#rank), processes with a number, so that each holds a part of the weights,
-# - split a network between its layers, and keep all parts busy: a pipeline,
-# - share out what only the optimizer keeps,
+# - split a network between its layers, and keep all parts busy: a [pipeline](GLOSSARY.md#pipeline),
+# - share out the optimizer state, which only the optimizer needs,
 # - show of each split that it computes what one process computes, forward *and* backward,
 # - say what each split saves in memory, and what it sends for that.
 #
@@ -218,7 +218,7 @@ with needs("copy_to_ranks"):
 # of the hidden units. No rank needs another rank's hidden units. The output is a sum over all of them: so each rank
 # computes its part of the sum, and g adds the parts up. x goes into all parts, so it passes through f first.
 #
-# The ranks' shares are cut as `torch.tensor_split` does: 9 hidden units on 4 ranks are 3, 2, 2 and 2.
+# The ranks' parts are cut as `torch.tensor_split` does: 9 hidden units on 4 ranks are 3, 2, 2 and 2.
 
 # %% todo="ParallelMLP"
 import torch
@@ -311,12 +311,14 @@ with needs("copy_to_ranks", "ParallelMLP"):
 # %% [markdown]
 # ## 3. Between layers: a plan
 #
-# Another way to split a network: rank 0 has the first layers, rank 1 the next ones. What one stage has computed goes on
-# to the next. That sends little, but while one stage works, the others have nothing to do. So the batch is cut into
-# [micro-batches](GLOSSARY.md#micro-batch), and a stage goes on with the next one as soon as it has handed on the last.
+# Another way to split a network: rank 0 has the first layers, rank 1 the next ones. What one [stage](GLOSSARY.md#stage)
+# has computed goes on to the next. That sends little, but while one stage works, the others have nothing to do. So the
+# batch is cut into [micro-batches](GLOSSARY.md#micro-batch), and a stage goes on with the next one as soon as it has
+# handed on the last.
 #
 # Plan before you send. In one *tick*, a stage makes one forward pass, ("F", i), or one backward pass, ("B", i), of
-# micro-batch i, or nothing: `None`, a *bubble*. With 2 stages and 2 micro-batches, this is a plan:
+# micro-batch i, or nothing: `None`, a *[bubble](GLOSSARY.md#bubble)*. With 2 stages and 2 micro-batches, this is a
+# plan:
 #
 # | stage | tick 0 | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|---|
@@ -352,8 +354,8 @@ check("pipeline_schedule")
 
 # %% [markdown]
 # Your plan for 4 stages and 8 micro-batches, as a film: bubbles are grey, and below each stage you see of how many
-# micro-batches it keeps activations, from the forward pass until the backward pass. Below it is another plan: 1F1B (one
-# forward, one backward), or, if that is yours, GPipe's (all forward passes first; [Huang and
+# micro-batches it keeps [activations](GLOSSARY.md#activations), from the forward pass until the backward pass. Below it
+# is another plan: 1F1B (one forward, one backward), or, if that is yours, GPipe's (all forward passes first; [Huang and
 # others, 2019](https://arxiv.org/abs/1811.06965)). Both take equally many ticks. Which of the two is better, and why?
 
 # %%
@@ -561,19 +563,19 @@ with needs("forward_passes", "backward_passes"):
     display(clock_picture(passes, world.events))
 
 # %% [markdown]
-# ## 6. What only the optimizer keeps
+# ## 6. The optimizer state
 #
 # Adam and AdamW, the usual optimizers of transformers, keep two numbers for each weight; SGD with
 # [momentum](GLOSSARY.md#momentum) one. In data parallel training all ranks keep all of them, and all of them compute
-# the same update. That is waste: let each rank update a share of the parameters, and keep the optimizer's numbers for
-# that share alone. This is what [ZeRO](GLOSSARY.md#zero) ([Rajbhandari and others,
+# the same update. That is waste: let each rank update a [shard](GLOSSARY.md#shard) of the parameters, and keep the
+# optimizer state of that shard alone. This is what [ZeRO](GLOSSARY.md#zero) ([Rajbhandari and others,
 # 2020](https://arxiv.org/abs/1910.02054)) begins with.
 #
-# The ranks need the mean gradient of *their own share* only: a reduce-scatter, where there was an all-reduce. After the
+# The ranks need the mean gradient of *their own shard* only: a reduce-scatter, where there was an all-reduce. After the
 # update they need each other's parameters: an all-gather. And a ring's all-reduce is these two, one after the other: as
 # you saw in lab 04, nothing more is sent.
 #
-# Shares have to be equally long. So write all parameters in one row, one after the other, and fill it up with zeros. An
+# Shards have to be equally long. So write all parameters in one row, one after the other, and fill it up with zeros. An
 # optimizer steps on any leaf, by what is in its `.grad`; the leaf need not require a gradient.
 
 # %% todo="ShardedOptimizer"
@@ -583,7 +585,7 @@ from torch.nn.functional import pad
 
 
 class ShardedOptimizer:
-    """An optimizer of which each rank keeps a share of the state, on the default group.
+    """An optimizer of which each rank keeps a shard of the state, on the default group.
 
     parameters: an iterable of the model's parameters, the same on all ranks: of any
     shapes, of one dtype, on one device. Together they have P numbers.
@@ -592,10 +594,10 @@ class ShardedOptimizer:
     """
 
     def __init__(self, parameters, make) -> None:
-        """Call `make` once, with a list of one tensor: this rank's share.
+        """Call `make` once, with a list of one tensor: this rank's shard.
 
         In one row are all parameters in order, each row by row, and zeros up to a
-        length of size * c, with c = ceil(P / size). Rank r's share is entries r c to
+        length of size * c, with c = ceil(P / size). Rank r's shard is entries r c to
         (r + 1) c of it: c numbers, in memory of its own that holds no more than these.
         Nothing is communicated yet.
         """
@@ -606,8 +608,8 @@ class ShardedOptimizer:
         self.length = -(-len(row) // self.size)  # rounded up
         self.padding = self.size * self.length - len(row)
         start = self.rank * self.length
-        self.share = pad(row, (0, self.padding))[start : start + self.length].clone()
-        self.optimizer = make([self.share])
+        self.shard = pad(row, (0, self.padding))[start : start + self.length].clone()
+        self.optimizer = make([self.shard])
         ### END SOLUTION
 
     def step(self) -> None:
@@ -622,12 +624,12 @@ class ShardedOptimizer:
         ### BEGIN SOLUTION
         gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in self.parameters]
         gradients = pad(torch.cat([each.reshape(-1) for each in gradients]), (0, self.padding))
-        self.share.grad = torch.empty_like(self.share)
-        dist.reduce_scatter_tensor(self.share.grad, gradients)
-        self.share.grad /= self.size
+        self.shard.grad = torch.empty_like(self.shard)
+        dist.reduce_scatter_tensor(self.shard.grad, gradients)
+        self.shard.grad /= self.size
         self.optimizer.step()
         row = torch.empty_like(gradients)
-        dist.all_gather_into_tensor(row, self.share)
+        dist.all_gather_into_tensor(row, self.shard)
         parts = row.split([*(each.numel() for each in self.parameters), self.padding])
         with torch.no_grad():
             for parameter, part in zip(self.parameters, parts, strict=False):
@@ -642,8 +644,8 @@ check("ShardedOptimizer")
 # ## 7. What each split saves, and what it sends
 #
 # One network, one step with AdamW, in five ways. Each rank adds up what is behind its tensors, each piece of memory
-# once: weights, gradients, what the optimizer keeps, and the activations that autograd keeps for the backward pass. The
-# folded cell has the function that makes this step on a rank.
+# once: weights, gradients, optimizer state, and the activations that autograd keeps for the backward pass. The folded
+# cell has the function that makes this step on a rank.
 
 
 # %% folded=true
@@ -730,9 +732,9 @@ memory_bars(used)
 
 # %% [markdown]
 # Data parallelism saves activations only, as each rank has fewer samples. The sharded optimizer saves what the
-# optimizer keeps. Tensor parallelism cuts the weights and all that comes with them, and the hidden activations; but
-# inputs and outputs of a block are kept whole on every rank. In the pipeline each block, with its activations, is on
-# one rank only.
+# optimizer keeps. [Tensor parallelism](GLOSSARY.md#tensor-parallelism) cuts the weights and all that comes with them,
+# and the hidden activations; but inputs and outputs of a block are kept whole on every rank. In the pipeline each
+# block, with its activations, is on one rank only.
 #
 # And what does it cost? Here are the bytes that a rank hands over in one step, for some batch sizes. Mind both
 # directions: which line depends on the batch, and which does not?
@@ -753,8 +755,8 @@ bytes_of_a_step_picture(sent)
 # Data parallelism sends gradients, as many as there are weights, whatever the batch is. Tensor parallelism sends
 # activations: two all-reduces for each block and step (one for the first block, whose input needs no gradient), of the
 # size of the batch, and the next layer waits for each of them. That is why it stays within a [node](GLOSSARY.md#node),
-# where the connections are fast; pipelines go between nodes, and data parallelism is outermost: copies of the whole
-# arrangement, each with other samples.
+# where the connections are fast; pipelines go between nodes, and data parallelism is outermost:
+# [replicas](GLOSSARY.md#replica) of the whole arrangement, each with other samples.
 #
 # ## What you saw
 #
@@ -787,9 +789,9 @@ bytes_of_a_step_picture(sent)
 #
 # ## What comes next
 #
-# Frameworks put these together: Megatron-LM splits within layers and between them, and DeepSpeed and PyTorch's FSDP
-# split up gradients and weights, too, after the optimizer's numbers. You have written the parts that they are made of.
-# Read:
+# Frameworks put these together: Megatron-LM splits within layers and between them, and DeepSpeed and PyTorch's
+# [FSDP](GLOSSARY.md#fsdp) cut gradients and weights into shards, too, after the optimizer state. You have written the
+# parts that they are made of. Read:
 #
 # - Shoeybi and others, [*Megatron-LM: Training Multi-Billion Parameter Language Models Using Model
 #   Parallelism*](https://arxiv.org/abs/1909.08053) (2019), for f and g
@@ -816,8 +818,8 @@ check.answer("micro_batches", None)
 
 # %% [markdown]
 # **2. Two nodes.** You have two nodes with four GPUs each. GPUs of one node are joined by a fast connection, the nodes
-# by a slow one. The weights, gradients and the optimizer's numbers of your model need the memory of three GPUs. How do
-# you split, and why? Say what crosses the slow connection in a step.
+# by a slow one. The weights, gradients and the optimizer state of your model need the memory of three GPUs. How do you
+# split, and why? Say what crosses the slow connection in a step.
 
 # %% [markdown] answer="two_nodes"
 # For example: the model over the four GPUs of a node, within its layers, and both nodes data parallel. Tensor

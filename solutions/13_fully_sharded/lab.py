@@ -14,12 +14,12 @@
 # After this lab you can
 #
 # - say what a [rank](GLOSSARY.md#rank), a process with a number, keeps for each parameter of a model, and what of it
-#   [ZeRO](GLOSSARY.md#zero) shares out in each of its stages,
+#   [ZeRO](GLOSSARY.md#zero) shares out in each of its [stages](GLOSSARY.md#stage),
 # - cut a layer's weights into [shards](GLOSSARY.md#shard), put them together just before the layer computes, and free
 #   them right after,
 # - leave each rank its own part of the mean gradient alone,
 # - show that a model trained so has the losses of plain data parallel training, and count what that costs in bytes,
-# - trade time for memory where activations are what does not fit.
+# - trade time for memory where [activations](GLOSSARY.md#activations) are what does not fit.
 #
 # The idea in one sentence: **a rank needs the whole of a layer only while that layer computes: the rest of the time, a
 # share will do.**
@@ -74,10 +74,11 @@ def own_device() -> torch.device:
 # %% [markdown]
 # ## 1. What a rank keeps
 #
-# Large models are trained in mixed precision: weights and gradients are bfloat16, with 2 bytes each. But a bfloat16 has
-# no more than three digits, and a training step changes most weights by less than that. So the optimizer adds its
-# updates up in a copy of the weights in float32, the *master weights*, of 4 bytes. And Adam keeps two numbers for each
-# parameter, a mean of its gradients and one of their squares, in float32 as well.
+# Large models are trained in [mixed precision](GLOSSARY.md#mixed-precision): weights and gradients are bfloat16, with 2
+# bytes each. But a bfloat16 has no more than three digits, and a training step changes most weights by less than that.
+# So the optimizer adds its updates up in a copy of the weights in float32, the *[master
+# weights](GLOSSARY.md#master-weight)*, of 4 bytes. And Adam keeps two numbers for each parameter, a mean of its
+# gradients and one of their squares, in float32 as well.
 #
 # In data parallel training every rank keeps all of that. ZeRO ([Rajbhandari and others,
 # 2020](https://arxiv.org/abs/1910.02054)) shares it out in three stages. Which is worth most?
@@ -91,7 +92,7 @@ def memory_per_rank(parameters: int, ranks: int, stage: int) -> dict[str, float]
     0 to 3.
     Returns a dict with the keys "weights" and "gradients" (bfloat16), "optimizer"
     (Adam's two numbers, float32) and "master weights" (float32).
-    A share is 1 / ranks of the whole, not rounded.
+    A shard is 1 / ranks of the whole, not rounded.
 
     Example: 1000 parameters on 4 ranks in stage 1 are 2000, 2000, 2000 and 1000 bytes.
     """
@@ -122,8 +123,8 @@ with needs("memory_per_rank"):
 # The first stage saves most, and costs nothing: lab 12 showed that a reduce-scatter and an all-gather take the place of
 # the all-reduce. Two parts stay whole on every rank, though, and 30 GB do not get fewer with more ranks. Only where
 # weights and gradients are shared out as well does a model of any size fit on enough ranks. That is stage 3, or *fully
-# sharded data parallel*, FSDP in PyTorch, and you write it now. (Models that are compared here are float64, so that you
-# can see the last digits.)
+# sharded data parallel*, [FSDP](GLOSSARY.md#fsdp) in PyTorch, and you write it now. (Models that are compared here are
+# float64, so that you can see the last digits.)
 
 # %% [markdown]
 # ## 2. Shards
@@ -282,7 +283,7 @@ with needs("shard", "gathered"):
 # One layer at a time, whatever their number. (The row of the next layer, which is on its way, comes on top: that makes
 # two.)
 #
-# ## 4. Gradients, of which a rank keeps its share
+# ## 4. Gradients, of which a rank keeps its shard
 #
 # After its backward pass, a layer has a gradient for each weight, on each rank another one. The optimizer will need
 # their mean, and on this rank only for the rows of its own shards. That is what a reduce-scatter is for:
@@ -300,7 +301,7 @@ from torch import nn
 
 
 def reduce_scattered(layer: nn.Module, shards: list, sync: bool = True) -> None:
-    """After a backward pass: keep of a layer's gradients this rank's share of the mean.
+    """After a backward pass: keep of a layer's gradients this rank's shard of the mean.
 
     layer: its parameters [n, ...] have their gradients in `.grad`; None on some rank
     counts as zeros. The parameters may hold no memory by now; you need their shapes.
@@ -484,9 +485,9 @@ for name, own in losses.items():
 
 # %% [markdown]
 # The same losses, to the last digits or nearly so (who adds up in another order rounds otherwise). And what did it
-# cost? For each byte that a rank brings, a [collective](GLOSSARY.md#collective) that goes round a ring sends
-# $2 (N - 1) / N$ bytes in an all-reduce, and half of that in a reduce-scatter. In an all-gather a rank brings its share
-# alone, which goes to $N - 1$ others.
+# cost? For each byte that a rank brings, a [collective](GLOSSARY.md#collective) that goes round a ring sends $2 (N - 1)
+# / N$ bytes in an all-reduce, and half of that in a reduce-scatter. In an all-gather a rank brings its shard alone,
+# which goes to $N - 1$ others.
 
 # %%
 SENT = {
@@ -533,7 +534,7 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded"):
     display(held_film(moments, whole))
 
 # %% [markdown]
-# Not in the film: the row of the next block, which is on its way, and the gradients. And Adam's numbers, which are
+# Not in the film: the row of the next block, which is on its way, and the gradients. And the optimizer state, which is
 # where most of the memory was: the optimizer was made of the shards, so it keeps them for the shards alone. All of it
 # together, after a step, on each rank:
 
@@ -574,8 +575,9 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded"):
 #
 # There is something else in memory, of which we have not spoken: activations. Between the two passes, each layer keeps
 # what its backward pass will need, and that grows with the samples, not with the ranks. It can be had for time: keep a
-# layer's *input* alone, and when the backward pass comes, compute the layer once more. That is called recomputation, or
-# activation checkpointing ([Chen and others, 2016](https://arxiv.org/abs/1604.06174)).
+# layer's *input* alone, and when the backward pass comes, compute the layer once more. That is called *activation
+# [recomputation](GLOSSARY.md#recomputation)*, or activation checkpointing ([Chen and others,
+# 2016](https://arxiv.org/abs/1604.06174)).
 #
 # You need a `torch.autograd.Function`, a function with a backward pass of its own. Here is one that gives x, and turns
 # the gradient round:
@@ -750,10 +752,11 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 #
 # ## What comes next
 #
-# This is what large models are trained with: `fully_shard` in PyTorch, or DeepSpeed's ZeRO, mostly together with the
-# cuts of lab 12: tensor parallelism within a [node](GLOSSARY.md#node), sharded [data
-# parallelism](GLOSSARY.md#data-parallelism) around it. How a model in shards is saved, and loaded on another number of
-# ranks, is in lecture [11 When a rank dies](../../course/lectures/11_failures.ipynb), section 7. Read:
+# This is what large models are trained with: `fully_shard` in PyTorch (FSDP2), or DeepSpeed's ZeRO, mostly together
+# with the cuts of lab 12: [tensor parallelism](GLOSSARY.md#tensor-parallelism) within a [node](GLOSSARY.md#node),
+# sharded [data parallelism](GLOSSARY.md#data-parallelism) around it. How a model in shards is saved, and loaded on
+# another number of ranks, is in lecture [11 When a rank dies](../../course/lectures/11_failures.ipynb), section 7.
+# Read:
 #
 # - Rajbhandari and others, [*ZeRO: Memory Optimizations Toward Training Trillion Parameter
 #   Models*](https://arxiv.org/abs/1910.02054) (2020)
@@ -785,5 +788,5 @@ check.answer("gpus_needed", None)
 # In stage 1 or plain data parallel training a step sends gradients once, after the last micro-batch, and the new
 # weights once: a reduce-scatter and an all-gather, so her way sends more than eight times as much. Stage 2 would be as
 # good as stage 1 in what it sends if gradients are not scattered in each micro-batch. If she wants larger batches, more
-# memory for activations may be a reason for stage 3; recomputing them, or sharding within a node only, with whole
-# copies on both nodes, are cheaper ways.
+# memory for activations may be a reason for stage 3; recomputing them, or sharding within a node only, with a whole
+# replica on each node, are cheaper ways.

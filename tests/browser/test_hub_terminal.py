@@ -26,7 +26,8 @@ def commands(person: str) -> list[str]:
     section = page.partition("\n## A lab from release to marks\n")[2].partition("\n## ")[0]
     blocks = re.findall(r"^```(\w*)\n(.+?)^```$", section, re.MULTILINE | re.DOTALL)
     lines = [line.partition("  #")[0] for language, block in blocks if not language for line in block.splitlines()]
-    return [re.sub(r"\bada\b", person, line.replace("03_pi_allreduce", LAB)) for line in lines]
+    typed = [line for line in lines if line and not line.startswith("#")]
+    return [re.sub(r"\bada\b", person, line.replace("03_pi_allreduce", LAB)) for line in typed]
 
 
 def hand_in(ada: Session, course: str) -> None:

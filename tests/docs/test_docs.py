@@ -24,7 +24,8 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relativ
 def commands(page: Path) -> list[str]:
     """The commands of a page's blocks, without what is said of them."""
     blocks = [text for language, text in BLOCK.findall(page.read_text(encoding="utf-8")) if not language]
-    return [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def anchors(page: Path) -> set[str]:

@@ -145,7 +145,7 @@ def test_each_rank_meets_each_block_of_keys_once(ranks: int) -> None:
 
 
 def test_nodes_count_parts_of_a_layer_first_then_stages_then_copies() -> None:
-    picture = nodes_picture(tensor=2, stages=2, copies=2)
+    picture = nodes_picture(tensor=2, stages=2, replicas=2)
     numbers = [words for *_, words in WORDS.findall(picture.markup) if words.isdigit()]
     assert numbers == [str(rank) for rank in range(8)]
     assert "2 x 2 x 2 = 8 GPUs" in picture.markup and picture.markup.count("data parallel") == 2

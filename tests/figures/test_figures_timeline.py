@@ -234,6 +234,16 @@ def test_the_run_is_shown_whole_where_its_seconds_are_given():
     assert axes.get_xlim() == (0.0, 3.0)
 
 
+def test_it_can_begin_at_a_barrier_and_leaves_out_what_was_before():
+    late = [event("barrier", start=0.1, end=0.6), event(start=0.7, end=0.8)]
+    early = [event(start=0.0, end=0.1), event("barrier", start=0.2, end=0.65), event(start=0.65, end=0.8)]
+    figure = timeline([late, early], since_barrier=1)
+    assert spans(figure) == [(100, 200), (50, 200)]
+    assert figure.axes[0].get_xlabel() == "time since the barrier [ms]"
+    with pytest.raises(ValueError, match="rank 0 has left 1 barriers, and not 2"):
+        timeline([late, early], since_barrier=2)
+
+
 def test_a_run_without_communication_and_one_on_one_rank_have_pictures_too():
     for events in ([], [[]], [[], []], [[event(members=[0])]]):
         figure = timeline(events)

@@ -121,7 +121,7 @@ CHANGES = (
     Change(4, "use 128 ranks", (("plans_picture(16,", "plans_picture(128,"),)),
     Change(
         4,
-        "make a start ten times cheaper",
+        "make a start-up ten times cheaper",
         (("ALPHA, BETA = 0.005,", "ALPHA, BETA = 0.0005,"),),
         ("22 and 31 ms for 8 kB",),
     ),

@@ -46,7 +46,7 @@ ROWS = (
     Row("S4.3", 2, "4. Even and odd", ("even", "odd", "*order* is not", "`if comm.rank == 0:`")),
     Row("S4.4", 2, "5. A loop, shared", ("10 and 18, then 28", "istart = rank * N / size", "memory read back")),
     Row("S3.4", 2, "6. When somebody has to wait", ("A = B C and D = E F", "synchronisation", "data movement")),
-    Row("S0.9", 2, "9. Who is who", ("NCCL", "PCIe and NVLink", "all-gather, all-reduce, broadcast")),
+    Row("S0.9", 2, "9. Who is who", ("NCCL", "PCIe", "NVLink", "all-gather, all-reduce, broadcast")),
     Row("S0.10", 2, "9. Who is who", ("Uber", "TensorFlow, Keras, PyTorch and MXNet", "few changes")),
     Row("S0.11", 2, "9. Who is who", ("DistributedDataParallel", "DistributedSampler", "torch.distributed")),
     Row("S3.5", 2, "9. Who is who", ("backends", "gloo, NCCL and MPI")),
@@ -68,7 +68,7 @@ ROWS = (
     Row("S4.5", 3, "6. All-reduce", ("barrier", "wait for the slowest")),
     Row("S4.5", 3, "7. Eight collectives", ("MPI.SUM, MPI.PROD, MPI.MIN, MPI.MAX", "NCCL")),
     Row("S4.5", 3, "7. Eight collectives", ("reduce-scatter", "all-gather", "send and receive")),
-    Row("S0.7", 3, "8. The ring", ("two others only", "2 (N - 1) steps", "\\frac{N - 1}{N}")),
+    Row("S0.7", 3, "8. The ring", ("two others only", "2 (N - 1) rounds", "\\frac{N - 1}{N}")),
     Row(
         "S1.2", 3, "8. The ring", ("reduce-scatter", "all-gather", "independent of the number of GPUs", "half as fast")
     ),
@@ -104,7 +104,7 @@ ROWS = (
     Row("S4.10", 7, "5. What does not divide", ("padding", "drop_last")),
     Row("S4.10", 7, "6. A sampler of one's own, read with a red pen", ("`__len__` says 10", "**No epoch.**")),
     Row("S3.2", 8, "1. Where you are, and where it runs", ("login nodes", "project", "reservation", "time limit")),
-    Row("S2.11", 8, "1. Where you are, and where it runs", ("show me the machines, before the code",)),
+    Row("S2.11", 8, "1. Where you are, and where it runs", ("First the machines, then the code",)),
     Row("S3.7", 8, "2. Slurm's parts", ("slurmctld", "slurmd", "mpirun")),
     Row(
         "S0.13",

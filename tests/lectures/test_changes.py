@@ -23,6 +23,7 @@ LECTURES = find_lectures(REPOSITORY)
 LINE = re.compile(r"\*Change:\* (?!means)((?:.+\n)+)")
 QUOTED = re.compile(r'text_says\("(.*)"\)')
 MARKUP = re.compile(r"[*`]")
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 def code(notebook: NotebookNode) -> list[str]:
@@ -31,8 +32,8 @@ def code(notebook: NotebookNode) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A text without its emphasis, on one line."""
-    return " ".join(MARKUP.sub("", text).split())
+    """A text without its emphasis and the addresses of its links, on one line."""
+    return " ".join(MARKUP.sub("", LINK.sub(r"\1", text)).split())
 
 
 def edited(cells: list[str], change: Change) -> list[str]:

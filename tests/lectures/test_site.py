@@ -36,6 +36,14 @@ OVERLAPS = """
 }
 """
 
+# Pictures that are shown larger than they were drawn.
+BLOWN_UP = """
+() => [...document.querySelectorAll('.cell_output img[width], .cell_output svg[viewBox]')].filter((one) => {
+  const drawn = one.viewBox ? one.viewBox.baseVal.width : Number(one.getAttribute('width'));
+  return one.getBoundingClientRect().width > drawn + 1;
+}).map((one) => one.getAttribute('alt') || one.getAttribute('aria-label'))
+"""
+
 
 @pytest.mark.sample(1)
 @each_lecture
@@ -133,6 +141,7 @@ def test_a_narrow_page_does_not_scroll_sideways_and_each_picture_can_be_enlarged
     page.goto(site.page(name))
     wait_for_formulas(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.evaluate(BLOWN_UP) == []
     outputs = page.locator(".cell_output .output.text_html:has(img, svg[viewBox])")
     buttons = page.get_by_role("button", name="Enlarge the picture below")
     expect(buttons).to_have_count(outputs.count())

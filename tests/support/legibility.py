@@ -20,7 +20,7 @@ from PIL import Image
 from course.figures.contrast import TEXT, contrast
 from course.figures.style import look
 
-IMAGE = re.compile(r'<img width="(\d+)" alt="(.*?)" src="data:image/png;base64,(.*?)">')
+IMAGE = re.compile(r'<img width="(\d+)" style="[^"]*" alt="(.*?)" src="data:image/png;base64,(.*?)">')
 SLACK = 1.5  # dots: boxes are a little larger than the ink in them
 
 

@@ -1,4 +1,4 @@
-"""A ring all-reduce, step by step: cells that fill as the ranks' numbers come in."""
+"""A ring all-reduce, round by round: cells that fill as the ranks' numbers come in."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ WIDEST = 2  # times as wide as that are the cells of few ranks
 
 
 def fills(size: int) -> list[list[list[int]]]:
-    """After each step, by rank and chunk: how many ranks' numbers are in what this rank has of this chunk."""
+    """After each round, by rank and chunk: how many ranks' numbers are in what this rank has of this chunk."""
     now = [[1] * size for _ in range(size)]
     states = [[row[:] for row in now]]
-    for step in range(2 * (size - 1)):
+    for number in range(2 * (size - 1)):
         for rank in range(size):
-            chunk = arriving(size, step, rank)
+            chunk = arriving(size, number, rank)
             before = states[-1]
-            now[rank][chunk] = before[rank - 1][chunk] + (step < size - 1)
+            now[rank][chunk] = before[rank - 1][chunk] + (number < size - 1)
         states.append([row[:] for row in now])
     return states
 
 
-def arriving(size: int, step: int, rank: int) -> int:
-    """The chunk that comes to a rank in a step, both counted from 0."""
-    return (rank - step - 2) % size
+def arriving(size: int, number: int, rank: int) -> int:
+    """The chunk that comes to a rank in a round, both counted from 0."""
+    return (rank - number - 2) % size
 
 
 def picture(state: list[list[int]], came: list[int], alt: str) -> str:
-    """The cells after a step. came: by rank, the chunk that has just come; empty before the first step."""
+    """The cells after a round. came: by rank, the chunk that has just come; empty before the first round."""
     size, shapes = len(state), []
     across = ACROSS * min(WIDEST, 8 / size)
     wide = across - BETWEEN
@@ -64,14 +64,14 @@ def ring_film(size: int = 4) -> Film:
 
 
 def words(size: int, number: int) -> str:
-    """What has happened in a step; number 0 is the start."""
+    """What has happened in a round; number 0 is the start."""
     if number == 0:
         return f"Each rank cuts its array into {size} chunks. A cell is full when the numbers of all ranks are in it."
     chunk = arriving(size, number - 1, 1)
     if number == 1:
-        return "Step 1: every rank sends one chunk to the rank below it, which adds. The last rank sends to rank 0."
+        return "Round 1: every rank sends one chunk to the rank below it, which adds. The last rank sends to rank 0."
     if number < size:
         end = " Now each rank has one whole chunk." if number == size - 1 else ""
-        return f"Step {number}: every rank sends one chunk down, and adds. Rank 1 got chunk {chunk} from rank 0.{end}"
+        return f"Round {number}: every rank sends one chunk down, and adds. Rank 1 got chunk {chunk} from rank 0.{end}"
     end = " All ranks have all chunks." if number == 2 * (size - 1) else ""
-    return f"Step {number}: whole chunks are copied on. Rank 1 got chunk {chunk} from rank 0.{end}"
+    return f"Round {number}: whole chunks are copied on. Rank 1 got chunk {chunk} from rank 0.{end}"

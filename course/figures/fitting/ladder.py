@@ -19,7 +19,7 @@ def choices(setting: Setting) -> dict[str, Choice]:
     wide = node(setting)
     return {
         "1. Data parallel (ZeRO 0)": Choice(),
-        "2. ZeRO 1: optimizer in shards": Choice(1),
+        "2. ZeRO 1: optimizer state in shards": Choice(1),
         "3. ZeRO 2: gradients as well": Choice(2),
         "4. ZeRO 3: weights as well": Choice(3),
         "5. + activations recomputed": Choice(3, recompute=True),

@@ -36,7 +36,8 @@ HATCH = "////"
 
 @dataclass(frozen=True)
 class Run:
-    """What is drawn. edge: end of the time axis in seconds. scale: from seconds to the axis's unit."""
+    """What is drawn. edge: end of the time axis in seconds. scale: from seconds to the axis's unit. since: what its
+    times count from."""
 
     events: Sequence[Sequence[Event]]
     moments: Moments
@@ -44,6 +45,7 @@ class Run:
     groups: Groups
     edge: float
     scale: float
+    since: str
 
     @property
     def calls(self) -> list[Event]:
@@ -57,6 +59,7 @@ def timeline(
     title: str = "What each rank did",
     seconds: float | None = None,
     *,
+    since_barrier: int = 0,
     ground: Ground,
 ) -> Picture:
     """Draw the communication of a run.
@@ -68,7 +71,11 @@ def timeline(
     last one is not known.
     Notes, see `course.watch.notes`, are signs above the bars. Probes that found nothing are left out.
     seconds: how long the run took, to be shown whole; None: as far as its last event.
+    since_barrier: the time axis begins at each rank's barrier of this number, counted from 1, and nothing before is
+    drawn; 0: when the run began. Raises ValueError if a rank has left no such barrier.
     """
+    if since_barrier:
+        events = after_barrier(events, since_barrier)
     moments = Moments(events)
     events = [[event for event in without_notes(rank) if event["times"] is None] for rank in events]
     sent = messages(events)
@@ -78,8 +85,27 @@ def timeline(
     alt += f" {words}" * bool(words) + moments.words()
     times = [event[when] or 0.0 for rank in events for event in rank for when in ("start", "waited", "end")]
     edge = max(max(times, default=1.0) * 1.05 + 1e-6, seconds or 0.0)
-    run = Run(events, moments, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0)
+    since = "since the barrier" if since_barrier else "since the run began"
+    run = Run(events, moments, sent, Groups(events), edge, 1e3 if edge < 1.0 else 1.0, since)
     return draw(run, title, alt, words, ground)
+
+
+def after_barrier(events: Sequence[Sequence[Event]], number: int) -> list[list[Event]]:
+    """The events of each rank after its barrier of this number, timed from when the first rank left it. Raises
+    ValueError."""
+    left = []
+    for rank, of_rank in enumerate(events):
+        ends = [event["end"] for event in of_rank if event["kind"] == "barrier" and event["end"] is not None]
+        if len(ends) < number:
+            raise ValueError(f"rank {rank} has left {len(ends)} barriers, and not {number}")
+        left.append(sorted(ends)[number - 1])
+    later = [[event for event in own if event["start"] >= end] for own, end in zip(events, left, strict=True)]
+    return [[moved(event, min(left)) for event in own] for own in later]
+
+
+def moved(event: Event, begin: float) -> Event:
+    """The event with its times counted from `begin`, in seconds."""
+    return event | {when: event[when] - begin for when in ("start", "waited", "end") if event[when] is not None}
 
 
 def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
@@ -107,7 +133,7 @@ def draw(run: Run, title: str, alt: str, words: str, ground: Ground) -> Picture:
     axes.set_yticks(range(len(run.events)), [f"rank {row}" for row in range(len(run.events))])
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_xlim(0.0, run.edge * run.scale)
-    axes.set_xlabel(f"time since the run began [{'ms' if run.scale > 1 else 's'}]")
+    axes.set_xlabel(f"time {run.since} [{'ms' if run.scale > 1 else 's'}]")
     axes.set_title(title)
     figure.supxlabel("\n".join(told), x=0.02, ha="left", fontsize=9.5)
     if handles:

@@ -12,7 +12,7 @@ GB = 1e9
 
 @on_both_grounds
 def stage_bars(memory: Mapping[int, Mapping[str, float]], title: str, *, ground: Ground) -> Picture:
-    """A bar for each stage, stacked of weights, gradients, optimizer's numbers and master weights.
+    """A bar for each stage, stacked of weights, gradients, optimizer state and master weights.
 
     memory: bytes by stage and part. Raises ValueError without stages, or for other parts.
     """

@@ -15,7 +15,7 @@ UNITS = {"MB": 1e6, "kB": 1e3, "B": 1.0}
 
 @on_both_grounds
 def memory_bars(memory: Mapping[str, Sequence[Mapping[str, int]]], *, ground: Ground) -> Picture:
-    """A bar for each rank, stacked of its weights, gradients, optimizer's state and activations.
+    """A bar for each rank, stacked of its weights, gradients, optimizer state and activations.
 
     memory: bytes, by the way of splitting, by rank, by part. Raises ValueError for other parts, or none.
     """

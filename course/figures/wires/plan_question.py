@@ -17,7 +17,7 @@ WIDTH, LEFT, TOP, ROW, HIGH = 620, 16, 48, 96, 36
 
 
 def rounds_of(number: int, name: str, start: float, whole: float, gap: float, told: str) -> list[str]:
-    """A plan's rounds in a row. start, whole, gap: widths of a start, of a whole array's time, and between rounds."""
+    """A plan's rounds in a row. start, whole, gap: widths of a start-up, of a whole array's time, and between rounds."""
     rounds, share = PLANS[name]
     y, step = TOP + number * ROW, start + share * whole + gap
     shapes = [text(LEFT, y + 12, name, anchor="start")]
@@ -31,13 +31,13 @@ def rounds_of(number: int, name: str, start: float, whole: float, gap: float, to
 def legend(words: str) -> list[str]:
     """What the colours mean."""
     y = TOP + 2 * ROW + 8
-    shapes = [box(LEFT, y, 7, 18, INK), text(LEFT + 18, y + 14, "a start", 14, "start")]
-    shapes += [box(LEFT + 90 + 18 * number, y, 14, 18, COLOURS[number], FAINT) for number in range(2)]
-    return [*shapes, text(LEFT + 130, y + 14, words, 14, "start")]
+    shapes = [box(LEFT, y, 7, 18, INK), text(LEFT + 18, y + 14, "a start-up", 14, "start")]
+    shapes += [box(LEFT + 110 + 18 * number, y, 14, 18, COLOURS[number], FAINT) for number in range(2)]
+    return [*shapes, text(LEFT + 150, y + 14, words, 14, "start")]
 
 
 def plan_question() -> Drawing:
-    """The rounds of a tree and of a ring: each is a start, and then what is sent. How long they take is not said."""
+    """The rounds of a tree and of a ring: each is a start-up, and then what is sent. How long they take is not said."""
     shapes = [text(LEFT, 24, f"An all-reduce on {RANKS} ranks", anchor="start", bold=True)]
     for number, name in enumerate(PLANS):
         shapes += rounds_of(number, name, 7, 56, 3, "? ms")

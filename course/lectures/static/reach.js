@@ -12,17 +12,17 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const cell of document.querySelectorAll("th")) {
     if (!cell.textContent.trim()) cell.replaceWith(document.createElement("td"));
   }
-  // On a narrow page pictures scroll sideways: by the arrow keys, too.
-  const narrow = matchMedia("(max-width: 700px)");
+  // On a narrow page wide pictures scroll sideways: by the arrow keys, too. Of a film, one frame is seen.
   const pictures = ".cell_output .output.text_html:has(img, svg[viewBox]):not(:has(.film)), .film-frame";
   const reach = () => {
     for (const picture of document.querySelectorAll(pictures)) {
       for (const name of ["tabindex", "role", "aria-label"]) picture.removeAttribute(name);
-      if (!narrow.matches) continue;
+      const seen = picture.closest(".film")?.querySelector(".film-frame:not([hidden])") ?? picture;
+      if (seen.scrollWidth <= seen.clientWidth) continue;
       picture.tabIndex = 0;
       named(picture, "group", "A picture, wider than the page");
     }
   };
-  narrow.addEventListener("change", reach);
+  addEventListener("resize", reach);
   reach();
 });

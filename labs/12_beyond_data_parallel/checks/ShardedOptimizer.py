@@ -29,7 +29,7 @@ made-not-once: On rank {rank}, when `ShardedOptimizer` is set up, `make` is call
 optimizer-made-anew: On rank {rank}, `make` is called in `step()`. An optimizer made anew knows nothing of the steps
 before: what becomes of the momentum?
 
-made-for-many-tensors: On rank {rank} `make` gets a list of {n:tensor}. One is asked for: this rank's share of the row.
+made-for-many-tensors: On rank {rank} `make` gets a list of {n:tensor}. One is asked for: this rank's shard of the row.
 
 state-for-everything: On rank {rank} `make` gets all {count} numbers. Then each rank keeps all that the optimizer keeps,
 and nothing is saved.
@@ -53,14 +53,14 @@ gradients-changed: After a step the gradients on {who} are not what they were.
 
 sharded-setup-communicates: When it is set up, your class calls {ops}. All ranks have the same parameters already.
 
-all-reduce-and-cut: The ranks call {ops}: each of them gets the mean of all gradients, and needs that of its share.
+all-reduce-and-cut: The ranks call {ops}: each of them gets the mean of all gradients, and needs that of its shard.
 
 other-collectives-in-step: In a step each rank calls {ops}. One reduce-scatter and one all-gather do it.
 """)
 
 
 def made(call):
-    """`make` is called once, with one tensor, which has this rank's share."""
+    """`make` is called once, with one tensor, which has this rank's shard."""
     count = len(row_of(parameters_of(call.arguments)))
     for rank, notes in enumerate(call.of("made")):
         about, due = {"rank": rank, "size": call.size, "count": count}, share(call, rank)
@@ -150,13 +150,13 @@ MISTAKES = Mistakes(
     What does the optimizer know of earlier steps?
 
     gradients-kept: With {optimizer} the first step is right, and later ones are made with the sum of all mean gradients
-    so far. What is in the share's `.grad` when the next one comes?
+    so far. What is in the shard's `.grad` when the next one comes?
 
-    own-gradients: With {optimizer} each share is updated with the gradients of its own rank alone. Those of the others
+    own-gradients: With {optimizer} each shard is updated with the gradients of its own rank alone. Those of the others
     are missing.
 
-    shares-not-gathered: With {optimizer} each rank updates its own share, and keeps the old values of all others. How
-    do the ranks get each other's shares?
+    shares-not-gathered: With {optimizer} each rank updates its own shard, and keeps the old values of all others. How
+    do the ranks get each other's shards?
 
     no-step-made: With {optimizer} the parameters are what they were before.
     """,
@@ -183,7 +183,7 @@ MOVED_UP = Mistakes(
 )
 UNEVEN = Errors(
     """
-    only-equal-shares: Where the ranks' shares are not equally long, your code stops with an error: {error}. Shares have
+    only-equal-shares: Where the ranks' shards are not equally long, your code stops with an error: {error}. Shards have
     to be equally long. How is the row filled up?
     """,
     on=lambda run: run.broken["fills"] and run.reached == 0,
@@ -200,7 +200,7 @@ LEFT_OUT = Errors(
 )
 
 SHARE = (
-    "`make` is called once, with one tensor: this rank's share, in memory of its own for just these numbers; "
+    "`make` is called once, with one tensor: this rank's shard, in memory of its own for just these numbers; "
     "parameters stay in theirs"
 )
 TRAINED = "after a step all parameters are those of one process with the mean gradient, with the same bits on all ranks"
@@ -220,7 +220,7 @@ CHECK = CallCheck.of(
     Criterion("missing", 0.25, "a `.grad` that is None counts as zeros", PARAMETERS, MOVED_UP, LACKING, ("step",)),
     Criterion("filled", 0.75, FILLED, EVERYWHERE, on=given("fills"), after=("share", "step", "missing")),
     consolidation="Cut in two, the all-reduce of data parallel training leaves room between its halves. There each "
-    "rank updates a share, and keeps what the optimizer keeps of that share alone.",
+    "rank updates a shard, and keeps what the optimizer keeps of that shard alone.",
     errors=Errors(
         """
         iterable-gone-through: An error on {who}: {error}. `parameters` is an iterable, as `model.parameters()` is: it
