@@ -21,7 +21,7 @@ RUN_BY = {
         "hub/test_course_folder.py::test_the_packages_of_a_hubs_machine_have_the_programs_that_its_page_uses"
     ),
     r"sudo apt install slurmctld .*": "slurm/test_slurm_local.py::test_missing_packages_are_named",
-    r"\./lockstep test( --all)?( --part 2/8)?( tests/\w+(/test_world\.py)?)?": (
+    r"\./lockstep test( --all)?( --chosen)?( --part 2/8)?( tests/\w+(/test_\w+\.py)?)?": (
         "test_run.py::test_what_passes_alone_is_listed_and_what_fails_again_fails_the_command"
     ),
     r"\./lockstep test( --all)? --lab \w+": (
