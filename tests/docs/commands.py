@@ -73,6 +73,9 @@ RUN_BY = {
     r"python bench/watch_on_mbi\.py .*|git clone https://github\.com/mquinson/MBI.*|cd MBI/gencodes && .*": (
         "bench/test_watch_on_programs.py::test_the_bench_translates_runs_and_counts"
     ),
+    r"nbgrader db student remove ada --force|rm -rf class/.*|python -c \"import sqlite3.*|cd exchange/hpc && .*": (
+        "grading/test_taken_out.py::test_after_the_commands_of_the_page_nothing_is_left_of_a_student"
+    ),
     r"python bench/term\.py .*": (
         "grading/test_simulated_term.py::test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong"
     ),
