@@ -1,4 +1,4 @@
-"""What docs/gpu.md says of the labs on GPUs: each lab stands in the table once, and those that check devices are named."""
+"""What docs/gpu.md says of the labs: each stands in the table once, and those that check devices are named."""
 
 from __future__ import annotations
 
