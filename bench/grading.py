@@ -50,7 +50,7 @@ SEED = 2025
 RANKS = 4
 WRONG_SHARE = 0.4  # of the TODOs
 # Mistakes that make ranks wait for each other. Only the submissions of HANGING make them.
-HANG = {"collective-skipped", "uneven-collectives", "world-not-comm"}
+HANG = {"call-missing", "name-differs", "world-not-comm"}
 HANGING = (("parallel_pi", "only_rank_0"), ("parallel_pi_horovod", "only_rank_0"))
 # What the plain way changes in the lab: it uses plain ranks, and the cases of our seed.
 PLAIN = {

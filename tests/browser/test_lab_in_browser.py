@@ -115,7 +115,7 @@ def test_feedback_and_figures_are_accessible_in_light_and_dark(
     result = cell.get_by_role("status", name="Result of the check of parallel_pi")
     expect(result.get_by_role("heading", name="parallel_pi: not yet, 0 of 3 points")).to_be_visible()
     above = result.get_by_role("list").first
-    expect(above).to_contain_text("Rank 0 never makes the call in which ranks 1, 2 and 3 stand")
+    expect(above).to_contain_text("Rank 0 never makes the call that ranks 1, 2 and 3 wait in")
     expect(result.get_by_role("listitem").filter(has_text="not judged: the run broke off")).to_have_count(3)
     expect(result.get_by_role("group", name="What each rank did")).to_contain_text("ranks 1-3  wait in comm.allreduce")
     lab_page.result_of("def parallel_pi(comm, intervals):\n    raise NotImplementedError()")

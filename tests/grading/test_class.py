@@ -36,7 +36,7 @@ SCORES = {
     "ada": ([1.5, 0.75, 2, 2], ["remainder-lost", "reduce-not-allreduce", "average-for-sum", "allreduce-in-the-loop"]),
     "bob": ([1.5, 0.75, 1, 2.25], ["overlapping-shares", "float32", "not-waited-for", "everything-on-every-rank"]),
     "carl o'odd [x] é": ([1, 0, 0, 0], ["local-h", "not-done", "not-done", "not-done"]),
-    "dina": ([3, 0, 3, 0], ["", "collective-skipped", "", "not-done"]),
+    "dina": ([3, 0, 3, 0], ["", "call-missing", "", "not-done"]),
     **dict.fromkeys(("blank", "broken", "elsewhere", "twice"), UNDONE),
 }
 

@@ -14,12 +14,12 @@ from autograde.sandbox.examine import Marked
 
 def test_a_deadlock_that_a_lab_calls_by_another_name_is_among_the_hangs():
     found = [
-        Finding("collective-skipped", "A deadlock.", "rank 0  waits in comm.allreduce, cell line 2\nrank 1  returned"),
+        Finding("call-missing", "A deadlock.", "rank 0  waits in comm.allreduce, cell line 2\nrank 1  returned"),
         Finding("wrong-value", "Not right.", "rank 0  returned after comm.allreduce"),
     ]
     marked = {"total": Marked("total", 3, Result("total", 3, 0.0, found, []))}
     student = Student(Row("carl", "graded"), marked, None, None)
-    assert [finding.key for _, _, finding in stopped([student], ["total"])] == ["collective-skipped"]
+    assert [finding.key for _, _, finding in stopped([student], ["total"])] == ["call-missing"]
 
 
 def test_that_a_todo_was_left_is_no_misconception():

@@ -33,17 +33,28 @@ class ByHand:
     how: str
 
 
-CHECKS = "solutions/03_pi_allreduce/checks/parallel_pi.py"
-CRITERIA = ["each rank evaluates its own share only, a fair one", "all ranks return pi, the very same float"]
+# What a check says of lab 03's parallel_pi, if rank 0 does not come to the allreduce.
+DEADLOCK = {
+    "solutions/03_pi_allreduce/checks/parallel_pi.py": [
+        "each rank evaluates its own share only, a fair one",
+        "exactly one all-reduce of one float64, and the result is made of it. No other communication",
+        "all ranks return pi, the very same float (numpy's float64 is one)",
+    ],
+    "course/watch/differences/standstill.py": [
+        '"never makes"',
+        "the call that {who} {waits}, {call}: {everyone} have to.",
+    ],
+    "course/watch/differences/groups.py": ["all ranks of a communicator"],
+    "course/watch/differences/conditions.py": ["{decide} which ranks {what}.", '"make the call"'],
+    "autograde/rubric/breaks.py": ["A deadlock. "],
+    "autograde/rubric/check.py": ["the run broke off"],
+}
 BY_HAND = {
     "deadlock.png": ByHand(
-        {CHECKS: CRITERIA, "course/watch/differences/standstill.py": ["never made the call"]},
+        DEADLOCK,
         "in ./lockstep lab, let rank 0 of lab 03's parallel_pi return before the allreduce, and run its check",
     ),
-    "formgrader.png": ByHand(
-        {CHECKS: CRITERIA, "course/watch/differences/standstill.py": ["never made the call"]},
-        "grade that notebook, and open the submission in the formgrader",
-    ),
+    "formgrader.png": ByHand(DEADLOCK, "grade that notebook, and open the submission in the formgrader"),
     "timeline.png": ByHand(
         {
             "course/figures/ranks/timeline.py": ["What each rank did"],

@@ -110,17 +110,16 @@ def left_alone(replay: Replay, rank: int, stuck: Standing) -> Iterator[Cause]:
         if rank != together[0]:
             return
         calls = [(each, stuck[each][0]) for each in together]
-        waits = f"{name_ranks(together)} stand{'s' * (len(together) == 1)} in {call}"
+        who, waits = name_ranks(together), f"wait{'s' * (len(together) == 1)} in"
         if gone == [OUTSIDE] * len(gone):
-            text = (
-                f"{capital(waits)} on {group_of(event).words(replay.size)}, which has ranks beside those of this run."
-            )
+            group = group_of(event).words(replay.size)
+            text = f"{capital(who)} {waits} {call} on {group}, which has ranks beside those of this run."
             yield Cause(difference("communicator-differs", calls, text), together)
             return
         missing = [other for other in gone if other != OUTSIDE]
         never = "never makes" if len(missing) == 1 else "never make"
         everyone = group_of(event).everyone
-        text = f"{capital(name_ranks(missing))} {never} the call in which {waits}: {everyone} have to."
+        text = f"{capital(name_ranks(missing))} {never} the call that {who} {waits}, {call}: {everyone} have to."
         yield Cause(difference("call-missing", calls, text, missing), together)
     elif event["kind"] in SENDS and any(half.sends for half in replay.waiting_halves(rank)):
         yield Cause(never_received(rank, event), [rank])
