@@ -127,7 +127,8 @@ def grade(
 def feedback(root: Path, lab: str) -> None:
     """Release the feedback of LAB to all who are graded, as scores and comments are now.
 
-    Where you have changed a score or a comment, it is written again before. Whose mark is to be graded again gets none.
+    Where you have changed a score or a comment, it is written again first. Students who are to be
+    graded again get none.
     """
     from autograde.term.giving_back import give_back
 
@@ -177,7 +178,7 @@ def report(root: Path, lab: str | None) -> None:
     metavar="FILE",
     help="CSV list of the students and their ids there, such as Moodle's or Canvas's own export.",
 )
-@click.option("--zero", is_flag=True, help="0, not an empty mark, for who handed in nothing by the deadline.")
+@click.option("--zero", is_flag=True, help="0, not an empty mark, for students who handed in nothing by the deadline.")
 @click.pass_obj
 def grades(root: Path, lab: str | None, system: str, students: Path | None, zero: bool) -> None:
     """Write the marks of LAB into a file that Moodle or Canvas imports, or that has everything (csv).
@@ -261,10 +262,10 @@ def counts(root: Path, lab: str, student: str, time: str | None, as_json: bool) 
 def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: bool, remove: bool) -> None:
     """Put all labs and these students into the gradebook, where they are not in it yet.
 
-    The formgrader then shows every lab, and also who hands in nothing. Labs that the course does not choose any more
-    go, unless somebody has handed one in. Who is enrolled already gets e-mail address and LMS id from the FILE; a FILE
-    of which nobody is known is refused without --new. --remove takes back what was enrolled; who has handed in
-    something stays.
+    The formgrader then shows every lab, and students who hand in nothing, too. Labs that the course no longer chooses
+    are taken out, unless somebody has handed one in. Students who are enrolled already get e-mail address and LMS id
+    from the FILE; a FILE on which nobody is known is refused without --new. --remove takes students out again; those
+    who have handed in something stay.
     """
     from autograde.build import build as build_of
     from autograde.build import write_instructor

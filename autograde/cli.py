@@ -150,7 +150,7 @@ def new(lab: str, folder: Path | None) -> None:
 def try_(lab: str, todo: str, answer: str, everything: bool, seed: int) -> None:
     """Show what the check of a TODO of LAB says to an ANSWER: "solution", a variant's name, or a file.
 
-    For whoever writes a check. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
+    For authors of checks. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
     loses points, or a mistake keeps all or is called otherwise.
     """
     from autograde.contract.labs import find_lab

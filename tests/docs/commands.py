@@ -21,7 +21,7 @@ RUN_BY = {
         "hub/test_course_folder.py::test_the_packages_of_a_hubs_machine_have_the_programs_that_its_page_uses"
     ),
     r"sudo apt install slurmctld .*": "slurm/test_slurm_local.py::test_missing_packages_are_named",
-    r"\./lockstep test( --all)?( --part 2/8)?( tests/\w+(/test_world\.py)?)?": (
+    r"\./lockstep test( --all)?( --chosen)?( --part 2/8)?( tests/\w+(/test_\w+\.py)?)?": (
         "test_run.py::test_what_passes_alone_is_listed_and_what_fails_again_fails_the_command"
     ),
     r"\./lockstep test( --all)? --lab \w+": (
@@ -72,6 +72,9 @@ RUN_BY = {
     r"python bench/world\.py": "bench/test_short_runs.py::test_the_bench_of_the_record_of_calls_runs",
     r"python bench/watch_on_mbi\.py .*|git clone https://github\.com/mquinson/MBI.*|cd MBI/gencodes && .*": (
         "bench/test_watch_on_programs.py::test_the_bench_translates_runs_and_counts"
+    ),
+    r"nbgrader db student remove ada --force|rm -rf class/.*|python -c \"import sqlite3.*|cd exchange/hpc && .*": (
+        "grading/test_taken_out.py::test_after_the_commands_of_the_page_nothing_is_left_of_a_student"
     ),
     r"python bench/term\.py .*": (
         "grading/test_simulated_term.py::test_it_ends_with_each_labs_cost_and_with_nothing_that_is_wrong"

@@ -12,7 +12,8 @@ from autograde.cli import main
 from autograde.contract.places import REPOSITORY
 
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
-PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", REPOSITORY / "solutions" / "README.md", *DOCS]
+ROOT_PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "solutions/README.md")]
+PAGES = [*ROOT_PAGES, *DOCS]
 BLOCK = re.compile(r"^ *```(.*)\n((?:(?! *```).*\n)*) *```$", re.MULTILINE)
 INLINE = re.compile(r"`(?:sudo )?\./lockstep ([^`]+)`")
 EXAMPLE = re.compile(r"14_my_lab|LAB|N_name")  # in names that stand for others

@@ -44,7 +44,7 @@ def test_usage_names_the_commands_and_sets_nothing_up(clone, arguments):
     assert status == 0
     for command in ("lab", "hub", "test", "setup", *commands.commands):
         assert re.search(rf"^  {command}\b", output, re.MULTILINE), command
-    for who in ("everybody", "instructors", "who writes labs", "who runs a machine"):
+    for who in ("everybody", "instructors", "lab authors", "admins"):
         assert f"\nFor {who}:\n" in output
     assert not (clone.folder / ".venv").exists()
 

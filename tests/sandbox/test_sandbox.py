@@ -40,8 +40,8 @@ def inside(script: str, limits: Limits | None = None) -> str:
 def test_of_the_repository_only_what_probes_import_is_there():
     there = set(inside(f"cd {shlex.quote(str(REPOSITORY))}; ls -A; ls -AR autograde").split())
     assert {"course", "autograde", "prober.py", "check.py", "subject.py"} <= there
-    hidden = {"solutions", "labs", "class", "tests", ".git", "build", "classroom", "examine.py", "verdicts"}
-    assert not there & (hidden | {"schema.py", "findings.py"})
+    hidden = {"solutions", "labs", "class", "tests", ".git", "build", "classroom", "examine.py", "rubric"}
+    assert not there & (hidden | {"schema.py", "criterion.py"})
 
 
 def test_there_is_no_home_no_account_and_no_secret_of_the_person_who_grades(monkeypatch, tmp_path):

@@ -1,0 +1,31 @@
+"""The page on the grader says what holds: its table of limits, and the tests and dates of its claims."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+
+from autograde.contract.places import REPOSITORY
+from autograde.sandbox.limits import GIB, MIB, Limits
+
+PAGE = (REPOSITORY / "docs" / "grader.md").read_text(encoding="utf-8")
+UNITS = {"GiB": GIB, "MiB": MIB, "s": 1, "": 1}
+LIMIT = re.compile(r"^\| [^|]+ \| (\d+) ?(GiB|MiB|s|) \| `(\w+)` \|$", re.MULTILINE)
+CLAIMS = re.compile(r"^\| claim \| test \| run \|\n\|.*\n((?:\|.*\n)+)", re.MULTILINE)
+
+
+def test_the_table_of_limits_has_each_limit_as_it_is() -> None:
+    told = {name: int(number) * UNITS[unit] for number, unit, name in LIMIT.findall(PAGE)}
+    assert told == {each.name: each.default for each in fields(Limits)}
+
+
+def test_each_claim_names_its_test_and_what_was_run() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for table in CLAIMS.findall(PAGE)
+        for line in table.splitlines()
+    ]
+    assert len(rows) >= 10
+    for claim, test, run in rows:
+        assert re.fullmatch(r"`tests/[\w/]+\.py`(, `tests/[\w/]+\.py`)*", test), claim
+        assert run in ("all", "sample", "left to `--all`"), claim
