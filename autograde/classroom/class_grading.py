@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from nbformat import NotebookNode
 from tqdm import tqdm
 
 from autograde.build import build, write_instructor
@@ -38,7 +39,7 @@ from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
 from autograde.classroom.submission import Submission
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import LoadedLab, find_lab, load_lab
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Answers, Examined, examine
 from autograde.sandbox.limits import Settings, default_jobs
@@ -72,13 +73,14 @@ def grade(root: Path, name: str, options: Options) -> bool:
     Raises LabError if the lab does not build, StepFailed if the gradebook refuses it or another grading is running,
     SandboxRefused, SlurmError.
     """
-    lab = find_lab(root, name)
-    write_instructor(build(lab), root)
+    lab = load_lab(find_lab(root, name))
+    built = build(lab)
+    write_instructor(built, root)
     course = Course(root)
     with class_lock(course), reporting(root, lab.name, options.detached) as run:
         if options.detached:
             speak_into_log(root, lab.name)
-        return grade_class(course, lab, options, run)
+        return grade_class(course, lab, built.released, options, run)
 
 
 @contextlib.contextmanager
@@ -93,9 +95,9 @@ def class_lock(course: Course) -> Iterator[None]:
         yield
 
 
-def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bool:
-    """What `grade` does once it holds the lock. run: reports how far it is."""
-    todos = [check.todo for check in load_checks(lab.checks)]
+def grade_class(course: Course, lab: LoadedLab, released: NotebookNode, options: Options, run: Reporter) -> bool:
+    """What `grade` does once it holds the lock. released: the lab's notebook as students got it. run: reports how far
+    it is."""
     try:
         for line in course.register(lab.name):
             click.echo(line)
@@ -115,7 +117,7 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
     for student in sorted(asked - {*handed_in, *map(one_form, handed_in)}):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
-    pending, failed, again = read_all(course, lab, run.count("reading", chosen), options.force)
+    pending, failed, again = read_all(course, lab, released, run.count("reading", chosen), options.force)
     unchanged = len(chosen) - len(pending) - len(failed)
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
@@ -149,18 +151,18 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
     run.step("writing the table")
     failures = grades.failures(course, lab, handed_in)
     earlier = {student: reason for student, reason in failures.items() if student not in chosen}
-    written = write_grades(course, lab, todos, handed_in, earlier | failed)
+    written = write_grades(course, lab, handed_in, earlier | failed)
     return succeeded and written and not failed and not without_feedback
 
 
-def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> bool:
+def write_grades(course: Course, lab: LoadedLab, handed_in: list[str], failed: dict[str, str]) -> bool:
     """Print the table of grades, and write it. Returns whether it was written; prints why not."""
-    rows = grades.collect_rows(course, lab, todos, handed_in, failed)
-    click.echo(grades.table(rows, todos))
+    rows = grades.collect_rows(course, lab, handed_in, failed)
+    click.echo(grades.table(rows, lab.todos))
     path = grades.csv_path(course, lab)
     try:
         write_failures(grades.failures_path(course, lab), failed)
-        grades.write_csv(rows, todos, path)
+        grades.write_csv(rows, lab.todos, path)
     except OSError as error:
         click.echo(f"{path} is not written: {describe(error)}")
         return False
@@ -170,7 +172,7 @@ def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str
 
 
 def grade_all(
-    course: Course, lab: Lab, pending: dict[str, Submission], options: Options
+    course: Course, lab: LoadedLab, pending: dict[str, Submission], options: Options
 ) -> Iterator[tuple[str, str | None]]:
     """Examine several submissions at once, and write each to the gradebook. Yields (student, what went wrong or None).
 
@@ -198,7 +200,7 @@ def grade_all(
 
 @contextlib.contextmanager
 def examined_here(
-    lab: Lab, answers: dict[str, Answers], settings: Settings
+    lab: LoadedLab, answers: dict[str, Answers], settings: Settings
 ) -> Iterator[Iterator[tuple[str, Examined | BaseException]]]:
     """Examine submissions of `lab`, by student, on this machine. Yields an iterator over outcomes, as they arrive."""
     jobs = settings.jobs or default_jobs(settings.limits)
@@ -226,13 +228,13 @@ def examined_here(
 
 
 def grade_one(
-    course: Course, lab: Lab, student: str, submission: Submission, outcome: Examined | BaseException
+    course: Course, lab: LoadedLab, student: str, submission: Submission, outcome: Examined | BaseException
 ) -> str | None:
     """Write the results to the gradebook. Returns what went wrong, or None."""
     if isinstance(outcome, BaseException):
         return describe(outcome)
     try:
-        course.autograde(lab.name, student, submission, outcome)
+        course.autograde(lab, student, submission, outcome)
     except StepFailed as error:
         return str(error)
     except Locked:  # for a minute: nobody else can be written either

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.contract.labs import Lab, find_lab
+from autograde.contract.labs import LoadedLab, find_lab, load_lab
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.examine import Answers, Marked, examine
 from autograde.sandbox.limits import Limits
@@ -28,19 +28,19 @@ FAILS = ["sh", "-c", "echo No room for a sandbox. >&2; exit 1", "--"]
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> LoadedLab:
     """The small lab."""
-    return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
+    return load_lab(find_lab(make_course(tmp_path_factory.mktemp("course")), LAB))
 
 
 @pytest.fixture(scope="module")
-def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
+def sandboxes(lab: LoadedLab) -> Iterator[Sandboxes]:
     """With the usual limits."""
     with Sandboxes(lab, Limits()) as made:
         yield made
 
 
-def run(lab: Lab, sandboxes: Sandboxes, blank: tuple[str, ...] = (), **answers: str) -> dict[str, Marked]:
+def run(lab: LoadedLab, sandboxes: Sandboxes, blank: tuple[str, ...] = (), **answers: str) -> dict[str, Marked]:
     """Examine answers, which are the right ones where none are given."""
     found = examine(lab, Answers(ANSWERS | answers, frozenset(blank)), SEED, sandboxes).marked
     assert [one.todo for one in found] == ["double", "total"]
