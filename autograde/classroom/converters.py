@@ -46,9 +46,16 @@ class OneStudent:
 
 
 class AutogradeOne(OneStudent, Autograde):
-    """Grades one submission that has been read and examined."""
+    """Grades one submission that has been read and examined, in one conversion where nbgrader has two."""
 
     grading: Grading
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """Take the steps of both conversions, one after another."""
+        self.exporter._preprocessors = []
+        for step in [*self.sanitize_preprocessors, *self.autograde_preprocessors]:
+            self.exporter.register_preprocessor(step)
+        super(Autograde, self).convert_single_notebook(notebook_filename)
 
 
 class FeedbackOne(OneStudent, GenerateFeedback):

@@ -7,7 +7,7 @@ nbgrader converts each submission twice: it sanitises what was handed in, then g
                -> SaveGrades -> AssignLatePenalties      as in nbgrader
 
 `nbgrader autograde`, the formgrader's button and `lockstep grade` all use these steps; the last has already read and
-examined the submission.
+examined the submission, and takes all steps in one conversion.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Grading:
 class SubmissionExporter(NotebookExporter):
     """Leaves reading what was handed in to `Rebuild`, as it may be missing, or no notebook.
 
-    grading: of the submission that is converted; `Rebuild` sets it, and the steps after it use it, in both conversions.
+    grading: of the submission that is converted; `Rebuild` sets it, and the steps after it use it, also in the second
+    conversion.
     """
 
     grading: Grading
