@@ -147,6 +147,12 @@ def lab_package(folder: Path, name: str = "checks") -> LabPackage:
     return LabPackage.of(files, str(folder))
 
 
+def beside_students(lab: Lab) -> dict[str, str]:
+    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are."""
+    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
+    return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
+
+
 def load_checks(folder: Path) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name. Raises
     LabError."""

@@ -204,6 +204,13 @@ def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, 
     assert list(tmp_path.glob("lockstep-*")) == []
 
 
+def test_sandboxes_that_nobody_needs_are_not_waited_for(lab):
+    with Sandboxes(lab, Limits()) as unused:
+        unused.warm_up()
+        server = unused._server
+    assert server.returncode == -signal.SIGKILL, "it was still importing"
+
+
 @pytest.mark.thorough
 def test_nothing_outlives_a_grader_that_is_killed(lab, tmp_path):
     script = f"""
