@@ -239,7 +239,7 @@ def examined_here(
 ) -> Iterator[Iterator[Outcome]]:
     """Examine submissions of `lab`, by student, on this machine. Yields an iterator over outcomes, as they arrive.
 
-    sandboxes: None if they are not made yet. Raises SandboxRefused.
+    sandboxes: ended when the block ends; None if they are not made yet. Raises SandboxRefused.
     """
 
     def examine_one(student: str) -> Examined:
@@ -247,8 +247,7 @@ def examined_here(
             raise Cancelled
         return examine(lab, answers[student], settings.draw_seed(), made)
 
-    ready = contextlib.nullcontext(sandboxes) if sandboxes else sandboxes_of(lab, settings)
-    with ready as made, ThreadPoolExecutor(made.ahead) as pool:
+    with sandboxes or sandboxes_of(lab, settings) as made, ThreadPoolExecutor(made.ahead) as pool:
         made.expected = len(answers)
         students = {pool.submit(examine_one, student): student for student in answers}
         try:

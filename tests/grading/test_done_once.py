@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import get_alembic_version
-from nbgrader.preprocessors import LockCells
 from small_course import ANSWERS
 
+from autograde.build import release
 from autograde.contract.check import draw_cases
 from autograde.contract.labs import load_checks
 
@@ -42,14 +42,14 @@ def test_the_lab_is_loaded_once_and_each_notebook_converted_once(small):
     students = ("ada", "bob", "cleo")
     for student in students:
         small.put(student, small.answered(ANSWERS))
-    once = (load_checks, LockCells.preprocess, Exporter.from_notebook_node, get_alembic_version, draw_cases)
+    once = (load_checks, release, Exporter.from_notebook_node, get_alembic_version, draw_cases)
     with counted(*once, subprocess.Popen.__init__) as calls:
         result = small.grade("--jobs", "2")
     assert small.scores() == dict.fromkeys(students, 5), result.output
     assert calls[load_checks] == 1
     assert calls[draw_cases] == len(students) * SMALL, "the verdict has the cases that the probe had"
     assert calls[get_alembic_version] == 0, "the gradebook is made without a process"
-    assert calls[LockCells.preprocess] == 2, "`build` makes what students get, and nbgrader's way into the gradebook"
+    assert calls[release] == 1
     assert calls[Exporter.from_notebook_node] == 1 + 2 * len(students), "a grading and a page of feedback each"
     assert calls[subprocess.Popen.__init__] <= 2, "the fork server, and whether it can protect: no process a student"
 

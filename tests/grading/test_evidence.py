@@ -144,7 +144,7 @@ def test_blank_todos_need_no_sandbox(lab, monkeypatch):
 def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as broken:
         starts = failing(monkeypatch, times=100)
-        broken._expected = 0
+        broken.expected = 0
         found = run(lab, broken, blank=("total",))
     assert len(starts) == 2
     assert found["double"].score is None
@@ -164,7 +164,7 @@ def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     course = make_course(tmp_path)
     path = course / "solutions" / LAB / "checks" / "double.py"
     path.write_text(path.read_text().replace("return world.attempt", "return 1 / 0 or world.attempt"))
-    lab = find_lab(course, LAB)
+    lab = load_lab(find_lab(course, LAB))
     with Sandboxes(lab, Limits()) as made:
         found = run(lab, made)
     assert (found["double"].score, found["total"].score) == (None, 3)
@@ -199,7 +199,7 @@ def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Sandboxes(lab, Limits(), sandboxed=False) as unprotected:
         found = run(lab, unprotected, total=HANGS)
-    assert (found["double"].score, keys(found["total"])) == (2, ["hang"])
+    assert (found["double"].score, keys(found["total"])) == (2, ["call-missing"])
     assert nothing_alive_with(str(tmp_path))
     assert list(tmp_path.glob("lockstep-*")) == []
 
