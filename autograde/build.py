@@ -33,7 +33,7 @@ from nbgrader.preprocessors import (
 )
 
 from autograde.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
-from autograde.contract.labs import Lab, LabError, find_labs, load_checks
+from autograde.contract.labs import Lab, LabError, find_labs, load_lab
 from autograde.contract.places import LABS, SOURCE
 from autograde.course_map import course_map
 from autograde.hints import load_hints
@@ -80,6 +80,11 @@ class Built:
     instructor: dict[str, File]
     student: dict[str, File]
 
+    @property
+    def released(self) -> NotebookNode:
+        """The notebook as students get it."""
+        return nbformat.reads(self.student[self.lab.notebook].content.decode(), as_version=4)
+
 
 def build(lab: Lab) -> Built:
     """Make all files of `lab`. Raises LabError, which names the lab and the cell."""
@@ -99,7 +104,7 @@ def build(lab: Lab) -> Built:
 def instructor_notebook(lab: Lab) -> NotebookNode:
     """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
     read = jupytext.read(lab.source, fmt="py:percent")
-    checks = load_checks(lab.checks)
+    checks = load_lab(lab).todo_checks
     points = {check.todo: check.points for check in checks}
     criteria = {check.todo: check.criteria for check in checks if isinstance(check, CallCheck)}
     load_hints(lab.folder, points)

@@ -6,9 +6,12 @@ The class hands in lab 03: some TODOs are right, some wrong, and two submissions
 The plain way takes half a minute per submission, and minutes for one that hangs.
 
 Plain means nbgrader as it comes: one submission after another, each executed as a notebook with its own ipyparallel
-cluster (see `plain_world.py`). It gets the same checks and cases, including hidden ones, and the environment of our
-ranks. Making the courses is not measured. `lockstep grade` also writes feedback, which plain nbgrader leaves to another
-command.
+cluster (see `plain_world.py`). It gets the same checks and cases, including hidden ones, the environment of our ranks,
+and the time that it needs: nbgrader's own 30 s for a cell would end it early. Making the courses is not measured.
+`lockstep grade` also writes feedback, which plain nbgrader leaves to another command.
+
+Both have to give the same scores: a ratio to other work says nothing, so there is none then. If they do not, or one of
+them fails, the exit status is 1.
 
 `cost.py` says how memory and CPU are measured.
 
@@ -38,7 +41,7 @@ import nbformat
 from cost import Usage, measured
 from nbgrader.api import Gradebook, MissingEntry
 
-from autograde.build import build
+from autograde.build import build, write_file
 from autograde.classroom.class_grading import default_jobs
 from autograde.contract.labs import Lab, find_lab, load_checks, load_variants
 from autograde.sandbox.limits import Limits
@@ -58,6 +61,7 @@ PLAIN = {
     'Checker("checks", world)': f'Checker("checks", world, seed={SEED})',
 }
 GOAL_RATIO, GOAL_OVERHEAD = 8, 2.0
+PATIENCE = 900  # seconds that the plain way has for a cell
 
 Answers = dict[str, dict[str, str]]  # student -> TODO -> source
 Scores = dict[str, dict[str, float | None]]  # student -> TODO -> points
@@ -130,15 +134,15 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
         text = text.replace(our_code, plain_code)
     lab.source.write_text(text, encoding="utf-8")
     built = build(lab)
-    (root / "source" / LAB).mkdir(parents=True)
-    (root / "source" / LAB / lab.notebook).write_bytes(built.instructor[lab.notebook].content)
-    shutil.copytree(lab.checks, root / "source" / LAB / "checks")
+    for name, file in built.instructor.items():
+        write_file(root / "source" / LAB / name, file)
     env = environment(scratch) | mpi_environment(RANKS)
     env["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)])
     nbgrader = [sys.executable, "-m", "nbgrader"]
     subprocess.run([*nbgrader, "generate_assignment", LAB], cwd=root, env=env, check=True, capture_output=True)
     hand_in(root / "submitted", built.student[lab.notebook].content, handed_in)
-    return measured([*nbgrader, "autograde", LAB], root, env, scratch / "plain.log")
+    patience = [f"--Execute.timeout={PATIENCE}", f"--Execute.startup_timeout={PATIENCE}"]
+    return measured([*nbgrader, "autograde", LAB, *patience], root, env, scratch / "plain.log")
 
 
 def scores(database: Path, students: Answers) -> Scores:
@@ -168,8 +172,8 @@ def parts(notebooks: list[nbformat.NotebookNode]) -> dict[str, float]:
     return {kind: seconds / max(1, len(notebooks)) for kind, seconds in spent.items()}
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print. Returns the exit status."""
     parser = argparse.ArgumentParser(description="Compare `lockstep grade` with plain `nbgrader autograde`.")
     parser.add_argument("--submissions", type=int, default=30)
     parser.add_argument("--jobs", type=int, help="of `lockstep grade`; else its own default")
@@ -183,15 +187,23 @@ def main() -> None:
         complain("lockstep grade", us, scratch / "ours.log")
         our_scores = scores(scratch / "course" / "class" / "gradebook.db", handed_in)
         our_notebooks = graded(scratch / "course" / "class" / "autograded")
-        if unknown := sum(None in points.values() for points in our_scores.values()):
+        unknown = sum(None in our_scores.get(student, {"": None}).values() for student in handed_in)
+        if unknown:
             print(f"lockstep grade could not grade {unknown} submissions: these numbers are not what they should be")
+        failed = bool(us.code or unknown)
         them = None if options.skip_plain else plain(scratch, handed_in)
         print_table(us, them, len(handed_in))
         print_overhead(us, our_notebooks, jobs)
         if them is not None:
             complain("nbgrader autograde", them, scratch / "plain.log")
             print_parts(them, graded(scratch / "plain" / "autograded"), len(handed_in))
-            print_differences(our_scores, scores(scratch / "plain" / "gradebook.db", handed_in), handed_in)
+            their_scores = scores(scratch / "plain" / "gradebook.db", handed_in)
+            print_differences(our_scores, their_scores, handed_in)
+            if our_scores == their_scores:
+                ratio = them.wall / us.wall
+                print(f"throughput: {ratio:.1f} times that of the plain way (goal: at least {GOAL_RATIO})")
+            failed = failed or bool(them.code) or our_scores != their_scores
+        return int(failed)
 
 
 def complain(name: str, usage: Usage, log: Path) -> None:
@@ -216,8 +228,6 @@ def print_table(us: Usage, them: Usage | None, count: int) -> None:
         mine, theirs = number(us), number(them) if them else float("nan")
         ratio = f"{theirs / mine:7.2f}" if mine else ""
         print(f"{name:49} {mine:10.1f} {theirs:10.1f} {ratio}")
-    if them:
-        print(f"throughput: {them.wall / us.wall:.1f} times that of the plain way (goal: at least {GOAL_RATIO})")
 
 
 def print_overhead(us: Usage, notebooks: list[nbformat.NotebookNode], jobs: int) -> None:
@@ -237,7 +247,7 @@ def print_parts(them: Usage, notebooks: list[nbformat.NotebookNode], count: int)
     print("plain, s a submission: " + ", ".join(f"{name} {value:.1f}" for name, value in spent.items()))
     cells = [cell for notebook in notebooks for cell in notebook.cells if "World(" in cell.source]
     late = sum(any(output.output_type == "error" for output in cell.get("outputs", [])) for cell in cells)
-    print(f"plain notebooks without a cluster, as it took longer than nbgrader's 30 s for a cell, or failed: {late}")
+    print(f"plain notebooks without a cluster, as it took longer than {PATIENCE} s, or failed: {late}")
 
 
 def print_differences(mine: Scores, theirs: Scores, students: Answers) -> None:
@@ -251,4 +261,4 @@ def print_differences(mine: Scores, theirs: Scores, students: Answers) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -42,7 +42,7 @@ from autograde.classroom import grades
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import released_notebook
 from autograde.classroom.submission import read_submission, to_grade
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import find_lab, load_lab
 from autograde.sandbox import examine
 from autograde.sandbox.limits import Limits, Settings, default_jobs
 from autograde.slurm.array_grading import CHUNK, examined_on_nodes, split_evenly
@@ -103,7 +103,7 @@ def start_of_task(root: Path, sources: dict[str, str]) -> float:
     taken, given = [], examine.Answers(sources, frozenset())
     for _ in range(REPEATS):
         began = time.monotonic()
-        with examined_on_nodes(root, find_lab(root, LAB), {"one": given}, settings) as outcomes:
+        with examined_on_nodes(root, load_lab(find_lab(root, LAB)), {"one": given}, settings) as outcomes:
             ((_, examined),) = outcomes
             taken.append(time.monotonic() - began - examined.seconds["total"])
     return mean(taken)
@@ -111,12 +111,12 @@ def start_of_task(root: Path, sources: dict[str, str]) -> float:
 
 def writing(root: Path, handed_in: Answers) -> float:
     """Seconds to write one examined submission into the gradebook, and its feedback."""
-    course, lab, began = Course(root), find_lab(root, LAB), time.monotonic()
+    course, lab, began = Course(root), load_lab(find_lab(root, LAB)), time.monotonic()
     released = released_notebook(root, lab)
     for student in sorted(handed_in):
         folder, notes = course.folder("submitted", student, LAB), grades.notes(course, lab, student)
         submission = to_grade(lab, folder, read_submission(folder / lab.notebook), released)
-        course.autograde(LAB, student, submission, examine.Examined(notes.marked, notes.seed, notes.seconds))
+        course.autograde(lab, student, submission, examine.Examined(notes.marked, notes.seed, notes.seconds))
         course.feedback(LAB, student)
     return (time.monotonic() - began) / len(handed_in)
 

@@ -1,9 +1,11 @@
-"""Imports go down only, in the order that design.md gives, and no verdict goes where student code runs."""
+"""Imports go down only, in the order that design.md gives and without a circle, and no verdict goes where student code
+runs."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from itertools import combinations
 
 import pytest
@@ -87,6 +89,15 @@ def test_imports_go_down_only(package):
         and (room(name), room(module)) not in below(package)
     ]
     assert wrong == []
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    arrows = [arrow for package in CHAINS for arrow in imports(package)]
+    files = {module for module, _ in arrows}
+    graph = TopologicalSorter()
+    for module, name in arrows:
+        graph.add(module, *{name} & files)
+    graph.prepare()  # raises CycleError, which names the circle
 
 
 def test_what_students_have_imports_nothing_of_the_grader():

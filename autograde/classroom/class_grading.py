@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from nbformat import NotebookNode
 from tqdm import tqdm
 
 from autograde.build import build, write_instructor
@@ -38,12 +39,17 @@ from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
 from autograde.classroom.submission import Submission
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import Lab, LoadedLab, find_lab, load_lab
 from autograde.contract.places import CLASS
+from autograde.sandbox.bubblewrap import SandboxRefused
 from autograde.sandbox.examine import Answers, Examined, examine
 from autograde.sandbox.limits import Settings, default_jobs
 from autograde.sandbox.pool import Cancelled, Sandboxes
 from autograde.slurm.array_grading import examined_on_nodes
+
+Outcome = tuple[str, Examined | BaseException]  # of a student
+# Examines submissions, given what to examine of each by student. Gives their outcomes as they arrive, within a block.
+Examining = Callable[[dict[str, Answers]], AbstractContextManager[Iterator[Outcome]]]
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,53 @@ def grade(root: Path, name: str, options: Options) -> bool:
     Raises LabError if the lab does not build, StepFailed if the gradebook refuses it or another grading is running,
     SandboxRefused, SlurmError.
     """
-    lab = find_lab(root, name)
-    write_instructor(build(lab), root)
-    course = Course(root)
-    with class_lock(course), reporting(root, lab.name, options.detached) as run:
-        if options.detached:
-            speak_into_log(root, lab.name)
-        return grade_class(course, lab, options, run)
+    found, course = find_lab(root, name), Course(root)
+    settings = settings_of(course, options)
+    with class_lock(course), warmed_up(course, found, settings, options) as sandboxes:
+        lab = load_lab(found)
+        built = build(lab)
+        write_instructor(built, root)
+
+        def examined(answers: dict[str, Answers]) -> AbstractContextManager[Iterator[Outcome]]:
+            if options.slurm:
+                return examined_on_nodes(root, lab, answers, settings)
+            return examined_here(lab, answers, settings, sandboxes)
+
+        with reporting(root, lab.name, options.detached) as run:
+            if options.detached:
+                speak_into_log(root, lab.name)
+            return grade_class(course, lab, built.released, options, run, examined)
+
+
+def settings_of(course: Course, options: Options) -> Settings:
+    """How submissions are examined: as configured, where the options do not say otherwise."""
+    configured = Judge(config=course.config).settings
+    return replace(
+        configured,
+        sandboxed=configured.sandboxed if options.sandboxed is None else options.sandboxed,
+        seed=configured.seed if options.seed is None else options.seed,
+        jobs=options.jobs,
+    )
+
+
+@contextlib.contextmanager
+def warmed_up(course: Course, lab: Lab, settings: Settings, options: Options) -> Iterator[Sandboxes | None]:
+    """Sandboxes that get ready from now on, while the lab is loaded; None where nothing waits that was never graded."""
+    graded = {each: course.folder("autograded", each, lab.name) / lab.notebook for each in submissions(course, lab)}
+    new = not all(path.exists() for path in graded.values())
+    with contextlib.ExitStack() as stack:
+        sandboxes = None
+        with contextlib.suppress(SandboxRefused):  # told when they are needed
+            sandboxes = stack.enter_context(sandboxes_of(lab, settings)) if new and not options.slurm else None
+        if sandboxes:
+            sandboxes.warm_up()
+        yield sandboxes
+
+
+def sandboxes_of(lab: Lab, settings: Settings) -> Sandboxes:
+    """Sandboxes for as many submissions at once as the settings say. Raises SandboxRefused."""
+    jobs = settings.jobs or default_jobs(settings.limits)
+    return Sandboxes(lab, settings.limits, sandboxed=settings.sandboxed, expected=0, ahead=jobs)
 
 
 @contextlib.contextmanager
@@ -93,9 +139,11 @@ def class_lock(course: Course) -> Iterator[None]:
         yield
 
 
-def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bool:
-    """What `grade` does once it holds the lock. run: reports how far it is."""
-    todos = [check.todo for check in load_checks(lab.checks)]
+def grade_class(
+    course: Course, lab: LoadedLab, released: NotebookNode, options: Options, run: Reporter, examined: Examining
+) -> bool:
+    """What `grade` does once it holds the lock. released: the lab's notebook as students got it. run: reports how far
+    it is. examined: how submissions are examined."""
     try:
         for line in course.register(lab.name):
             click.echo(line)
@@ -115,7 +163,7 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
     for student in sorted(asked - {*handed_in, *map(one_form, handed_in)}):
         succeeded = False
         click.echo(f"{printable(student)}: there is no submission of {lab.name} in {CLASS}/submitted")
-    pending, failed, again = read_all(course, lab, run.count("reading", chosen), options.force)
+    pending, failed, again = read_all(course, lab, released, run.count("reading", chosen), options.force)
     unchanged = len(chosen) - len(pending) - len(failed)
     click.echo(
         f"{lab.name}: {len(pending)} to grade" + (f", {unchanged} graded before and unchanged" if unchanged else "")
@@ -124,7 +172,7 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
         click.echo(line)
     without_feedback, graded = [], set()
     run.step("grading", len(pending))
-    for student, error in grade_all(course, lab, pending, options):
+    for student, error in grade_all(course, lab, pending, examined):
         if error:
             failed[student] = error
             tqdm.write(f"{printable(student)}: not graded: {error}")
@@ -149,18 +197,18 @@ def grade_class(course: Course, lab: Lab, options: Options, run: Reporter) -> bo
     run.step("writing the table")
     failures = grades.failures(course, lab, handed_in)
     earlier = {student: reason for student, reason in failures.items() if student not in chosen}
-    written = write_grades(course, lab, todos, handed_in, earlier | failed)
+    written = write_grades(course, lab, handed_in, earlier | failed)
     return succeeded and written and not failed and not without_feedback
 
 
-def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str], failed: dict[str, str]) -> bool:
+def write_grades(course: Course, lab: LoadedLab, handed_in: list[str], failed: dict[str, str]) -> bool:
     """Print the table of grades, and write it. Returns whether it was written; prints why not."""
-    rows = grades.collect_rows(course, lab, todos, handed_in, failed)
-    click.echo(grades.table(rows, todos))
+    rows = grades.collect_rows(course, lab, handed_in, failed)
+    click.echo(grades.table(rows, lab.todos))
     path = grades.csv_path(course, lab)
     try:
         write_failures(grades.failures_path(course, lab), failed)
-        grades.write_csv(rows, todos, path)
+        grades.write_csv(rows, lab.todos, path)
     except OSError as error:
         click.echo(f"{path} is not written: {describe(error)}")
         return False
@@ -170,7 +218,7 @@ def write_grades(course: Course, lab: Lab, todos: list[str], handed_in: list[str
 
 
 def grade_all(
-    course: Course, lab: Lab, pending: dict[str, Submission], options: Options
+    course: Course, lab: LoadedLab, pending: dict[str, Submission], examined: Examining
 ) -> Iterator[tuple[str, str | None]]:
     """Examine several submissions at once, and write each to the gradebook. Yields (student, what went wrong or None).
 
@@ -178,19 +226,8 @@ def grade_all(
     """
     if not pending:
         return
-    configured = Judge(config=course.config).settings
-    settings = replace(
-        configured,
-        sandboxed=configured.sandboxed if options.sandboxed is None else options.sandboxed,
-        seed=configured.seed if options.seed is None else options.seed,
-        jobs=options.jobs,
-    )
     answers = {student: submission.answers for student, submission in pending.items()}
-    if options.slurm:
-        examined = examined_on_nodes(course.root, lab, answers, settings)
-    else:
-        examined = examined_here(lab, answers, settings)
-    with examined as outcomes, tqdm(total=len(pending), desc=lab.name, unit="submission", disable=None) as bar:
+    with examined(answers) as outcomes, tqdm(total=len(pending), desc=lab.name, unit="submission", disable=None) as bar:
         for student, outcome in outcomes:
             yield student, grade_one(course, lab, student, pending.pop(student), outcome)
             bar.update()
@@ -198,41 +235,37 @@ def grade_all(
 
 @contextlib.contextmanager
 def examined_here(
-    lab: Lab, answers: dict[str, Answers], settings: Settings
-) -> Iterator[Iterator[tuple[str, Examined | BaseException]]]:
-    """Examine submissions of `lab`, by student, on this machine. Yields an iterator over outcomes, as they arrive."""
-    jobs = settings.jobs or default_jobs(settings.limits)
-    cancel = threading.Event()
+    lab: LoadedLab, answers: dict[str, Answers], settings: Settings, sandboxes: Sandboxes | None
+) -> Iterator[Iterator[Outcome]]:
+    """Examine submissions of `lab`, by student, on this machine. Yields an iterator over outcomes, as they arrive.
+
+    sandboxes: ended when the block ends; None if they are not made yet. Raises SandboxRefused.
+    """
 
     def examine_one(student: str) -> Examined:
-        if cancel.is_set():
+        if made.cancel.is_set():
             raise Cancelled
-        return examine(lab, answers[student], settings.draw_seed(), sandboxes)
+        return examine(lab, answers[student], settings.draw_seed(), made)
 
-    expected = len(answers)
-    with (
-        Sandboxes(
-            lab, settings.limits, sandboxed=settings.sandboxed, expected=expected, ahead=jobs, cancel=cancel
-        ) as sandboxes,
-        ThreadPoolExecutor(jobs) as pool,
-    ):
+    with sandboxes or sandboxes_of(lab, settings) as made, ThreadPoolExecutor(made.ahead) as pool:
+        made.expected = len(answers)
         students = {pool.submit(examine_one, student): student for student in answers}
         try:
             yield ((students[done], done.exception() or done.result()) for done in as_completed(students))
         except BaseException:  # Ctrl-C too: sandboxes have sessions of their own, which do not get its signal
-            cancel.set()
+            made.cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
 
 
 def grade_one(
-    course: Course, lab: Lab, student: str, submission: Submission, outcome: Examined | BaseException
+    course: Course, lab: LoadedLab, student: str, submission: Submission, outcome: Examined | BaseException
 ) -> str | None:
     """Write the results to the gradebook. Returns what went wrong, or None."""
     if isinstance(outcome, BaseException):
         return describe(outcome)
     try:
-        course.autograde(lab.name, student, submission, outcome)
+        course.autograde(lab, student, submission, outcome)
     except StepFailed as error:
         return str(error)
     except Locked:  # for a minute: nobody else can be written either

@@ -26,8 +26,7 @@ from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, W
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
 from autograde.classroom.submission import answers
-from autograde.contract.check import Check
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import Lab, LoadedLab, find_lab, load_lab
 from autograde.contract.result import LATER, NOT_DONE, Finding, Result
 from autograde.hints import KINDS, load_hints, read_taken
 from autograde.sandbox.examine import Marked
@@ -110,11 +109,10 @@ def write_report(root: Path, name: str) -> Path:
 
     Raises LabError for an unknown lab, StepFailed if it was never graded or the page cannot be written.
     """
-    lab = find_lab(root, name)
-    checks = load_checks(lab.checks)
+    lab = load_lab(find_lab(root, name))
     course = Course(root)
     refuse_ungraded(course, lab)
-    page = render(course, lab, checks, class_of(course, lab, [check.todo for check in checks]))
+    page = render(course, lab, class_of(course, lab))
     return write_page(grades.csv_path(course, lab).with_name("report.html"), page)
 
 
@@ -142,10 +140,10 @@ def refuse_ungraded(course: Course, lab: Lab) -> None:
         raise StepFailed(f"{lab.name} was never graded in this class; run `lockstep grade {lab.name}` first")
 
 
-def class_of(course: Course, lab: Lab, todos: list[str]) -> list[Student]:
+def class_of(course: Course, lab: LoadedLab) -> list[Student]:
     """All students of the course, in order of id."""
     handed_in = grades.submissions(course, lab)
-    rows = grades.collect_rows(course, lab, todos, handed_in, grades.failures(course, lab, handed_in))
+    rows = grades.collect_rows(course, lab, handed_in, grades.failures(course, lab, handed_in))
     students = []
     for row in rows:
         notes = grades.notes(course, lab, row.student)
@@ -163,12 +161,12 @@ def feedback_link(course: Course, lab: Lab, student: str) -> str | None:
     return quote(os.path.relpath(page, grades.csv_path(course, lab).parent)) if page.exists() else None
 
 
-def render(course: Course, lab: Lab, checks: list[Check], students: list[Student]) -> str:
+def render(course: Course, lab: LoadedLab, students: list[Student]) -> str:
     """The page as HTML."""
     scores = [student.row.score for student in students if student.row.status == GRADED]
+    checks, todos = lab.todo_checks, lab.todos
     most = max([student.row.points for student in students], default=0.0) or sum(check.points for check in checks)
     counts = Counter(student.row.status for student in students)
-    todos = [check.todo for check in checks]
     return (
         templates()
         .get_template("class_report.html")

@@ -14,7 +14,6 @@ from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveC
 from traitlets.config import Config
 
 from autograde.classroom.collecting import PlainCollect
-from autograde.classroom.feedback_release import ReleaseFeedback
 from autograde.classroom.formulas import code_to_html, markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
@@ -23,6 +22,9 @@ from autograde.contract.places import CLASS, LABS, SOURCE
 from course.exchange.submit import use_receipts
 from course.exchange.validating import validate_as_graded
 from course.lab_choice import FILE
+
+# By its path: its module reads a configuration.
+RELEASE_FEEDBACK = "autograde.classroom.feedback_release.ReleaseFeedback"
 
 
 def configure(c: Config, root: Path | str) -> None:
@@ -36,11 +38,11 @@ def configure(c: Config, root: Path | str) -> None:
     c.CourseDirectory.feedback_directory = f"{CLASS}/feedback"
     c.CourseDirectory.db_url = f"sqlite:///{root}/{CLASS}/gradebook.db"
     c.Autograde.exporter_class = SubmissionExporter
-    c.Autograde.sanitize_preprocessors = [Rebuild, CheckCellMetadata]
+    c.Autograde.sanitize_preprocessors = [Rebuild]
     c.Autograde.autograde_preprocessors = [Judge, SaveGrades, AssignLatePenalties, CheckCellMetadata]
     steps = GenerateAssignment.preprocessors.default_args[0]
     c.GenerateAssignment.preprocessors = [KeepCells if step is SaveCells else step for step in steps]
-    c.LabPreprocessor.root = str(root)
+    c.Rebuild.root = str(root)
     validate_as_graded(c)
     # Feedback and the formgrader ask no other host.
     c.HTMLExporter.template_file = str(Path(__file__).parent / "templates" / "offline.html.j2")
@@ -52,7 +54,7 @@ def configure(c: Config, root: Path | str) -> None:
     use_receipts(c)
     c.ExchangeFactory.collect = PlainCollect
     c.ExchangeFactory.release_assignment = ReleaseFromSource
-    c.ExchangeFactory.release_feedback = ReleaseFeedback
+    c.ExchangeFactory.release_feedback = RELEASE_FEEDBACK
     with contextlib.suppress(OSError):  # people without write access may look at a course
         make_class_folder(root)
     if shutil.which("alembic") is None:  # nbgrader starts it by name, even if our environment is not activated

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograde.classroom import feedback, grades
+from autograde.classroom.nbgrader_course import Course, printable
 from autograde.contract.labs import LabError, find_lab
 from course.exchange.feedback import PlainReleaseFeedback
 
@@ -14,9 +16,6 @@ class ReleaseFeedback(PlainReleaseFeedback):
     def left_out(self) -> dict[str, str]:
         """Also those whose marks are to be graded again, and those who are graded and have no page, with the next
         step."""
-        from autograde.classroom import feedback, grades  # only now: they read the configuration that names this class
-        from autograde.classroom.nbgrader_course import Course, printable
-
         lab, course = self.coursedir.assignment_id, Course(Path(self.coursedir.root))
         try:
             again = grades.to_be_graded_again(course, find_lab(course.root, lab))

@@ -19,7 +19,7 @@ from autograde.classroom.feedback import penalty_now
 from autograde.classroom.graded import Graded, read_failures
 from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
-from autograde.contract.labs import Lab, load_checks
+from autograde.contract.labs import Lab, LoadedLab, load_lab
 from autograde.contract.places import CLASS
 from course.exchange.due import to_the_minute
 from course.exchange.names import TIMESTAMP
@@ -92,8 +92,7 @@ def failures_path(course: Course, lab: Lab) -> Path:
 
 def collect_rows(
     course: Course,
-    lab: Lab,
-    todos: list[str],
+    lab: LoadedLab,
     handed_in: list[str],
     failed: dict[str, str],
     opened: Gradebook | None = None,
@@ -106,12 +105,12 @@ def collect_rows(
     now = measure(lab)
     with nullcontext(opened) if opened else course.gradebook() as gradebook:
         known = [student.id for student in gradebook.students]
-        rows = [row_of(course, gradebook, lab, todos, student, now) for student in known]
+        rows = [row_of(course, gradebook, lab, student, now) for student in known]
     by_id = {row.student: row for row in rows}
     autograded = submissions(course, lab, course.directory.autograded_directory)
     handed_in = [*dict.fromkeys([*handed_in, *autograded, *course.in_exchange(lab.name)])]
     for student in sorted({*handed_in, *failed} - set(by_id)):
-        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(todos))
+        by_id[student] = Row(printable(student), WAITING, scores=dict.fromkeys(lab.todos))
     for row in same_job(rows):
         row.problems.append("run.json: another student's record is of the same job")
     for student, reason in failed.items():
@@ -123,8 +122,9 @@ def collect_rows(
     return sorted(by_id.values(), key=lambda row: row.student)
 
 
-def row_of(course: Course, gradebook: Gradebook, lab: Lab, todos: list[str], student: str, now: str) -> Row:
+def row_of(course: Course, gradebook: Gradebook, lab: LoadedLab, student: str, now: str) -> Row:
     """The row of a student in the gradebook. now: the lab's measure."""
+    todos = lab.todos
     row = Row(student, NOTHING, scores=dict.fromkeys(todos), deadline=gradebook.find_assignment(lab.name).duedate)
     try:
         notebook = gradebook.find_submission_notebook(lab.name, lab.name, student)
@@ -187,8 +187,8 @@ def timestamp(folder: Path) -> bytes | None:
 
 
 def to_be_graded_again(course: Course, lab: Lab, opened: Gradebook | None = None) -> dict[str, str]:
-    """Why marks are to be graded again, by student. opened: the gradebook, where it is open."""
-    rows = collect_rows(course, lab, [check.todo for check in load_checks(lab.checks)], [], {}, opened)
+    """Why marks are to be graded again, by student. opened: the gradebook, where it is open. Raises LabError."""
+    rows = collect_rows(course, load_lab(lab), [], {}, opened)
     return {row.student: row.problems[0] for row in rows if row.status == AGAIN}
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from nbgrader.api import Grade
 
 from autograde.classroom.graded import Graded
-from autograde.contract.labs import Lab, lab_package, load_checks
+from autograde.contract.labs import LoadedLab
 
 ANSWER = re.compile(r"^# %%.*\banswer=.*$", re.MULTILINE)  # a question's marker in lab.py, with its points
 CHANGED = "the lab's points, TODOs or checks have changed since it was graded"
@@ -23,15 +23,15 @@ OTHER_SCORES = "the gradebook has other scores than its grading gave"
 NEWER = "another hand-in counts now than the one that was graded"
 
 
-def measure(lab: Lab) -> str:
-    """A value that changes with all that a mark in `lab` depends on: TODOs, points, checks. Raises LabError."""
-    points = {check.todo: float(check.points) for check in load_checks(lab.checks)}
-    answers = ANSWER.findall(lab.source.read_text(encoding="utf-8"))
-    texts = lab_package(lab.folder).texts  # checks, and what runs beside the student's code
-    return hashlib.sha256(repr((points, answers, sorted(texts.items()))).encode()).hexdigest()
+def measure(lab: LoadedLab) -> str:
+    """A value that changes with all that a mark in `lab` depends on: TODOs, points, checks."""
+    points = {check.todo: float(check.points) for check in lab.todo_checks}
+    return hashlib.sha256(repr((points, ANSWER.findall(lab.text), sorted(lab.files.items()))).encode()).hexdigest()
 
 
-def why_again(lab: Lab, graded: Graded | None, grades: Mapping[str, Grade], now: str, handed_in: bool) -> str | None:
+def why_again(
+    lab: LoadedLab, graded: Graded | None, grades: Mapping[str, Grade], now: str, handed_in: bool
+) -> str | None:
     """Why a submission that has scores is to be graded again; None if it is not.
 
     graded: the notes on it. grades: the gradebook's, by cell. now: the lab's measure. handed_in: whether what the
@@ -49,9 +49,9 @@ def why_again(lab: Lab, graded: Graded | None, grades: Mapping[str, Grade], now:
     return None
 
 
-def points_now(lab: Lab) -> dict[str, float]:
+def points_now(lab: LoadedLab) -> dict[str, float]:
     """The points of each check's cell."""
-    return {f"{check.todo}-check": float(check.points) for check in load_checks(lab.checks)}
+    return {f"{check.todo}-check": float(check.points) for check in lab.todo_checks}
 
 
 def points_of(grades: Mapping[str, Grade]) -> dict[str, float]:

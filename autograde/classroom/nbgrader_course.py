@@ -9,20 +9,18 @@ from __future__ import annotations
 import contextlib
 import copy
 import glob
-import logging
-import os
 import re
 import shutil
-import sys
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from datetime import tzinfo
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.auth import Authenticator
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.converters import GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeFactory
 from nbgrader.exchange.default import Exchange
@@ -30,12 +28,15 @@ from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
 from autograde.classroom.configuration import configuration, is_ours, make_class_folder
+from autograde.classroom.converters import AutogradeOne, CapturedLog, FeedbackOne, new_log
 from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
+from autograde.classroom.gradebook.made import make_gradebook
 from autograde.classroom.nbgrader_steps import Grading
 from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 from autograde.classroom.runs.progress import Reporter
 from autograde.classroom.submission import Submission
 from autograde.classroom.times import course_zone
+from autograde.contract.labs import LoadedLab
 from autograde.contract.places import CLASS
 from autograde.sandbox.examine import Examined
 from course.exchange.handed_in.choice import read_choice
@@ -45,46 +46,6 @@ from course.exchange.names import UNCLEAR
 
 class StepFailed(Exception):
     """A step of nbgrader failed. The message is one line."""
-
-
-class CapturedLog(logging.Handler):
-    """Captures what nbgrader logs: warnings, and the exception behind the first error.
-
-    nbgrader logs tracebacks as text, but while it handles the exception, so `sys.exc_info` has the exception itself.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.error: BaseException | None = None
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Capture one message."""
-        if record.levelno >= logging.ERROR and self.error is None:
-            self.error = sys.exc_info()[1]
-        self.lines.append(" ".join(record.getMessage().split()))
-
-
-class OneStudent:
-    """Mixed into a converter: restricts it to the folder of `student`, where the notebook may be missing."""
-
-    student: str
-
-    def init_notebooks(self) -> None:
-        """Set what nbgrader would find by glob."""
-        assignment = self.coursedir.assignment_id
-        folder = self._format_source(assignment, self.student)
-        self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
-
-
-class AutogradeOne(OneStudent, Autograde):
-    """Grades one submission that has been read and examined."""
-
-    grading: Grading
-
-
-class FeedbackOne(OneStudent, GenerateFeedback):
-    """Writes one student's feedback."""
 
 
 class Course:
@@ -106,6 +67,7 @@ class Course:
 
     def gradebook(self) -> Gradebook:
         """The open gradebook, a context manager."""
+        make_gradebook(self.directory.db_url)
         return Gradebook(self.directory.db_url, self.directory.course_id)
 
     @property
@@ -162,18 +124,22 @@ class Course:
         with changed(self.directory, assignment_id=lab, release_directory="build/release"):  # labs/ stays as it is
             return self._start(GenerateAssignment, self.config, force=True)
 
-    def autograde(self, lab: str, student: str, submission: Submission, examined: Examined) -> list[str]:
+    def autograde(self, lab: LoadedLab, student: str, submission: Submission, examined: Examined) -> list[str]:
         """Write an examined submission to the gradebook. Returns nbgrader's warnings. Raises StepFailed."""
-        grading = Grading(submission, examined)
-        with changed(self.directory, assignment_id=lab, ignore=self.directory.ignore):
+        grading = Grading(lab, submission, examined)
+        with changed(self.directory, assignment_id=lab.name, ignore=self.directory.ignore):
             return self._start(AutogradeOne, self.config, student=student, grading=grading, force=True)
 
     def feedback(self, lab: str, student: str) -> None:
         """Write a graded submission's feedback. Raises StepFailed."""
+        with changed(self.directory, assignment_id=lab):
+            self._run(self._feedback_writer, student=student)
+
+    @cached_property
+    def _feedback_writer(self) -> FeedbackOne:
         config = copy.deepcopy(self.config)
         config.HTMLExporter.template_name = "feedback"
-        with changed(self.directory, assignment_id=lab):
-            self._start(FeedbackOne, config, student=student, force=True)
+        return FeedbackOne(coursedir=self.directory, config=config, log=new_log(), force=True)
 
     def collect(self, lab: str, run: Reporter, only: str = "") -> tuple[list[str], list[str]]:
         """Fetch what was handed in since the last time. Returns notices and errors, one line each.
@@ -207,12 +173,15 @@ class Course:
         return [f"{len(students)} in the exchange", *notices], failed
 
     def _start(self, converter: Any, config: Config, **attributes: Any) -> list[str]:
+        """Make one of nbgrader's steps, and run it as `_run` does."""
+        return self._run(converter(coursedir=self.directory, config=config, log=new_log()), **attributes)
+
+    def _run(self, app: Any, **attributes: Any) -> list[str]:
         """Run one of nbgrader's steps. Returns its warnings. Raises StepFailed, Locked."""
         self.wait_until_free()
+        make_gradebook(self.directory.db_url)
         captured = CapturedLog()
-        log = logging.Logger("lockstep.grading", logging.WARNING)
-        log.addHandler(captured)
-        app = converter(coursedir=self.directory, config=config, log=log)
+        app.log.addHandler(captured)
         for name, value in attributes.items():
             setattr(app, name, value)
         try:
@@ -221,6 +190,8 @@ class Course:
                 app.start()
         except (Exception, SystemExit) as error:
             raise StepFailed(describe(captured.error or error)) from error
+        finally:
+            app.log.removeHandler(captured)
         return captured.lines
 
 

@@ -7,7 +7,7 @@ nbgrader converts each submission twice: it sanitises what was handed in, then g
                -> SaveGrades -> AssignLatePenalties      as in nbgrader
 
 `nbgrader autograde`, the formgrader's button and `lockstep grade` all use these steps; the last has already read and
-examined the submission.
+examined the submission, and takes all steps in one conversion.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from autograde.classroom.measure import measure, same
 from autograde.classroom.rebuild import PROBLEMS, Rebuilt
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.contract import show
-from autograde.contract.labs import Lab, LabError, find_lab, load_checks
+from autograde.contract.labs import Lab, LabError, LoadedLab, find_lab, load_lab
 from autograde.contract.places import SOURCE
 from autograde.contract.questions import read_questions
 from autograde.sandbox.examine import Examined, Marked, examine
@@ -47,31 +47,28 @@ from course.files import refusal
 
 @dataclass
 class Grading:
-    """The state of one submission during both conversions.
+    """What is known of the submission that is graded.
 
-    submission, examined: None until they are known. notebook: the sanitised one. unknown: check cells without a score.
+    examined: None if it is still to be examined. unknown: check cells without a score.
     """
 
-    submission: Submission | None = None
+    lab: LoadedLab
+    submission: Submission
     examined: Examined | None = None
-    notebook: NotebookNode | None = None
     unknown: list[str] = field(default_factory=list)
-
-    def __deepcopy__(self, memo: dict) -> Grading:
-        """Itself: nbconvert copies the resources for each step, but the steps share this."""
-        return self
 
 
 class SubmissionExporter(NotebookExporter):
-    """Leaves reading to the steps, as what was handed in may be missing, or no notebook.
+    """Leaves reading what was handed in to `Rebuild`, as it may be missing, or no notebook.
 
-    Each step finds the submission's `Grading` in ``resources["lockstep"]``, the same one in both conversions. If the
-    converter has an attribute `grading`, it is that one.
+    grading: of the submission that is converted; `Rebuild` sets it, and the steps after it use it, also in the second
+    conversion.
     """
+
+    grading: Grading
 
     def __init__(self, *args: Any, **kw: Any) -> None:
         super().__init__(*args, **kw)
-        self._last = ("", Grading())
         for folder in map(Path, self.parent.assignments):
             self.leave_out(folder)
 
@@ -99,11 +96,12 @@ class SubmissionExporter(NotebookExporter):
         self.parent.coursedir.ignore = [*others, *(glob.escape(str(path)) for path in refused)]
 
     def from_filename(self, filename: str, resources: dict | None = None, **kw: Any) -> tuple[str, dict]:
-        """Convert the file called `filename`, whatever it contains."""
+        """Convert the file called `filename`; to sanitise, whatever it contains."""
+        if not self.parent._sanitizing:
+            return super().from_filename(filename, resources, **kw)
         path = Path(filename)
         resources = {} if resources is None else resources
         resources["metadata"] = {"name": path.stem, "path": str(path.parent)}
-        resources["lockstep"] = self.grading(resources["nbgrader"]["student"])
         self.copy_time(path.parent, resources["nbgrader"])
         return self.from_notebook_node(new_notebook(), resources=resources, **kw)
 
@@ -117,13 +115,10 @@ class SubmissionExporter(NotebookExporter):
             copied.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(time, copied)
 
-    def grading(self, student: str) -> Grading:
-        """The current `Grading`: nbgrader converts each student's submission twice in a row."""
-        if (handed_over := getattr(self.parent, "grading", None)) is not None:
-            return handed_over
-        if self._last[0] != student:
-            self._last = (student, Grading())
-        return self._last[1]
+    @property
+    def handed_over(self) -> Grading | None:
+        """What `lockstep grade` knows of the submission; None for nbgrader's own commands."""
+        return getattr(self.parent, "grading", None)
 
 
 def left_out(path: Path) -> str | None:
@@ -134,30 +129,25 @@ def left_out(path: Path) -> str | None:
         return error.strerror
 
 
-class LabPreprocessor(NbGraderPreprocessor):
-    """A step that knows the course's folder."""
+class Rebuild(NbGraderPreprocessor):
+    """Sanitises: builds the notebook to grade from the released one and what was handed in."""
 
     root = Unicode(help="The course's folder").tag(config=True)
 
-    def lab(self, resources: dict) -> Lab:
-        """The lab that is graded. Raises LabError if the assignment is no lab."""
-        return find_lab(Path(self.root), resources["nbgrader"]["assignment"])
-
-
-class Rebuild(LabPreprocessor):
-    """Sanitises: builds the notebook to grade from the released one and what was handed in."""
-
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Replace `nb`, which is empty. The submission's problems go into a cell at the top."""
-        grading: Grading = resources["lockstep"]
-        if grading.submission is None:
-            lab, folder = self.lab(resources), Path(resources["metadata"]["path"])
-            released = released_notebook(Path(self.root), lab)
-            grading.submission = to_grade(lab, folder, read_submission(folder / lab.notebook), released)
+        """Replace `nb`, which is empty. The submission's problems go into a cell at the top. Raises LabError if the
+        assignment is no lab."""
+        self.parent.grading = grading = self.parent.handed_over or self.read(resources)
         for problem in grading.submission.rebuilt.problems:
             self.log.warning("%s: %s", resources["nbgrader"]["student"], problem)
-        grading.notebook = with_problems(grading.submission.rebuilt)
-        return grading.notebook, resources
+        return with_problems(grading.submission.rebuilt), resources
+
+    def read(self, resources: dict) -> Grading:
+        """Read the submission. Raises LabError."""
+        root, folder = Path(self.root), Path(resources["metadata"]["path"])
+        lab = load_lab(find_lab(root, resources["nbgrader"]["assignment"]))
+        handed_in = read_submission(folder / lab.notebook)
+        return Grading(lab, to_grade(lab, folder, handed_in, released_notebook(root, lab)))
 
 
 def released_notebook(root: Path, lab: Lab) -> NotebookNode:
@@ -179,7 +169,7 @@ def with_problems(rebuilt: Rebuilt) -> NotebookNode:
     return notebook
 
 
-class Judge(LabPreprocessor):
+class Judge(NbGraderPreprocessor):
     """Grades: each check cell gets its result as output, and its score as value, for partial credit."""
 
     seed = Integer(None, allow_none=True, help="Seed of the cases; None: a fresh one for each submission").tag(
@@ -208,9 +198,9 @@ class Judge(LabPreprocessor):
         return Settings(Limits(**self.limits), self.sandboxed, self.seed)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Replace `nb`, which is empty, by the sanitised notebook with the results in it."""
-        grading: Grading = resources["lockstep"]
-        nb, submission, lab = grading.notebook, grading.submission, self.lab(resources)
+        """Put the results into the sanitised notebook."""
+        grading: Grading = self.parent.grading
+        lab, submission = grading.lab, grading.submission
         examined = grading.examined or examine_alone(lab, submission, self.settings)
         found = self.with_records(lab, submission, examined, resources["nbgrader"]["student"])
         by_cell = {f"{mark.todo}-check": (mark, record.remarks) for mark, record in found}
@@ -236,17 +226,16 @@ class Judge(LabPreprocessor):
         return nb, resources
 
     def with_records(
-        self, lab: Lab, submission: Submission, examined: Examined, student: str
+        self, lab: LoadedLab, submission: Submission, examined: Examined, student: str
     ) -> list[tuple[Marked, RecordResult]]:
         """The marks with the records of batch runs taken into account, and the results of checking these."""
         about = (lab.name, submission.record, submission.answers.sources, student, Policy(self.records, self.accounts))
         return [
-            with_record(check, marked, *about)
-            for check, marked in zip(load_checks(lab.checks), examined.marked, strict=True)
+            with_record(check, marked, *about) for check, marked in zip(lab.todo_checks, examined.marked, strict=True)
         ]
 
 
-def examine_alone(lab: Lab, submission: Submission, settings: Settings) -> Examined:
+def examine_alone(lab: LoadedLab, submission: Submission, settings: Settings) -> Examined:
     """Examine one submission, in sandboxes of its own."""
     with Sandboxes(lab, settings.limits, sandboxed=settings.sandboxed) as sandboxes:
         return examine(lab, submission.answers, settings.draw_seed(), sandboxes)
@@ -271,7 +260,7 @@ class SaveGrades(SaveAutoGrades):
     """
 
     def _add_score(self, cell: NotebookNode, resources: dict) -> None:
-        name, grading = cell.metadata.nbgrader["grade_id"], resources["lockstep"]
+        name, grading = cell.metadata.nbgrader["grade_id"], self.parent.grading
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
         waited, before = grade.needs_manual_grade, grade.auto_score
         super()._add_score(cell, resources)

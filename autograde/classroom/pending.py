@@ -15,23 +15,22 @@ from autograde.classroom import grades
 from autograde.classroom.grades import MAX_TIMESTAMP, timestamp
 from autograde.classroom.measure import measure, why_again
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
-from autograde.classroom.nbgrader_steps import released_notebook
 from autograde.classroom.submission import Submission, read_submission, to_grade
 from autograde.classroom.times import FORMAT, utc_time
-from autograde.contract.labs import Lab
+from autograde.contract.labs import Lab, LoadedLab
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain, write_whole
 
 
 def read_all(
-    course: Course, lab: Lab, students: Iterable[str], force: bool
+    course: Course, lab: LoadedLab, released: NotebookNode, students: Iterable[str], force: bool
 ) -> tuple[dict[str, Submission], dict[str, str], dict[str, str]]:
     """The submissions to grade, why others cannot be graded, which is also printed, and why some were graded before
-    and are graded again; all by student."""
+    and are graded again; all by student. released: the lab's notebook as students got it."""
     found: dict[str, Submission] = {}
     failed: dict[str, str] = {}
     reasons: dict[str, str] = {}
-    released, now = released_notebook(course.root, lab), measure(lab)
+    now = measure(lab)
     for student in students:
         try:
             if submission := to_be_graded(course, lab, student, released, now, reasons, force):
@@ -68,7 +67,7 @@ def grades_of(course: Course, lab: Lab, student: str) -> dict[str, Grade]:
 
 def to_be_graded(
     course: Course,
-    lab: Lab,
+    lab: LoadedLab,
     student: str,
     released: NotebookNode,
     now: str,

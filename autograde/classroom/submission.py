@@ -11,7 +11,7 @@ from nbgrader.utils import compute_checksum
 
 from autograde.classroom.elsewhere import MOST, MOST_NAMES, Elsewhere, about_many, elsewhere, how_many, unread
 from autograde.classroom.rebuild import Rebuilt, rebuild
-from autograde.contract.labs import Lab
+from autograde.contract.labs import LoadedLab
 from autograde.contract.questions import is_todo
 from autograde.contract.show import quoted
 from autograde.sandbox.examine import Answers
@@ -77,7 +77,7 @@ def read_submission(path: Path) -> HandedIn:
         return HandedIn(error, *beside)
 
 
-def to_grade(lab: Lab, folder: Path, handed_in: HandedIn, released: NotebookNode) -> Submission:
+def to_grade(lab: LoadedLab, folder: Path, handed_in: HandedIn, released: NotebookNode) -> Submission:
     """Rebuild the submission in `folder`. released: the lab's notebook as students got it. Raises nothing for what was
     handed in."""
     rebuilt = with_work(released, handed_in, lab.name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import traceback
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -53,6 +54,24 @@ class Lab:
     def variants(self) -> Path:
         """The folder of other right answers and known mistakes."""
         return self.folder / "variants"
+
+
+@dataclass(frozen=True)
+class LoadedLab(Lab):
+    """A lab with its checks loaded: a command loads a lab once, and passes it on.
+
+    todo_checks: one for each TODO, in the order of the TODOs. text: of `lab.py`. files: the texts of the checks, and of
+    what runs beside the student's code, by path.
+    """
+
+    todo_checks: tuple[Check, ...]
+    text: str = field(repr=False)
+    files: Mapping[str, str] = field(repr=False, hash=False)
+
+    @property
+    def todos(self) -> list[str]:
+        """The names of the TODOs, in order."""
+        return [check.todo for check in self.todo_checks]
 
 
 def find_labs(root: Path) -> list[Lab]:
@@ -128,6 +147,12 @@ def lab_package(folder: Path, name: str = "checks") -> LabPackage:
     return LabPackage.of(files, str(folder))
 
 
+def beside_students(lab: Lab) -> dict[str, str]:
+    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are."""
+    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
+    return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
+
+
 def load_checks(folder: Path) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name. Raises
     LabError."""
@@ -145,6 +170,14 @@ def load_checks(folder: Path) -> list[Check]:
     source = Path(folder).parent / "lab.py"
     order = [*solution_cells(source)] if source.is_file() else []
     return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
+
+
+def load_lab(lab: Lab) -> LoadedLab:
+    """The lab with its checks; itself, if they are loaded. Raises LabError."""
+    if isinstance(lab, LoadedLab):
+        return lab
+    checks, text = load_checks(lab.checks), lab.source.read_text(encoding="utf-8")
+    return LoadedLab(lab.name, lab.folder, tuple(checks), text, lab_package(lab.folder).texts)
 
 
 def load_ranks(folder: Path) -> int:

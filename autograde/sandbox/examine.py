@@ -18,7 +18,7 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 
 from autograde.contract.check import Check, draw_cases, judge
-from autograde.contract.labs import Lab, load_checks
+from autograde.contract.labs import LoadedLab
 from autograde.contract.result import Result
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
 from autograde.sandbox.limits import EXCEEDED, Limits
@@ -42,7 +42,7 @@ class Gathered:
     """What was gathered for a TODO: `evidence`, `lost` or `reason`.
 
     evidence: for each case, in order. lost: why there is none, a key of `LOST`. reason: why a person must grade it.
-    again: evidence from repeating a recorded run, if it was repeated.
+    again: evidence from repeating a recorded run, if it was repeated. cases: that the evidence is on.
     """
 
     todo: str
@@ -50,6 +50,7 @@ class Gathered:
     lost: str | None = None
     reason: str | None = None
     again: dict | None = None
+    cases: list[dict] | None = None
 
 
 @dataclass(frozen=True)
@@ -110,21 +111,23 @@ class Unfit(Unjudged):
     """Evidence that does not fit its schema, so no verdict sees it."""
 
 
-def examine(lab: Lab, answers: Answers, seed: int, sandboxes: Sandboxes) -> Examined:
+def examine(lab: LoadedLab, answers: Answers, seed: int, sandboxes: Sandboxes) -> Examined:
     """Grade one submission. One Marked for each check of the lab, in order. Raises what `gather` raises."""
     gathered, seconds = gather(lab, answers, seed, sandboxes)
     return Examined(verdicts(lab, gathered, seed), seed, seconds)
 
 
-def gather(lab: Lab, answers: Answers, seed: int, sandboxes: Sandboxes) -> tuple[list[Gathered], dict[str, float]]:
+def gather(
+    lab: LoadedLab, answers: Answers, seed: int, sandboxes: Sandboxes
+) -> tuple[list[Gathered], dict[str, float]]:
     """Run the probes on one submission. Returns what each check of the lab gathered, in order, and `Examined.seconds`.
 
-    Raises LabError if the lab's checks do not load, Cancelled if the grading was stopped.
+    Raises Cancelled if the grading was stopped.
     """
     began = time.monotonic()
     with Examination(sandboxes, seed) as examination:
         gathered = []
-        for check in load_checks(lab.checks):
+        for check in lab.todo_checks:
             one = examination.gather(check, None if check.todo in answers.blank else answers.sources[check.todo])
             if check.todo in answers.again and one.evidence is not None:
                 again = examination.once_more(check, answers.sources, answers.again[check.todo])
@@ -133,10 +136,10 @@ def gather(lab: Lab, answers: Answers, seed: int, sandboxes: Sandboxes) -> tuple
     return gathered, {"total": time.monotonic() - began, "probing": examination.probing}
 
 
-def verdicts(lab: Lab, gathered: list[Gathered], seed: int) -> list[Marked]:
-    """The mark for each TODO, from what was gathered with this seed. Raises LabError if the lab's checks do not load,
-    and nothing for what was gathered, which may be forged."""
-    return [marked(check, one, seed) for check, one in zip(load_checks(lab.checks), gathered, strict=True)]
+def verdicts(lab: LoadedLab, gathered: list[Gathered], seed: int) -> list[Marked]:
+    """The mark for each TODO, from what was gathered with this seed. Raises nothing for what was gathered, which may be
+    forged."""
+    return [marked(check, one, seed) for check, one in zip(lab.todo_checks, gathered, strict=True)]
 
 
 def marked(check: Check, gathered: Gathered, seed: int) -> Marked:
@@ -147,7 +150,7 @@ def marked(check: Check, gathered: Gathered, seed: int) -> Marked:
     if gathered.lost is not None:
         return Marked(todo, points, check.without_evidence(gathered.lost, LOST[gathered.lost], seed))
     try:
-        result = judge(check, draw_cases(check, seed), gathered.evidence, seed)
+        result = judge(check, gathered.cases, gathered.evidence, seed)
         return Marked(todo, points, result, again=gathered.again)
     except Exception as error:
         reason = f"the verdict could not read the evidence: {type(error).__name__}: {error}"
@@ -178,10 +181,11 @@ class Examination:
         if source is None:
             return Gathered(todo, lost="not-done")
         try:
-            evidence = self._evidence(check, source, draw_cases(check, self.seed) if cases is None else cases)
+            cases = draw_cases(check, self.seed) if cases is None else cases
+            evidence = self._evidence(check, source, cases)
             if may_have_reached_limit(evidence):
                 self._drop()  # a full disk would still be full for the next TODO
-            return Gathered(todo, evidence)
+            return Gathered(todo, evidence, cases=cases)
         except TooLate:
             return Gathered(todo, lost="too-slow")
         except Ended as error:

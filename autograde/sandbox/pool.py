@@ -19,10 +19,10 @@ import tempfile
 import threading
 import time
 from collections import deque
+from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from autograde.contract.lab_package import BESIDE_STUDENTS
-from autograde.contract.labs import Lab, load_ranks, read_package
+from autograde.contract.labs import Lab, beside_students, load_ranks
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.limits import BEGIN, LATE, Limits
 from autograde.sandbox.untrusted import load_evidence
@@ -58,18 +58,12 @@ class TooLate(Exception):
     """No answer in time."""
 
 
-def beside_students(lab: Lab) -> dict[str, str]:
-    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are."""
-    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
-    return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
-
-
 class Sandboxes:
     """Sandboxes for submissions of one lab, each used once. A context manager, which ends all of them.
 
     limits: of each. sandboxed: False runs student code unprotected, as the person who grades. expected: how many will
     be needed at least; as many are started in advance, `ahead` at a time. cancel: ends all waiting. Raises
-    SandboxRefused if no sandbox can be made, or one has to be, LabError if the checks do not load.
+    SandboxRefused if no sandbox can be made, or one has to be.
     """
 
     def __init__(
@@ -87,14 +81,15 @@ class Sandboxes:
         self.limits = limits
         self.sandboxed = sandboxed
         self.cancel = cancel or threading.Event()
-        self.ranks = load_ranks(lab.checks)
+        self.lab = lab
+        self.expected = expected
         self.checks = beside_students(lab)
         self._visible = bubblewrap.visible_paths(self.checks) if sandboxed else []
         self._lock = threading.Lock()
         self._server: subprocess.Popen | None = None
         self._output: IO[bytes] = io.BytesIO()
-        self._expected = expected
-        self._ahead = ahead
+        self._asked = False  # whether the server was asked for a sandbox
+        self.ahead = ahead
         self._ready_ahead: deque[Sandbox] = deque()
 
     def __enter__(self) -> Sandboxes:
@@ -105,18 +100,29 @@ class Sandboxes:
             unused.close()
         self._end_server()
 
+    @cached_property
+    def ranks(self) -> int:
+        """How many ranks each has. Raises LabError if the lab's checks do not load."""
+        return load_ranks(self.lab.checks)
+
+    def warm_up(self) -> None:
+        """Start the fork server, which takes seconds to import what ranks compute with, before a sandbox is needed."""
+        with self._lock, contextlib.suppress(OSError):  # whoever needs a sandbox will get the error
+            if self._server is None:
+                self._start_server()
+
     def take(self) -> Sandbox:
-        """A new sandbox, which may still be starting. Raises NoSandbox."""
+        """A new sandbox, which may still be starting. Raises NoSandbox, LabError if the lab's checks do not load."""
         with self._lock:
             taken = self._ready_ahead.popleft() if self._ready_ahead else self._start()
             with contextlib.suppress(NoSandbox):  # whoever needs the next one will get the error
-                while self._expected > 0 and len(self._ready_ahead) < self._ahead:
+                while self.expected > 0 and len(self._ready_ahead) < self.ahead:
                     self._ready_ahead.append(self._start())
             return taken
 
     def _start(self) -> Sandbox:
         """Request a sandbox from the fork server, which is started if it does not run."""
-        self._expected -= 1
+        self.expected -= 1
         try:
             if self._server is None or self._server.poll() is not None:
                 self._start_server()
@@ -130,6 +136,7 @@ class Sandboxes:
             control, supervisor = socket.socketpair()
             with prober, supervisor:
                 fork_server.send(self._requests, request, [prober.fileno(), supervisor.fileno()])
+                self._asked = True
         except OSError as error:
             raise NoSandbox(f"no sandbox could be started: {error.strerror or error}{self._last_line()}") from error
         return Sandbox(channel, control, self.limits, self.cancel)
@@ -160,12 +167,12 @@ class Sandboxes:
             return
         self._requests.close()
         try:
-            self._server.wait(END_LIMIT)
+            self._server.wait(END_LIMIT if self._asked else 0)
         except subprocess.TimeoutExpired:
             os.killpg(self._server.pid, signal.SIGKILL)
             self._server.wait()
         self._output.close()
-        self._server = None
+        self._server, self._asked = None, False
 
     def _last_line(self) -> str:
         """The fork server's last line of output, after a colon."""

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from autograde.contract.check import Check, draw_cases
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import LoadedLab, find_lab
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.examine import LOST, Answers, Gathered, Unfit, hold_to_schema
 from autograde.sandbox.limits import Limits
@@ -150,12 +150,12 @@ class ArrayFolder:
                 lines.append({"todo": part.todo} | ({"lost": part.lost} if part.lost else {"reason": part.reason}))
         write_whole(self._result(name), b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
-    def result(self, name: str, submission: Submission, lab: Lab) -> tuple[list[Gathered], dict[str, float]]:
+    def result(self, name: str, submission: Submission, lab: LoadedLab) -> tuple[list[Gathered], dict[str, float]]:
         """What was gathered for this submission, for each check of the lab, in order, and `Examined.seconds`.
 
         Raises BadResult if the result is malformed or another submission's; OSError.
         """
-        checks = load_checks(lab.checks)
+        checks = lab.todo_checks
         cases = {check.todo: cases_of(check, submission.seed) for check in checks}
         lines = self._lines(name, 1 + sum(len(each) + 1 for each in cases.values()), submission.limits["evidence"])
         match lines[:1]:
@@ -218,7 +218,8 @@ def checked(check: Check, cases: list[dict], again: dict | None, lines: list[dic
     except Unfit as error:
         raise BadResult(str(error)) from error
     found = [evidence for _, evidence in pairs]
-    return Gathered(check.todo, found[:-1], again=found[-1]) if rest else Gathered(check.todo, found)
+    once_more = found.pop() if rest else None
+    return Gathered(check.todo, found, again=once_more, cases=cases)
 
 
 def name_of(student: str) -> str:

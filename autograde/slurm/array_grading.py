@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from autograde.contract.labs import Lab, load_checks
+from autograde.contract.labs import LoadedLab
 from autograde.contract.places import CLASS, REPOSITORY
 from autograde.sandbox.examine import Answers, Examined, Gathered, verdicts
 from autograde.sandbox.limits import Settings
@@ -43,7 +43,7 @@ GRACE = 60.0  # seconds within which a shared file system shows what a task on a
 
 @contextlib.contextmanager
 def examined_on_nodes(
-    root: Path, lab: Lab, answers: dict[str, Answers], settings: Settings
+    root: Path, lab: LoadedLab, answers: dict[str, Answers], settings: Settings
 ) -> Iterator[Iterator[tuple[str, Examined]]]:
     """Examine submissions of `lab`, by student, in a job array. Yields an iterator over results, as they arrive.
 
@@ -77,7 +77,7 @@ class ArrayGrading:
     """
 
     root: Path
-    lab: Lab
+    lab: LoadedLab
     folder: ArrayFolder
     settings: Settings
     students: dict[str, str] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class ArrayGrading:
         submission = self.submissions[name]
         gathered = [
             Gathered(todo, lost="not-done") if todo in submission.blank else Gathered(todo, reason=reason)
-            for todo in (check.todo for check in load_checks(self.lab.checks))
+            for todo in self.lab.todos
         ]
         return self.judged(name, gathered, {"total": 0.0, "probing": 0.0})
 

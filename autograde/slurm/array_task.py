@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from autograde.contract.labs import Lab, LabError, find_lab
+from autograde.contract.labs import LabError, LoadedLab, find_lab, load_lab
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.bubblewrap import SandboxRefused
 from autograde.sandbox.examine import gather
@@ -35,7 +35,7 @@ def main() -> int:
                 "nodes must see the same clone, and nobody may change it meanwhile"
             )
         names = [name for name in tasks.chunks[task_index()] if name not in folder.finished()]
-        return examine(folder, find_lab(root, tasks.lab), tasks, names)
+        return examine(folder, load_lab(find_lab(root, tasks.lab)), tasks, names)
     except (LabError, SandboxRefused, OSError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
@@ -46,7 +46,7 @@ def task_index() -> int:
     return int(os.environ["SLURM_ARRAY_TASK_ID"])
 
 
-def examine(folder: ArrayFolder, lab: Lab, tasks: Tasks, names: list[str]) -> int:
+def examine(folder: ArrayFolder, lab: LoadedLab, tasks: Tasks, names: list[str]) -> int:
     """Gather evidence on these submissions, several at once. Returns 1 if one of them raised."""
     limits = Limits(**tasks.limits)
     jobs = tasks.jobs or jobs_here(limits)
@@ -62,7 +62,7 @@ def examine(folder: ArrayFolder, lab: Lab, tasks: Tasks, names: list[str]) -> in
     return failed
 
 
-def examine_one(folder: ArrayFolder, lab: Lab, name: str, sandboxes: Sandboxes) -> None:
+def examine_one(folder: ArrayFolder, lab: LoadedLab, name: str, sandboxes: Sandboxes) -> None:
     """Gather evidence on one submission, and leave it in the folder."""
     submission = folder.submission(name)
     gathered, seconds = gather(lab, submission.answers, submission.seed, sandboxes)

@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import normalize
 
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, load_checks, load_ranks
+from autograde.contract.labs import LoadedLab, load_ranks
 from autograde.contract.result import LATER, Finding, Result
 from autograde.sandbox.examine import Marked
 from autograde.slurm import record_verdict
@@ -50,10 +50,10 @@ class RecordResult:
     job: str | None = None
 
 
-def runs_to_repeat(lab: Lab, handed_in: RecordFile, sources: dict[str, str]) -> dict[str, dict]:
+def runs_to_repeat(lab: LoadedLab, handed_in: RecordFile, sources: dict[str, str]) -> dict[str, dict]:
     """By TODO, the case that repeats its run, if the record is right by itself. sources: by TODO."""
     found = {}
-    for check in load_checks(lab.checks):
+    for check in lab.todo_checks:
         if check.batch is None:
             continue
         if record_verdict.by_itself(check.batch, check.todo, lab.name, handed_in, code_of(sources)) is None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, about_again, number, utc
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.contract.check import Check
-from autograde.contract.labs import find_lab, load_checks
+from autograde.contract.labs import find_lab, load_lab
 from autograde.term.headings import CANVAS_ID, EMAIL, NUMBER, SECTION, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.list_file import POINTS_POSSIBLE
 from autograde.term.student_list import Person, from_gradebook, from_list, one_spelled_twice
@@ -76,16 +76,15 @@ def write_marks(
     whose deadline is over, gets 0. Returns the file, which marks are not in it though they were given, and what else
     the instructor should know, a line each. Raises LabError, StepFailed.
     """
-    lab = find_lab(root, name)
-    checks = load_checks(lab.checks)
+    lab = load_lab(find_lab(root, name))
     course = Course(root)
     refuse_ungraded(course, lab)
     handed_in = grades.submissions(course, lab)
     failed = grades.failures(course, lab, handed_in)
-    rows = grades.collect_rows(course, lab, [check.todo for check in checks], handed_in, failed)
-    most = max([row.points for row in rows], default=0.0) or sum(check.points for check in checks)
+    rows = grades.collect_rows(course, lab, handed_in, failed)
+    most = max([row.points for row in rows], default=0.0) or sum(check.points for check in lab.todo_checks)
     columns = {DAYS_LATE: days_late, "deadline UTC": lambda row: utc(row.deadline)}
-    marked = Marked(lab.name, rows, most, lambda row: feedback(row, checks), columns)
+    marked = Marked(lab.name, rows, most, lambda row: feedback(row, lab.todo_checks), columns)
     path = grades.csv_path(course, lab).with_name(FILES[system])
     path, notes = write_file(course, marked, path, system, students, zero)
     return path, about_again(lab.name, rows), notes
@@ -227,7 +226,7 @@ def days_late(row: Row) -> int:
     return math.ceil((row.seconds_late or 0) / DAY)
 
 
-def feedback(row: Row, checks: list[Check]) -> str:
+def feedback(row: Row, checks: Sequence[Check]) -> str:
     """A graded row in words: points and findings of each TODO, points of each text, how late it was and what that cost,
     then the instructor's comments."""
     if row.status != GRADED:

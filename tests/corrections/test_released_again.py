@@ -7,12 +7,11 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from changing_lab import examined_by_text
+from changing_lab import without_sandboxes
 from corrected_lab import Released
 from nbgrader.apps.api import NbGraderAPI
 from small_course import ANSWERS, LAB
 
-from autograde.classroom import class_grading
 from autograde.classroom.class_grading import class_lock
 from autograde.classroom.nbgrader_course import Course
 from autograde.term.waiting import plain, waiting
@@ -85,7 +84,7 @@ def test_nbgraders_command_says_it_too(room):
 
 @pytest.mark.thorough
 def test_a_deadline_is_set_with_the_release_and_students_see_it(room, monkeypatch):
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     assert "; students see the deadline Sat 31 Jan 2099, 18:00 " in room.release("--deadline=2099-01-31T18:00")
     zone = Course(room.root).zone
     due = datetime(2099, 1, 31, 18, tzinfo=zone).astimezone(UTC).replace(tzinfo=None)

@@ -15,20 +15,20 @@ from small_course import ANSWERS, LAB, make_course
 from autograde.build import instructor_notebook, release
 from autograde.classroom.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
 from autograde.classroom.submission import Submission, read_submission, to_grade
-from autograde.contract.labs import Lab, find_lab
+from autograde.contract.labs import LoadedLab, find_lab, load_lab
 from course.exchange.limits import MAX_NOTEBOOK
 
 USUAL = f"{LAB}.ipynb"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> LoadedLab:
     """The small lab."""
-    return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
+    return load_lab(find_lab(make_course(tmp_path_factory.mktemp("course")), LAB))
 
 
 @pytest.fixture(scope="module")
-def released(lab: Lab) -> NotebookNode:
+def released(lab: LoadedLab) -> NotebookNode:
     """The lab as students get it."""
     return release(instructor_notebook(lab))
 
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "ada" / LAB
 
 
-def graded(lab: Lab, folder: Path, released: NotebookNode) -> tuple[Submission, int]:
+def graded(lab: LoadedLab, folder: Path, released: NotebookNode) -> tuple[Submission, int]:
     """The submission, and how many of its TODOs are written."""
     submission = to_grade(lab, folder, read_submission(folder / USUAL), released)
     return submission, len(ANSWERS) - len(submission.answers.blank)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.contract.labs import Lab, find_lab
+from autograde.contract.labs import LoadedLab, find_lab, load_lab
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.examine import Answers, Marked, examine
 from autograde.sandbox.limits import Limits
@@ -28,19 +28,19 @@ FAILS = ["sh", "-c", "echo No room for a sandbox. >&2; exit 1", "--"]
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> LoadedLab:
     """The small lab."""
-    return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
+    return load_lab(find_lab(make_course(tmp_path_factory.mktemp("course")), LAB))
 
 
 @pytest.fixture(scope="module")
-def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
+def sandboxes(lab: LoadedLab) -> Iterator[Sandboxes]:
     """With the usual limits."""
     with Sandboxes(lab, Limits()) as made:
         yield made
 
 
-def run(lab: Lab, sandboxes: Sandboxes, blank: tuple[str, ...] = (), **answers: str) -> dict[str, Marked]:
+def run(lab: LoadedLab, sandboxes: Sandboxes, blank: tuple[str, ...] = (), **answers: str) -> dict[str, Marked]:
     """Examine answers, which are the right ones where none are given."""
     found = examine(lab, Answers(ANSWERS | answers, frozenset(blank)), SEED, sandboxes).marked
     assert [one.todo for one in found] == ["double", "total"]
@@ -144,7 +144,7 @@ def test_blank_todos_need_no_sandbox(lab, monkeypatch):
 def test_when_no_sandbox_starts_it_is_tried_once_more_and_never_scored_zero(lab, monkeypatch):
     with Sandboxes(lab, Limits()) as broken:
         starts = failing(monkeypatch, times=100)
-        broken._expected = 0
+        broken.expected = 0
         found = run(lab, broken, blank=("total",))
     assert len(starts) == 2
     assert found["double"].score is None
@@ -164,7 +164,7 @@ def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     course = make_course(tmp_path)
     path = course / "solutions" / LAB / "checks" / "double.py"
     path.write_text(path.read_text().replace("return world.attempt", "return 1 / 0 or world.attempt"))
-    lab = find_lab(course, LAB)
+    lab = load_lab(find_lab(course, LAB))
     with Sandboxes(lab, Limits()) as made:
         found = run(lab, made)
     assert (found["double"].score, found["total"].score) == (None, 3)
@@ -202,6 +202,13 @@ def test_without_a_sandbox_the_same_is_found_and_nothing_is_left(lab, tmp_path, 
     assert (found["double"].score, keys(found["total"])) == (2, ["call-missing"])
     assert nothing_alive_with(str(tmp_path))
     assert list(tmp_path.glob("lockstep-*")) == []
+
+
+def test_sandboxes_that_nobody_needs_are_not_waited_for(lab):
+    with Sandboxes(lab, Limits()) as unused:
+        unused.warm_up()
+        server = unused._server
+    assert server.returncode == -signal.SIGKILL, "it was still importing"
 
 
 @pytest.mark.thorough

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from changing_lab import examined_by_text
+from changing_lab import without_sandboxes
 from classroom import Classroom
 from nbgrader.utils import notebook_hash
 from small_course import ANSWERS, CHECKS_PY, LAB, make_course
-
-from autograde.classroom import class_grading
 
 
 @pytest.fixture
 def room(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class in which ada handed in through the exchange and is graded, without ranks, and bob handed in by mail."""
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     for name, value in small.environment.items():
         monkeypatch.setenv(name, value)
     (small.exchange / "lockstep").mkdir(parents=True, exist_ok=True)

@@ -6,19 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
-from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, examined_by_text, marks
+from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, marks, without_sandboxes
 from classroom import Classroom
 from filled_gradebook import add_lab, deadline, filled, hand_in
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 from test_feedback_again import PENALTY
 
-from autograde.classroom import class_grading
-
 
 @pytest.fixture
 def room(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class of ada and bob, where ada's work is graded without ranks."""
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     assert small.lockstep("enrol", "ada", "bob").exit_code == 0
     deadline(small, "2030-01-01 12:00:00")
     small.put("ada", small.answered(ANSWERS))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, examined_by_text, marks
+from changing_lab import THIRD, THIRD_CHECK, THIRD_PROBE, by_hand, marks, without_sandboxes
 from classroom import Classroom
 from filled_gradebook import deadline
 from hypothesis import HealthCheck, Phase, seed, settings
@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from seeds import SEED
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
-
-from autograde.classroom import class_grading
 
 STUDENTS = ("ada", "bob")
 OTHER_NAME = "93_small"
@@ -186,7 +184,7 @@ class Term(RuleBasedStateMachine):
 @pytest.fixture
 def template(small: Classroom, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A class of two, with a deadline, before anybody has handed in."""
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     assert small.lockstep("enrol", *STUDENTS).exit_code == 0
     deadline(small, "2030-01-01 12:00:00")
     return small.root

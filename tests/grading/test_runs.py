@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from changing_lab import examined_by_text
+from changing_lab import examined_by_text, without_sandboxes
 from classroom import Classroom
 from slurm_cluster import eventually
 from small_course import ANSWERS, LAB
@@ -51,7 +51,7 @@ def test_each_run_tells_how_far_it_is_and_another_one_is_told_which_is_on(room, 
         seen.append(on_now(room.root))
         refused.append(room.lockstep("grade", LAB).output)
 
-    monkeypatch.setattr(class_grading, "examined_here", looking(look))
+    without_sandboxes(monkeypatch, looking(look))
     assert room.grade().exit_code == 0
     assert seen == [f"{LAB}: grading, {done} of 3" for done in range(3)]
     assert f"another grading of this class is running ({LAB}: grading, 1 of 3); it holds " in refused[1]
@@ -65,11 +65,11 @@ def test_what_is_graded_before_a_run_is_stopped_is_kept_and_the_next_goes_on_fro
         if student == "bob":
             background.stop(room.root, LAB)  # as `grade --stop` does, and the page
 
-    monkeypatch.setattr(class_grading, "examined_here", looking(stop))
+    without_sandboxes(monkeypatch, looking(stop))
     assert room.grade().exit_code == 1
     assert read(room.root, LAB).ended == STOPPED and room.scores() == {"ada": 5}
     assert f"{LAB} is not being graded" in room.lockstep("grade", LAB, "--stop").output
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     assert f"{LAB}: 2 to grade, 1 graded before and unchanged" in room.grade().output
     assert room.scores() == dict.fromkeys(("ada", "bob", "cleo"), 5)
 

@@ -8,7 +8,7 @@ import pytest
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import LoadedLab, find_lab, load_lab
 from autograde.contract.subject import Subject
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
@@ -78,13 +78,13 @@ world.run(double, 3)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> LoadedLab:
     """The small lab."""
-    return find_lab(make_course(tmp_path_factory.mktemp("course")), LAB)
+    return load_lab(find_lab(make_course(tmp_path_factory.mktemp("course")), LAB))
 
 
 @pytest.fixture(scope="module")
-def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
+def sandboxes(lab: LoadedLab) -> Iterator[Sandboxes]:
     """With the usual limits."""
     with Sandboxes(lab, Limits()) as made:
         yield made
@@ -92,7 +92,7 @@ def sandboxes(lab: Lab) -> Iterator[Sandboxes]:
 
 @pytest.mark.parametrize("what", ORDINARY)
 def test_ordinary_things_cost_nothing_here_or_there(lab, sandboxes, world, what):
-    check = next(check for check in load_checks(lab.checks) if check.todo == "double")
+    check = next(check for check in lab.todo_checks if check.todo == "double")
     cases = draw_cases(check, SEED)
     here = judge(check, cases, gather(check, world, Subject("double", ORDINARY[what]), cases), SEED)
     assert (here.findings, here.score) == ([], 2)

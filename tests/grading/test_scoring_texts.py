@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from changing_lab import examined_by_text
+from changing_lab import without_sandboxes
 from classroom import Classroom
 from nbgrader.api import Comment, Grade
 from small_course import ANSWERS, LAB, LAB_PY, make_course
 
-from autograde.classroom import class_grading
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.texts.scoring import Answer, Question, SaveResult, others_to_look_at, questions_of, save
 from autograde.contract.labs import find_lab
@@ -32,7 +31,7 @@ LATER = "2025-01-02 10:00:00.000000 UTC"
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """A class that is graded, without ranks: ada and bob have answered, cleo has not."""
     room = Classroom(make_course(tmp_path / "course", LAB_PY + QUESTIONS), LAB)
-    monkeypatch.setattr(class_grading, "examined_here", examined_by_text)
+    without_sandboxes(monkeypatch)
     for name, value in room.environment.items():
         monkeypatch.setenv(name, value)
     assert room.lockstep("build").exit_code == 0

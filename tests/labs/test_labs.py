@@ -18,7 +18,7 @@ from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.gpu import ON_GPU
-from autograde.contract.labs import Lab, load_variants
+from autograde.contract.labs import Lab, load_lab, load_variants
 from autograde.contract.questions import is_todo
 from autograde.contract.result import Result
 from autograde.sandbox.examine import Answers, examine
@@ -140,7 +140,7 @@ def halves(lab: Lab) -> tuple[set[str], set[str]]:
 def test_in_a_graded_notebook_blank_todos_lose_exactly_their_own_points(sandboxes, lab):
     blank, _ = halves(lab)
     sources = {**cells_of(lab)[0], **{todo: cells_of(lab)[1][todo] for todo in blank}}
-    marked = examine(lab, Answers(sources, frozenset(blank)), SEED, sandboxes[lab.name]).marked
+    marked = examine(load_lab(lab), Answers(sources, frozenset(blank)), SEED, sandboxes[lab.name]).marked
     assert {one.todo: one.score for one in marked} == {one.todo: one.points * (one.todo not in blank) for one in marked}
 
 
@@ -150,7 +150,7 @@ def test_in_a_graded_notebook_mistakes_cost_points_at_their_own_todos_only(sandb
     draw, (_, mistaken) = random.Random(SEED), halves(lab)
     wrong = {todo: draw.choice(list(load_variants(lab.variants)[1][todo].values())) for todo in sorted(mistaken)}
     sources = {**cells_of(lab)[0], **{todo: variant.source for todo, variant in wrong.items()}}
-    for one in examine(lab, Answers(sources, frozenset()), SEED, sandboxes[lab.name]).marked:
+    for one in examine(load_lab(lab), Answers(sources, frozenset()), SEED, sandboxes[lab.name]).marked:
         keys = [finding.key for finding in one.result.findings]
         if one.todo in wrong:
             assert wrong[one.todo].finding in keys, f"seed {SEED}\n{show.text(one.result)}"

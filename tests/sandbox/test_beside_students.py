@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import beside_students, find_lab, load_lab
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits
 from autograde.sandbox.needed_modules import modules_needed
-from autograde.sandbox.pool import Sandboxes, beside_students
+from autograde.sandbox.pool import Sandboxes
 
 LOOKS_AROUND = """
 def partial_sum(f, intervals, rank, size):
@@ -33,7 +33,7 @@ def test_of_a_lab_its_probes_and_what_they_share_are_shown_as_they_are_and_no_cr
 
 
 def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check():
-    lab = find_lab(REPOSITORY, "03_pi_allreduce")
+    lab = load_lab(find_lab(REPOSITORY, "03_pi_allreduce"))
     others = ("parallel_pi", "parallel_pi_torch", "parallel_pi_horovod")
     answers = Answers({"partial_sum": LOOKS_AROUND, **dict.fromkeys(others, "")}, frozenset(others))
     with Sandboxes(lab, Limits()) as sandboxes:

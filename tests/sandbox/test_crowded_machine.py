@@ -8,7 +8,7 @@ import pytest
 from busy_programs import busy_programs
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import GIB, Limits
 from autograde.sandbox.pool import Sandboxes
@@ -37,7 +37,7 @@ def double(x):
 
 
 def test_answers_get_what_they_deserve_beside_programs_that_compute(tmp_path: Path):
-    lab = find_lab(make_course(tmp_path), LAB)
+    lab = load_lab(find_lab(make_course(tmp_path), LAB))
     limits = Limits(todo=3, notebook=60, submission=120, processes=25, memory=16 * GIB)
     with Sandboxes(lab, limits, expected=3, ahead=3) as sandboxes:
         sandboxes.take().close()

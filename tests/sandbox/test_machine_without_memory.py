@@ -19,13 +19,13 @@ GRADES = """
 import sys
 from pathlib import Path
 from small_course import ANSWERS, LAB, make_course
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.limits import Limits, default_jobs
 from autograde.sandbox.pool import Sandboxes
 
 fills = "def double(x):\\n    kept = [bytearray(2**20) for _ in range(3 * 2**10)]\\n    return 2 * x"
-lab = find_lab(make_course(Path(sys.argv[1])), LAB)
+lab = load_lab(find_lab(make_course(Path(sys.argv[1])), LAB))
 print(default_jobs(Limits()))
 with Sandboxes(lab, Limits()) as sandboxes:
     for one in examine(lab, Answers(ANSWERS | {"double": fills}, frozenset()), 3, sandboxes).marked:

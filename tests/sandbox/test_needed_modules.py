@@ -9,10 +9,9 @@ import sys
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import load_checks
+from autograde.contract.labs import beside_students, load_checks
 from autograde.contract.places import REPOSITORY
 from autograde.sandbox.needed_modules import modules_needed
-from autograde.sandbox.pool import beside_students
 
 PROGRAM = """
 import pathlib

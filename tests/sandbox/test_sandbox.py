@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 from classroom import REPOSITORY
 
-from autograde.contract.labs import find_labs
+from autograde.contract.labs import beside_students, find_labs
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.limits import Limits
-from autograde.sandbox.pool import beside_students
 
 CHECKS = beside_students(find_labs(REPOSITORY)[0])
 

@@ -17,7 +17,7 @@ import pytest
 from classroom import REPOSITORY, Classroom
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.contract.labs import find_lab
+from autograde.contract.labs import find_lab, load_lab
 from autograde.sandbox.examine import Gathered
 from autograde.slurm import array_grading, array_job
 from autograde.slurm.array_folder import ArrayFolder, BadResult, Submission, name_of
@@ -289,7 +289,7 @@ def test_a_folder_that_cannot_be_written_to_is_one_line(small, cluster):
     ],
 )
 def test_a_result_is_read_as_what_a_stranger_wrote(tmp_path, line, said):
-    lab = find_lab(make_course(tmp_path), LAB)
+    lab = load_lab(find_lab(make_course(tmp_path), LAB))
     folder = ArrayFolder(tmp_path / "folder")
     folder.make()
     assert folder.path.stat().st_mode & 0o777 == 0o700

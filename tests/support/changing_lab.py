@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
+import pytest
 from classroom import Classroom
 from small_course import CHECKS_PY, LAB, PROBES_PY
 
-from autograde.contract.labs import Lab, load_checks
+from autograde.classroom import class_grading
+from autograde.contract.labs import LoadedLab
 from autograde.contract.result import Result, Row
 from autograde.rubric.check import CallCheck
 from autograde.sandbox.examine import Answers, Examined, Marked
-from autograde.sandbox.limits import Settings
 
 THIRD = (
     '\n\n# %% todo="third"\ndef third(x):\n    """Thrice x."""\n    ### BEGIN SOLUTION\n    return 3 * x\n'
@@ -25,9 +26,15 @@ THIRD_CHECK, THIRD_PROBE = (
 )
 
 
+def without_sandboxes(monkeypatch: pytest.MonkeyPatch, examined: Callable | None = None) -> None:
+    """Have submissions graded by `examined`, else `examined_by_text`, and no sandbox made."""
+    monkeypatch.setattr(class_grading, "examined_here", examined or examined_by_text)
+    monkeypatch.setattr(class_grading, "warmed_up", lambda *about: nullcontext())
+
+
 @contextmanager
 def examined_by_text(
-    lab: Lab, answers: dict[str, Answers], settings: Settings
+    lab: LoadedLab, answers: dict[str, Answers], *others: object
 ) -> Iterator[Iterator[tuple[str, Examined]]]:
     """In place of the sandbox, which takes seconds: an answer that is not blank is right."""
 
@@ -38,7 +45,7 @@ def examined_by_text(
                 check.points,
                 check.without_evidence("blank", "It is blank.") if check.todo in answer.blank else all_hold(check),
             )
-            for check in load_checks(lab.checks)
+            for check in lab.todo_checks
         ]
 
     yield (

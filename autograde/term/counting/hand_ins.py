@@ -20,7 +20,7 @@ from autograde.classroom.grades import timestamp
 from autograde.classroom.measure import measure
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.runs.progress import reporter_to_nobody
-from autograde.contract.labs import Lab, find_lab, load_checks
+from autograde.contract.labs import Lab, find_lab, load_lab
 from autograde.term.not_counted import registered
 from autograde.term.waiting import exchange
 from course.exchange.deadlines import Deadlines, deadlines, how_late
@@ -107,9 +107,9 @@ def graded(course: Course, lab: Lab, student: str, time: str) -> str:
     graded last."""
     if (timestamp(course.folder("autograded", student, lab.name)) or b"").decode(errors="replace").strip() != time:
         return ""
-    todos = [check.todo for check in load_checks(lab.checks)]
+    lab = load_lab(lab)
     with course.gradebook() as gradebook:
-        row = grades.row_of(course, gradebook, lab, todos, student, measure(lab))
+        row = grades.row_of(course, gradebook, lab, student, measure(lab))
     return "graded" if row.score is None else f"graded {row.score:g} of {row.points:g}"
 
 
