@@ -17,7 +17,7 @@ WIDTH, LEFT, TOP, ROW, HIGH = 620, 16, 48, 96, 36
 
 
 def rounds_of(number: int, name: str, start: float, whole: float, gap: float, told: str) -> list[str]:
-    """A plan's rounds in a row. start, whole, gap: widths of a start-up, of a whole array's time, and between rounds."""
+    """A plan's rounds in a row. start, whole, gap: widths of a start-up, a whole array's time, and between rounds."""
     rounds, share = PLANS[name]
     y, step = TOP + number * ROW, start + share * whole + gap
     shapes = [text(LEFT, y + 12, name, anchor="start")]
