@@ -162,8 +162,9 @@ def test_a_failure_that_does_not_come_back_costs_nothing(lab, monkeypatch):
 @pytest.mark.thorough
 def test_a_probe_that_fails_waits_for_a_person(tmp_path):
     course = make_course(tmp_path)
-    path = course / "solutions" / LAB / "checks" / "double.py"
-    path.write_text(path.read_text().replace("return world.attempt", "return 1 / 0 or world.attempt"))
+    path = course / "solutions" / LAB / "probes" / "double.py"
+    broken = "class Broken(CallProbe):\n    def in_folder(self, *about):\n        return 1 / 0\n\n\nPROBE = Broken("
+    path.write_text(path.read_text().replace("PROBE = CallProbe(", broken))
     lab = load_lab(find_lab(course, LAB))
     with Sandboxes(lab, Limits()) as made:
         found = run(lab, made)
