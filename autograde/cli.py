@@ -20,7 +20,7 @@ from autograde.class_commands import (
     release,
     report,
 )
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.command import book
 from autograde.mutants.command import mutants
 from autograde.rewritings.command import rewritings
@@ -76,11 +76,11 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """
-    from autograde import build as builder
-    from autograde.cell_marks import wide_lines
-    from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
-    from autograde.contract.places import SOURCE
+    from autograde.labs.lab import LabError, find_lab, find_labs, labs_left_out
+    from autograde.labs.places import SOURCE
     from autograde.lectures import notebooks
+    from autograde.making import build as builder
+    from autograde.making.cell_marks import wide_lines
 
     root = course_root()
     failed = False
@@ -133,7 +133,7 @@ def new(lab: str, folder: Path | None) -> None:
 
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
     """
-    from autograde.new import make_lab, next_steps
+    from autograde.making.new import make_lab, next_steps
     from course.lab_choice import ChoiceError
 
     with errors_in_one_line(ChoiceError):
@@ -153,7 +153,7 @@ def try_(lab: str, todo: str, answer: str, everything: bool, seed: int) -> None:
     For authors of checks. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
     loses points, or a mistake keeps all or is called otherwise.
     """
-    from autograde.contract.labs import find_lab
+    from autograde.labs.lab import find_lab
     from autograde.trying import try_all, try_answer
 
     with errors_in_one_line():
@@ -177,8 +177,8 @@ def bundle(lab: str, target: Path) -> None:
     It holds what students get, the kit, and a README.txt that says how to install both. Where the gradebook has a
     deadline, README.txt and the notebook tell it.
     """
-    from autograde.bundle import BundleError, write_bundle
-    from autograde.contract.labs import find_lab
+    from autograde.labs.lab import find_lab
+    from autograde.making.bundle import BundleError, write_bundle
     from autograde.term.all_labs import class_deadline
 
     root = course_root()

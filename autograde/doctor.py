@@ -23,7 +23,7 @@ import psutil
 
 from autograde.doctor_world import Probe, surroundings, world_command
 from autograde.sandbox import bubblewrap
-from course.processes.mpi import MissingMPI, mpi_environment, mpiexec
+from course.processes.launchers.mpi import MissingMPI, mpi_environment, mpiexec
 from course.processes.surroundings.environment import MACHINE, taken
 
 SETUP = "./lockstep setup"

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course.processes.mpi import devices
+from course.processes.launchers.mpi import devices
 from course.processes.slurm_command import SlurmError
 from course.processes.surroundings import folder, job, limits, machine, proxies, room
 from course.processes.surroundings.environment import MACHINE, left_out

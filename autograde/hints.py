@@ -20,7 +20,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograde.contract.labs import LabError
+from autograde.labs.lab import LabError
 from course.files import Unreadable, read_plain, write_whole
 
 HINTS = "hints.toml"

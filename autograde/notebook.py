@@ -20,15 +20,15 @@ from IPython import get_ipython
 from IPython.core.interactiveshell import ExecutionInfo
 from IPython.display import DisplayHandle, display
 
+from autograde.cells.cell_code import bound_names, by_stub, has_stub
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.cell_code import bound_names, by_stub, has_stub
 from autograde.contract.check import Check
-from autograde.contract.labs import load_checks
-from autograde.contract.questions import read_questions
 from autograde.contract.result import Result
-from autograde.contract.subject import Subject
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
+from autograde.labs.lab import load_checks
+from autograde.labs.questions import read_questions
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE

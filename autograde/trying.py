@@ -10,14 +10,14 @@ from typing import Any
 
 from mpi4py import MPI
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.answers import known_answers
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, LabError, load_checks, load_ranks
 from autograde.contract.result import Result
-from autograde.contract.subject import Subject
+from autograde.labs.answers import known_answers
+from autograde.labs.lab import Lab, LabError, load_checks, load_ranks
 from course.world import COMM, World
 from course.world.report import Outcome, RankReport, judge_state
 from course.world.subworld import describe_error

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from autograde.contract.cell_code import has_stub
-from autograde.contract.handed_in import Submitted, choose, match, read_cells, unix_lines
+from autograde.cells.cell_code import has_stub
+from autograde.cells.handed_in import Submitted, choose, match, read_cells, unix_lines
 from course.exchange.limits import MAX_NOTEBOOK, notebook_too_large
 from course.files import Unreadable, read_plain
 

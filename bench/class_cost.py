@@ -16,9 +16,9 @@ from pathlib import Path
 
 from cost import measured
 
-from autograde.build import build
-from autograde.contract.labs import find_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import find_lab
+from autograde.labs.places import REPOSITORY
+from autograde.making.build import build
 
 EXECUTE = f"""
 for folder in */; do

@@ -41,11 +41,11 @@ import nbformat
 from cost import Usage, measured
 from nbgrader.api import Gradebook, MissingEntry
 
-from autograde.build import build, write_file
 from autograde.classroom.class_grading import default_jobs
-from autograde.contract.labs import Lab, find_lab, load_checks, load_variants
-from autograde.sandbox.limits import Limits
-from course.processes.mpi import mpi_environment, mpiexec
+from autograde.labs.lab import Lab, find_lab, load_checks, load_variants
+from autograde.making.build import build, write_file
+from autograde.sandbox.resources.limits import Limits
+from course.processes.launchers.mpi import mpi_environment, mpiexec
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 LAB = "03_pi_allreduce"

@@ -37,14 +37,14 @@ import matplotlib.pyplot as plt
 from cost import Usage, measured
 from grading import LAB, REPOSITORY, SEED, Answers, answers, complain, environment, graded, hand_in, scores
 
-from autograde.build import build
 from autograde.classroom import grades
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import released_notebook
-from autograde.classroom.submission import read_submission, to_grade
-from autograde.contract.labs import find_lab, load_lab
+from autograde.classroom.submissions.submission import read_submission, to_grade
+from autograde.labs.lab import find_lab, load_lab
+from autograde.making.build import build
 from autograde.sandbox import examine
-from autograde.sandbox.limits import Limits, Settings, default_jobs
+from autograde.sandbox.resources.limits import Limits, Settings, default_jobs
 from autograde.slurm.array_grading import CHUNK, examined_on_nodes, split_evenly
 
 NODES = (1, 2, 4, 8, 16, 32, 64)

@@ -51,8 +51,8 @@ def stepping(way: str, lab: dict[str, Any], d_model: int, layers: int, rank: int
     import torch
     from torch.nn.parallel import DistributedDataParallel
 
-    from course.models.sentences import loss_fn
-    from course.models.transformer import Transformer
+    from course.models.translator.sentences import loss_fn
+    from course.models.translator.transformer import Transformer
 
     torch.manual_seed(0)
     model = Transformer(WORDS, d_model=d_model, heads=4, layers=layers)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
-from course.models.sentences import BOS, EOS, PAD, Pair
+from course.models.translator.sentences import BOS, EOS, PAD, Pair
 
 LENGTH = 350  # tokens to which every sentence is padded, as in widely copied tutorials for opus_books
 

@@ -17,11 +17,11 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from course.data import Pairs, sentence_pairs
-from course.models.bucketing import bucketing_loader
-from course.models.scores import score
-from course.models.sentences import PAD, Pair, loss_fn
-from course.models.tokens import train_tokenizer
-from course.models.translation import build_model, build_optimizer, translate, warm_up_and_decay
+from course.models.translator.bucketing import bucketing_loader
+from course.models.translator.scores import score
+from course.models.translator.sentences import PAD, Pair, loss_fn
+from course.models.translator.tokens import train_tokenizer
+from course.models.translator.translation import build_model, build_optimizer, translate, warm_up_and_decay
 from course.world import RANK, SIZE, World
 
 RANKS = 2

@@ -19,9 +19,9 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeFetchAssignment, ExchangeFetchFeedback, ExchangeSubmit
 from traitlets.config import Config
 
-from autograde.build import instructor_notebook
-from autograde.contract.labs import Lab, load_checks, load_variants
-from autograde.contract.questions import is_todo
+from autograde.labs.lab import Lab, load_checks, load_variants
+from autograde.labs.questions import is_todo
+from autograde.making.build import instructor_notebook
 
 SEED = 2027
 SHARES = {"solution": 45, "right": 20, "wrong": 25, "blank": 10}  # percent of the answers

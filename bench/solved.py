@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograde.build import build
-from autograde.contract.labs import Lab, find_lab
+from autograde.labs.lab import Lab, find_lab
+from autograde.making.build import build
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -23,10 +23,10 @@ from PIL import Image, ImageChops, ImageOps
 from solved import write_solved
 from tqdm import tqdm
 
-from autograde.build import instructor_notebook
-from autograde.contract.labs import Lab, find_lab, find_labs
-from autograde.contract.places import REPOSITORY
-from autograde.course_map import PICTURE, place
+from autograde.labs.lab import Lab, find_lab, find_labs
+from autograde.labs.places import REPOSITORY
+from autograde.making.build import instructor_notebook
+from autograde.making.course_map import PICTURE, place
 
 WIDTH = 900  # pixels
 MARGIN = 0.02  # of the width, at each side

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from solved import solved_notebook
 
-from autograde.build import build, write_instructor
-from autograde.contract.labs import find_lab
+from autograde.labs.lab import find_lab
+from autograde.making.build import build, write_instructor
 from course.batch.record import Record
 from course.batch.torchrun_rank import definitions
-from course.figures.ranks.speedup import speedup_picture
+from course.figures.scaling.speedup import speedup_picture
 from course.processes.surroundings.machine import cores
 
 ROOT = Path(__file__).resolve().parents[1]

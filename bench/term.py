@@ -37,8 +37,8 @@ from nbgrader.api import Gradebook
 from simulated_class import COURSE, Desks, Work
 from tqdm import tqdm
 
-from autograde.contract.labs import Lab, find_lab, find_labs, load_checks
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import Lab, find_lab, find_labs, load_checks
+from autograde.labs.places import REPOSITORY
 
 SHARED = Path("/dev/shm")
 APART = "TERM_HAS_ITS_OWN_SHARED_MEMORY"

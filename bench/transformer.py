@@ -33,10 +33,10 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from course.data import sentence_pairs
-from course.models.bucketing import bucketing_loader, padding_shares
-from course.models.sentences import PAD, Pair, collate, loss_fn
-from course.models.tokens import train_tokenizer
-from course.models.transformer import Transformer, evaluating
+from course.models.translator.bucketing import bucketing_loader, padding_shares
+from course.models.translator.sentences import PAD, Pair, collate, loss_fn
+from course.models.translator.tokens import train_tokenizer
+from course.models.translator.transformer import Transformer, evaluating
 from course.world import RANK, SIZE, World
 
 WARM_UP = 2  # steps that are not timed: DistributedDataParallel rebuilds its buckets after the first

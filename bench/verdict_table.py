@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 from tqdm import tqdm
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.answers import SOLUTION, known_answers
-from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks
-from autograde.contract.subject import Subject
+from autograde.labs.answers import SOLUTION, known_answers
+from autograde.labs.lab import Lab, find_labs, load_checks, load_ranks
 from course.world import World
 
 SEED = 20260101

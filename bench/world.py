@@ -28,12 +28,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from course.processes.mpi import mpi_environment, mpiexec
+from course.processes.launchers.mpi import mpi_environment, mpiexec
 from course.processes.surroundings.machine import cores
 from course.processes.surroundings.room import MEMORY
 from course.watch.differences import differences
+from course.watch.libraries.patches import recording
 from course.watch.log import LIMIT
-from course.watch.patches import recording
 from course.world import COMM, World
 
 RANKS = 4
@@ -95,8 +95,8 @@ def step_of_lab_10() -> Callable[[], None]:
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
-    from course.models.sentences import loss_fn
-    from course.models.transformer import Transformer
+    from course.models.translator.sentences import loss_fn
+    from course.models.translator.transformer import Transformer
 
     torch.manual_seed(0)
     model = DistributedDataParallel(Transformer(400, d_model=64, heads=4, layers=2))

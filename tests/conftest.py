@@ -19,9 +19,9 @@ from slurm_cluster import running_cluster
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from autograde.contract.labs import Lab, LabError, find_lab
+from autograde.labs.lab import Lab, LabError, find_lab
 from course.calls.main_module import main_put_back
-from course.processes.slurm import SHARED
+from course.processes.launchers.slurm import SHARED
 from course.world import World
 
 if TYPE_CHECKING:

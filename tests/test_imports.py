@@ -10,30 +10,26 @@ from itertools import combinations
 
 import pytest
 
-from autograde.contract.labs import Lab, find_labs
-from autograde.contract.places import REPOSITORY
-from autograde.sandbox.limits import Limits
+from autograde.labs.lab import Lab, find_labs
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.needed_modules import imported, modules_needed
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import Limits
 
 # Folders and single modules, each after all that it may import.
 CHAINS = {
     "autograde": (
-        "contract fixtures probes rubric",
-        "contract sandbox slurm classroom term class_pages class_commands cli __main__",
-        "contract hints build classroom",
-        "rubric build",
+        "cells contract labs fixtures probes rubric",
+        "labs sandbox slurm classroom term class_pages class_commands cli __main__",
+        "labs hints making classroom",
+        "rubric making",
         "rubric slurm",
-        "contract cell_marks build classroom",
-        "contract course_map build",
-        "build bundle cli",
-        "build lectures cli",
-        "contract new cli",
-        "contract trying cli",
+        "making lectures cli",
+        "labs trying cli",
         "sandbox mutants rewritings cli",
         "slurm notebook",
         "hints notebook",
-        "contract validating notebook",
+        "labs validating notebook",
         "sandbox doctor_world doctor cli",
         "install",
     ),

@@ -10,8 +10,8 @@ from jinja2 import Environment
 from jupyter_server.base.handlers import JupyterHandler
 from tornado import web
 
-from autograde.classroom.formulas import FONTS
-from autograde.contract.labs import Lab, LabError, find_lab
+from autograde.classroom.texts.formulas import FONTS
+from autograde.labs.lab import Lab, LabError, find_lab
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.rendering import hub_pages
 

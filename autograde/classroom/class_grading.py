@@ -26,25 +26,25 @@ import click
 from nbformat import NotebookNode
 from tqdm import tqdm
 
-from autograde.build import build, write_instructor
 from autograde.classroom import grades
 from autograde.classroom.feedback import up_to_date, write_feedback
+from autograde.classroom.gradebook.graded import write_failures
 from autograde.classroom.gradebook.locked import Locked
-from autograde.classroom.graded import write_failures
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.classroom.nbgrader_steps import Judge
-from autograde.classroom.one_name import one_form
 from autograde.classroom.pending import about_again, read_all, waits_with_score
 from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
-from autograde.classroom.submission import Submission
-from autograde.contract.labs import Lab, LoadedLab, find_lab, load_lab
-from autograde.contract.places import CLASS
+from autograde.classroom.submissions.one_name import one_form
+from autograde.classroom.submissions.submission import Submission
+from autograde.labs.lab import Lab, LoadedLab, find_lab, load_lab
+from autograde.labs.places import CLASS
+from autograde.making.build import build, write_instructor
 from autograde.sandbox.bubblewrap import SandboxRefused
 from autograde.sandbox.examine import Answers, Examined, examine
-from autograde.sandbox.limits import Settings, default_jobs
 from autograde.sandbox.pool import Cancelled, Sandboxes
+from autograde.sandbox.resources.limits import Settings, default_jobs
 from autograde.slurm.array_grading import examined_on_nodes
 
 Outcome = tuple[str, Examined | BaseException]  # of a student

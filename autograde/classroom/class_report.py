@@ -20,15 +20,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbgrader.api import MissingEntry
 from sqlalchemy.engine import make_url
 
-from autograde.build import build
 from autograde.classroom import grades
 from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, Row
 from autograde.classroom.nbgrader_course import Course, StepFailed
-from autograde.classroom.similarity import ALIKE, FEWEST, Group, groups
-from autograde.classroom.submission import answers
-from autograde.contract.labs import Lab, LoadedLab, find_lab, load_lab
+from autograde.classroom.submissions.similarity import ALIKE, FEWEST, Group, groups
+from autograde.classroom.submissions.submission import answers
 from autograde.contract.result import LATER, NOT_DONE, Finding, Result
 from autograde.hints import KINDS, load_hints, read_taken
+from autograde.labs.lab import Lab, LoadedLab, find_lab, load_lab
+from autograde.making.build import build
 from autograde.sandbox.examine import Marked
 from course.exchange.due import duration
 from course.files import write_whole

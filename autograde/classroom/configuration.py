@@ -13,14 +13,14 @@ from nbgrader.converters import GenerateAssignment
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveCells
 from traitlets.config import Config
 
-from autograde.classroom.collecting import PlainCollect
-from autograde.classroom.formulas import code_to_html, markdown_to_html, without_mathjax
 from autograde.classroom.gradebook.kept_cells import KeepCells
 from autograde.classroom.nbgrader_steps import Judge, Rebuild, SaveGrades, SubmissionExporter
 from autograde.classroom.release.from_source import ReleaseFromSource
-from autograde.contract.places import CLASS, LABS, SOURCE
+from autograde.classroom.submissions.collecting import PlainCollect
+from autograde.classroom.texts.formulas import code_to_html, markdown_to_html, without_mathjax
+from autograde.labs.places import CLASS, LABS, SOURCE
 from course.exchange.submit import use_receipts
-from course.exchange.validating import validate_as_graded
+from course.exchange.validation.validating import validate_as_graded
 from course.lab_choice import FILE
 
 # By its path: its module reads a configuration.

@@ -16,11 +16,11 @@ from nbgrader.utils import parse_utc
 
 from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.feedback import penalty_now
-from autograde.classroom.graded import Graded, read_failures
+from autograde.classroom.gradebook.graded import Graded, read_failures
 from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
-from autograde.contract.labs import Lab, LoadedLab, load_lab
-from autograde.contract.places import CLASS
+from autograde.labs.lab import Lab, LoadedLab, load_lab
+from autograde.labs.places import CLASS
 from course.exchange.due import to_the_minute
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain

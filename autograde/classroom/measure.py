@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from nbgrader.api import Grade
 
-from autograde.classroom.graded import Graded
-from autograde.contract.labs import LoadedLab
+from autograde.classroom.gradebook.graded import Graded
+from autograde.labs.lab import LoadedLab
 
 ANSWER = re.compile(r"^# %%.*\banswer=.*$", re.MULTILINE)  # a question's marker in lab.py, with its points
 CHANGED = "the lab's points, TODOs or checks have changed since it was graded"

@@ -32,12 +32,12 @@ from autograde.classroom.converters import AutogradeOne, CapturedLog, FeedbackOn
 from autograde.classroom.gradebook.locked import LOCKED, is_locked, wait_until_free
 from autograde.classroom.gradebook.made import make_gradebook
 from autograde.classroom.nbgrader_steps import Grading
-from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
 from autograde.classroom.runs.progress import Reporter
-from autograde.classroom.submission import Submission
-from autograde.classroom.times import course_zone
-from autograde.contract.labs import LoadedLab
-from autograde.contract.places import CLASS
+from autograde.classroom.submissions.one_name import ids_to_nfc, rename_to_nfc
+from autograde.classroom.submissions.submission import Submission
+from autograde.classroom.submissions.times import course_zone
+from autograde.labs.lab import LoadedLab
+from autograde.labs.places import CLASS
 from autograde.sandbox.examine import Examined
 from course.exchange.handed_in.choice import read_choice
 from course.exchange.handed_in.inbound import hand_ins, last_hand_ins, unclear

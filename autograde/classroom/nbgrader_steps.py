@@ -26,19 +26,19 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 
-from autograde.build import release
-from autograde.classroom.elsewhere import MOST_COPIED, how_many
-from autograde.classroom.graded import KEY, Graded
+from autograde.classroom.gradebook.graded import KEY, Graded
 from autograde.classroom.measure import measure, same
-from autograde.classroom.rebuild import PROBLEMS, Rebuilt
-from autograde.classroom.submission import Submission, read_submission, to_grade
+from autograde.classroom.submissions.elsewhere import MOST_COPIED, how_many
+from autograde.classroom.submissions.rebuild import PROBLEMS, Rebuilt
+from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
 from autograde.contract import show
-from autograde.contract.labs import Lab, LabError, LoadedLab, find_lab, load_lab
-from autograde.contract.places import SOURCE
-from autograde.contract.questions import read_questions
+from autograde.labs.lab import Lab, LabError, LoadedLab, find_lab, load_lab
+from autograde.labs.places import SOURCE
+from autograde.labs.questions import read_questions
+from autograde.making.build import release
 from autograde.sandbox.examine import Examined, Marked, examine
-from autograde.sandbox.limits import Limits, Settings
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import Limits, Settings
 from autograde.slurm.record_policy import Policy, RecordResult, with_record
 from course.exchange.limits import MAX_FOLDER
 from course.exchange.names import TIMESTAMP
@@ -175,7 +175,9 @@ class Judge(NbGraderPreprocessor):
     seed = Integer(None, allow_none=True, help="Seed of the cases; None: a fresh one for each submission").tag(
         config=True
     )
-    limits = Dict(help="Limits of a submission that are not to be those of autograde.sandbox.limits").tag(config=True)
+    limits = Dict(help="Limits of a submission that are not to be those of autograde.sandbox.resources.limits").tag(
+        config=True
+    )
     sandboxed = Bool(True, help="Whether student code runs in a sandbox. False: as you, unprotected").tag(config=True)
     records = Bool(
         None, allow_none=True, help="Whether a record of a run in batch must be there; None: where there is Slurm"

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from autograde.cells.subject import describe
 from autograde.contract.calls import meet
 from autograde.contract.evidence import Array
-from autograde.contract.subject import describe
 from course.watch.recorder import unwatched
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-from autograde.contract.subject import note
+from autograde.cells.subject import note
 from course.watch.recorder import unwatched
 from course.world.meeting import is_meeting
 from course.world.meeting import meet as meet

@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from autograde.cells.subject import noted
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.result import Result, cut
-from autograde.contract.subject import noted
 from autograde.contract.trouble import stops
 
 MOST_REMARKS = 3  # of one result: what ranks note is not trusted

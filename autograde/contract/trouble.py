@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from autograde.contract.cell_code import ALONE, lacks_name
+from autograde.cells.cell_code import ALONE, lacks_name
 from autograde.contract.result import Finding
 from course.world.report import REFINED, OutcomeRecord
 

@@ -18,7 +18,7 @@ from autograde.install.collect import collect
 from autograde.install.environment import drop_half_installed, find_compiler, install_torch, make_venv, venv_is_sound
 from autograde.install.horovod import install_horovod, is_compiled
 from autograde.install.kit import Kit, wait_for_lock
-from autograde.install.others import check_others
+from autograde.install.machine.others import check_others
 from autograde.install.proxy import install_proxy
 from autograde.install.wheels import set_up_from_wheels
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograde.install.causes import AGAIN, SetupFailed
 from autograde.install.kit import Kit
-from autograde.install.system import how_to_install
+from autograde.install.machine.system import how_to_install
 
 # PyPI's Linux build of torch brings 3 GB of CUDA; the PyTorch project keeps the CPU builds in an index of its own.
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"

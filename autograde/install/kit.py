@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from autograde.install.causes import explain
-from autograde.install.passed_on import passed_on, passed_on_to_pip
+from autograde.install.machine.passed_on import passed_on, passed_on_to_pip
 
 
 class CommandFailed(Exception):

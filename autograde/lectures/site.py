@@ -19,10 +19,10 @@ import nbformat
 from nbformat import NotebookNode
 from PIL import Image
 
-from autograde.build import build, write_file
-from autograde.contract.labs import find_labs
-from autograde.contract.places import LABS
+from autograde.labs.lab import find_labs
+from autograde.labs.places import LABS
 from autograde.lectures.notebooks import FOLDER, Lecture, read
+from autograde.making.build import build, write_file
 
 SOURCE, HTML = Path("build") / "book" / "source", Path("build") / "book" / "html"
 START = "course/lectures/index.html"

@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from autograde.contract.answers import SOLUTION, Answer, known_answers
-from autograde.contract.labs import Lab
-from autograde.contract.parsing import parse
-from autograde.contract.variants import plain_source
+from autograde.cells.parsing import parse
+from autograde.labs.answers import SOLUTION, Answer, known_answers
+from autograde.labs.lab import Lab
+from autograde.labs.variants import plain_source
 from autograde.mutants.operators import DEVICE, changes
 from autograde.mutants.source import Source
 

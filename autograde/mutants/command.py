@@ -29,13 +29,13 @@ def run(
     table: bool,
 ) -> bool:
     """What the command does. Returns whether no hole was found. Raises ClickException."""
-    from autograde.contract.labs import LabError, find_lab, find_labs
+    from autograde.labs.lab import LabError, find_lab, find_labs
     from autograde.mutants.answers import mutants
     from autograde.mutants.equivalent import read_equivalent, stale
     from autograde.mutants.grading import LIMITS, MutantsError
     from autograde.mutants.run import grade_mutants, tally
     from autograde.sandbox.bubblewrap import SandboxRefused
-    from autograde.sandbox.limits import default_jobs
+    from autograde.sandbox.resources.limits import default_jobs
 
     seed = secrets.randbits(32) if seed is None else seed
     tallies = []

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from autograde.contract.answers import Answer
 from autograde.contract.check import Check, draw_cases, judge
-from autograde.contract.labs import Lab, load_checks
+from autograde.labs.answers import Answer
+from autograde.labs.lab import Lab, load_checks
 from autograde.mutants.answers import Mutant
 from autograde.sandbox.examine import Examination
-from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Cancelled, Sandboxes
+from autograde.sandbox.resources.limits import Limits
 
 TOGETHER = 25  # mutants in one sandbox
 TOO_SLOW = "too-slow"  # the finding, of a TODO as of a run on the ranks

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from autograde.cells.parsing import parse
 from autograde.contract.lab_package import BESIDE_STUDENTS
-from autograde.contract.labs import Lab, read_package
-from autograde.contract.parsing import parse
+from autograde.labs.lab import Lab, read_package
 from autograde.mutants.answers import Mutant
 from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
 
 
 @dataclass(frozen=True)

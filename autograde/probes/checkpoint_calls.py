@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from autograde.cells.subject import describe
 from autograde.contract.call_rank import CallRank
 from autograde.contract.evidence import Evidence, judged_in_places, unjudged
-from autograde.contract.subject import describe
 from autograde.fixtures.stepped import after_steps
 from autograde.probes.checkpoint_files import as_plain, fingerprint, read_checkpoint, state_of, write_as_a_gpu
 from autograde.probes.file_watch import half_a_file, leave_half, watched_folder

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from autograde.contract.answers import Answer
-from autograde.contract.labs import Lab
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
+from autograde.labs.answers import Answer
+from autograde.labs.lab import Lab
 from autograde.mutants.answers import Mutant, answers
 from autograde.rewritings import calls, shapes, statements
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
 from autograde.rewritings.statements import FUNCTIONS, arguments_of, outermost
 
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+from autograde.cells.cell_code import ALONE
 from autograde.contract.call_probe import CallProbe, Rerun
-from autograde.contract.cell_code import ALONE
 from autograde.contract.check import Check, remarks_on
 from autograde.contract.evidence import json_schema
 from autograde.contract.gpu import ON_GPU

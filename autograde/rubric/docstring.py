@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from textwrap import wrap
 
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
 from autograde.rubric.criterion import Criterion
 
 HEADING = "What is checked:"

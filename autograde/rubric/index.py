@@ -71,7 +71,7 @@ def with_index(text: str) -> str:
 
 
 if __name__ == "__main__":
-    from autograde.contract.places import REPOSITORY
+    from autograde.labs.places import REPOSITORY
 
     page = REPOSITORY / "solutions" / "README.md"
     page.write_text(with_index(page.read_text(encoding="utf-8")), encoding="utf-8")

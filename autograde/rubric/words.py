@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from autograde.contract.cell_code import ALONE, lacks_name
+from autograde.cells.cell_code import ALONE, lacks_name
 from course.world.report import enumerate_words, name_ranks
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from glob import glob
 from pathlib import Path
 
-from autograde.contract.places import REPOSITORY
-from autograde.sandbox.limits import Limits
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.needed_modules import modules_needed
-from course.processes import mpi
+from autograde.sandbox.resources.limits import Limits
+from course.processes.launchers import mpi
 from course.processes.surroundings import machine
 
 MEND = "Install it: `sudo apt install bubblewrap`. Or grade without it, as yourself: `--no-sandbox`."

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from autograde.sandbox.usage import MAX_FILES
+from autograde.sandbox.resources.usage import MAX_FILES
 
 # In any order: one call of setns enters all, the user namespace first, which gives the right to enter the others.
 NAMESPACES = {

@@ -18,12 +18,12 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 
 from autograde.contract.check import Check, draw_cases, judge
-from autograde.contract.labs import LoadedLab
 from autograde.contract.result import Result
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
-from autograde.sandbox.limits import EXCEEDED, Limits
-from autograde.sandbox.out_of_memory import was_killed, why_ungraded
+from autograde.labs.lab import LoadedLab
 from autograde.sandbox.pool import Cancelled, Ended, NoSandbox, Sandbox, Sandboxes, TooLate
+from autograde.sandbox.resources.limits import EXCEEDED, Limits
+from autograde.sandbox.resources.out_of_memory import was_killed, why_ungraded
 from autograde.sandbox.untrusted import problem
 from course.processes.surroundings import machine
 

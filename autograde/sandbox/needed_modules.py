@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -22,9 +22,9 @@ from collections import deque
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from autograde.contract.labs import Lab, beside_students, load_ranks
+from autograde.labs.lab import Lab, beside_students, load_ranks
 from autograde.sandbox import bubblewrap
-from autograde.sandbox.limits import BEGIN, LATE, Limits
+from autograde.sandbox.resources.limits import BEGIN, LATE, Limits
 from autograde.sandbox.untrusted import load_evidence
 from course.processes import fork_server, reaper
 from course.world.deadline import Deadline

@@ -22,9 +22,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO, TypedDict
 
+from autograde.cells.subject import Subject
 from autograde.contract.check import plain
 from autograde.contract.lab_package import LabPackage
-from autograde.contract.subject import Subject
 from course.world import World, WorldError
 
 

@@ -37,9 +37,9 @@ from autograde.sandbox.confine import (
     limit_this_process,
     stop_being_root,
 )
-from autograde.sandbox.limits import BEGIN, LATE, Limits
+from autograde.sandbox.resources.limits import BEGIN, LATE, Limits
+from autograde.sandbox.resources.usage import all_pids, in_files, in_sockets, proportional, usage
 from autograde.sandbox.seccomp import refuse_calls
-from autograde.sandbox.usage import all_pids, in_files, in_sockets, proportional, usage
 from course.processes import fork_server, rank
 from course.world.deadline import Loss
 

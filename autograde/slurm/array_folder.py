@@ -21,10 +21,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from autograde.contract.check import Check, draw_cases
-from autograde.contract.labs import LoadedLab, find_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import LoadedLab, find_lab
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.examine import LOST, Answers, Gathered, Unfit, hold_to_schema
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.resources.limits import Limits
 from autograde.sandbox.untrusted import load_evidence
 from course.files import write_whole
 

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from autograde.contract.labs import LoadedLab
-from autograde.contract.places import CLASS, REPOSITORY
+from autograde.labs.lab import LoadedLab
+from autograde.labs.places import CLASS, REPOSITORY
 from autograde.sandbox.examine import Answers, Examined, Gathered, verdicts
-from autograde.sandbox.limits import Settings
+from autograde.sandbox.resources.limits import Settings
 from autograde.slurm import array_job
 from autograde.slurm.array_folder import ArrayFolder, BadResult, Submission, Tasks, code_of, name_of, plain_limits
 from autograde.slurm.array_job import State, Task

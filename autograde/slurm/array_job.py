@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from course.processes.slurm_command import SlurmError, called, complaint, output
 
 SITE = REPOSITORY / "slurm" / "site.sh"

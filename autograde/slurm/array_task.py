@@ -13,12 +13,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from autograde.contract.labs import LabError, LoadedLab, find_lab, load_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import LabError, LoadedLab, find_lab, load_lab
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.bubblewrap import SandboxRefused
 from autograde.sandbox.examine import gather
-from autograde.sandbox.limits import MIB, Limits, default_jobs
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import MIB, Limits, default_jobs
 from autograde.slurm.array_folder import ArrayFolder, Tasks, code_of
 from course.processes.surroundings import machine
 

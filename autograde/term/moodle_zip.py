@@ -4,8 +4,8 @@ which it was unpacked.
 Moodle names what a student handed in `FULL NAME_NUMBER_assignsubmission_file/...`, or, without folders,
 `FULL NAME_NUMBER_assignsubmission_file_...`; what was typed into its editor is `..._assignsubmission_onlinetext/...`.
 The number means nothing outside of Moodle, so students are found by their names in the gradebook, see
-`autograde.term.full_names`. Where groups hand in, the name is the group's, and nothing says who is in it. Nor does
-anything say when it was handed in: who is late stands in Moodle.
+`autograde.term.lists.full_names`. Where groups hand in, the name is the group's, and nothing says who is in it. Nor
+does anything say when it was handed in: who is late stands in Moodle.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from pathlib import Path, PurePosixPath
 from nbgrader.api import Student
 
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
-from autograde.classroom.zip_names import is_work, names_of, names_of_unpacked
-from autograde.term.full_names import Match, match_all
-from autograde.term.headings import NUMBERED
+from autograde.classroom.submissions.zip_names import is_work, names_of, names_of_unpacked
+from autograde.term.lists.full_names import Match, match_all
+from autograde.term.lists.headings import NUMBERED
 from course.exchange.limits import MAX_FOLDER, NOTEBOOKS, megabytes, notebook_too_large
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograde.build import Built, build, write, write_instructor
 from autograde.classroom.class_grading import class_lock
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed
-from autograde.contract.labs import Lab, LabError, find_lab
+from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.making.build import Built, build, write, write_instructor
 from autograde.term.extending import NONE, end_of
 from autograde.term.giving_back import exchange_step
 from autograde.term.waiting import exchange, graded_notebook, in_words, local

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograde.classroom.grades import GRADED, NOTHING, Row, number
-from autograde.contract.places import CLASS
+from autograde.labs.places import CLASS
 from autograde.term.all_labs import LabOfTerm, StudentOfTerm, Term, read_term
 from autograde.term.marks import FILES, OPEN, UNCOUNTED, Marked, write_file
 

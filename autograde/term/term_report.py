@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from autograde.classroom.class_report import templates, write_page
-from autograde.contract.places import CLASS
+from autograde.labs.places import CLASS
 from autograde.term.all_labs import LabOfTerm, read_term
 
 COMMONEST = 3  # findings of a lab that are shown

@@ -16,8 +16,8 @@ from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import stamp_now
 from autograde.classroom.runs.progress import read
-from autograde.contract.labs import Lab, LabError, find_labs
-from autograde.course_map import place
+from autograde.labs.lab import Lab, LabError, find_labs
+from autograde.making.course_map import place
 from autograde.term.not_counted import has_gradebook
 from course.corrections.releases import released_stamp
 from course.exchange.due import deadline_file, read_time

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from course.models.sentences import PAD
+from course.models.translator.sentences import PAD
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from course.ports import reserved_ports
-from course.processes import mpi, rank, reaper
-from course.processes.local import Local
-from course.processes.mpi import WorldError
+from course.processes import rank, reaper
+from course.processes.launchers import mpi
+from course.processes.launchers.local import Local
+from course.processes.launchers.mpi import WorldError
+from course.processes.launchers.slurm import Slurm
 from course.processes.progress import counted, ranks_bar
 from course.processes.px import point_at
 from course.processes.ranks.stacks import new_stacks
 from course.processes.ranks.status import read_status
-from course.processes.slurm import Slurm
 from course.processes.surroundings import folder as current
 from course.processes.surroundings import machine
 from course.processes.surroundings.environment import without

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from course.processes import slurm
-from course.processes.local import Local
+from course.processes.launchers import slurm
+from course.processes.launchers.local import Local
 
 
 def host(size: int, launcher: str | None, nodes: int | None, warm: bool, progress: bool) -> Local | slurm.Slurm:

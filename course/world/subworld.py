@@ -22,10 +22,10 @@ import cloudpickle
 
 from course.calls.sent_call import unpacked
 from course.ports import free_port
-from course.processes.mpi import wait_awake
+from course.processes.launchers.mpi import wait_awake
 from course.processes.surroundings.machine import cores
 from course.watch.events import in_cell
-from course.watch.patches import recording
+from course.watch.libraries.patches import recording
 from course.world.output import limited_output
 from course.world.report import ErrorReport
 

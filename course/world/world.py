@@ -20,8 +20,8 @@ import cloudpickle
 
 from course.calls.sent_call import packed
 from course.processes.horovod_setup import wait_for_horovod
-from course.processes.local import Local
-from course.processes.mpi import WorldError
+from course.processes.launchers.local import Local
+from course.processes.launchers.mpi import WorldError
 from course.processes.rank_processes import RankProcesses
 from course.watch.differences import in_words
 from course.watch.events import DamagedLog, Event, cells_of, read_log
@@ -81,7 +81,8 @@ class World:
     after so many seconds without progress while all unfinished ranks wait in communication calls. progress: whether to
     show a progress bar. warm: whether to fork the ranks from this very process, so that they are ready at once; it must
     have imported their libraries, and have been started with room for their mark (see `course.processes.reaper`).
-    Raises WorldError or course.processes.mpi.MissingMPI, which say what is missing, if the ranks cannot be started.
+    Raises WorldError or course.processes.launchers.mpi.MissingMPI, which say what is missing, if the ranks cannot be
+    started.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ def f(x: np.ndarray) -> np.ndarray:
 
 # %% folded=true
 # Draws the slices, in the colours of the ranks that own them.
-from course.figures.ranks.slices import slices_picture
+from course.figures.first_ranks.slices import slices_picture
 from course.models.midpoints import midpoints
 
 owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i
@@ -113,8 +113,8 @@ from IPython.display import display
 
 from autograde.notebook import Checker, needs
 from course.batch.record import record
-from course.figures.ranks.speedup import speedup_picture
 from course.figures.ranks.timeline import timeline
+from course.figures.scaling.speedup import speedup_picture
 from course.processes.surroundings.machine import cores
 from course.world import COMM, World
 
@@ -316,7 +316,7 @@ with needs("partial_sum", "parallel_pi"):
 
 # %% folded=true
 # Draws the error of your pi for more and more intervals.
-from course.figures.ranks.convergence import convergence_picture
+from course.figures.first_ranks.convergence import convergence_picture
 
 with needs("partial_sum", "parallel_pi"):
     tried, errors = [], []

@@ -113,7 +113,7 @@ collectives_picture(world.run(eight_collectives, COMM))
 
 # %% folded=true
 # Runs an all-reduce with each of four operations, and draws what each rank has.
-from course.figures.ranks.memory import memory_picture
+from course.figures.first_ranks.memory import memory_picture
 
 
 def four_operations(comm) -> tuple[list[int], list[int]]:

@@ -496,7 +496,7 @@ with needs("serve", "work"):
 
 # %% folded=true
 # Counts the bytes of your server with one, two and three workers, and draws them.
-from course.figures.ranks.busiest_rank import busiest_rank_picture
+from course.figures.replicas.busiest_rank import busiest_rank_picture
 
 
 def one_step(comm, count: int) -> None:
@@ -608,7 +608,7 @@ with needs("two_level_sum"):
 
 # %% folded=true
 # Runs one step of each arrangement on two nodes of two ranks, and draws what moved.
-from course.figures.ranks.arrangements import arrangements_picture
+from course.figures.replicas.arrangements import arrangements_picture
 
 
 def one_step_of(comm, arrangement: str, count: int) -> None:

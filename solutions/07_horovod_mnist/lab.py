@@ -717,8 +717,8 @@ import time
 
 from torch.utils.data import Subset
 
-from course.figures.ranks.horovod_steps import horovod_picture
-from course.watch.horovod_trace import fused, read_trace, traceable
+from course.figures.overlap.horovod_steps import horovod_picture
+from course.watch.libraries.horovod_trace import fused, read_trace, traceable
 
 
 def traced_steps(comm, rank: int, folder: str, fusion: bool) -> list[list[dict]]:
@@ -807,7 +807,7 @@ def images_per_second(size: int, batch_size: int) -> float:
 
 # %% folded=true
 # Measures and draws the speed on 1, 2 and 4 ranks.
-from course.figures.ranks.step_speeds import speeds_picture
+from course.figures.scaling.step_speeds import speeds_picture
 
 with needs("setup", "make_optimizer"):
     speeds = {}

@@ -67,10 +67,10 @@ from autograde.notebook import Checker, needs
 from course.batch.record import record
 from course.figures.training.live_loss import LiveLoss
 from course.figures.training.training_steps import training_steps_picture
-from course.models.bucketing import pair_length
 from course.models.noted_losses import noting
-from course.models.sentences import PAD, collate, loss_fn
-from course.models.translation import build_model, build_optimizer
+from course.models.translator.bucketing import pair_length
+from course.models.translator.sentences import PAD, collate, loss_fn
+from course.models.translator.translation import build_model, build_optimizer
 from course.world import World
 
 # %% [markdown]
@@ -88,7 +88,7 @@ check = Checker("checks", world)
 # Makes the sentences, and draws how many tokens and how much padding a step has.
 from course.data import sentence_pairs
 from course.figures.data.micro_batches import micro_batches_picture
-from course.models.tokens import train_tokenizer
+from course.models.translator.tokens import train_tokenizer
 
 
 def encoded() -> tuple:
@@ -819,8 +819,8 @@ with needs(*TEN):
 # %% folded=true
 # Shows translations of sentences that the model has never seen.
 from course.figures.training.translations import TranslationTable, typical
-from course.models.scores import score
-from course.models.translation import translate
+from course.models.translator.scores import score
+from course.models.translator.translation import translate
 
 if trained is None:
     print("Here come translations by your model, once the cell above has trained it.")
@@ -841,7 +841,7 @@ else:
 # %% folded=true
 # Draws the attention of your model for one sentence.
 from course.figures.training.attention import attention_picture
-from course.models.transformer import cross_attention
+from course.models.translator.transformer import cross_attention
 
 if trained is None:
     print("Here comes a picture of your model's attention, once it has been trained.")
@@ -946,12 +946,12 @@ with needs(*TEN):
 # ## Padding
 #
 # A batch is padded to its longest sentence. Batch sentences of similar length together, and there is little padding.
-# `course/models/bucketing.py` does that.
+# `course/models/translator/bucketing.py` does that.
 
 # %% folded=true
 # Draws how much of each batch is padding.
 from course.figures.data.padding import padding_picture
-from course.models.bucketing import BucketingSampler, padding_shares
+from course.models.translator.bucketing import BucketingSampler, padding_shares
 
 generator = torch.Generator().manual_seed(0)
 drawn = torch.randperm(len(pairs), generator=generator).split(32)

@@ -16,7 +16,7 @@ import survivors
 import timeouts
 from attack import Attack
 
-from autograde.sandbox.limits import MIB, least_memory
+from autograde.sandbox.resources.limits import MIB, least_memory
 
 # Limits of a group, over those of the harness. They are reached sooner, also where this machine has other work.
 MEMORY = least_memory() + 32 * MIB

@@ -83,7 +83,8 @@ ATTACKS = (
         def total(comm, x):
             import mpi4py.MPI as MPI
             import torch.distributed as dist
-            from course.watch import communicators, events, patches, recorder, requests, torch_calls
+            from course.watch.libraries import communicators, patches, requests, torch_calls
+            from course.watch import events, recorder
 
             for module in (communicators, events, patches, recorder, requests, torch_calls):
                 for name in list(vars(module)):

@@ -103,5 +103,5 @@ def test_it_prints_what_is_there_beside_what_was(bench, course):
         "keys in tables of mistakes": ["2", "2"],
     }
     assert sizes["all labs"] == ["40", str(40 + len(PROBE.splitlines()) + 202)]
-    assert sizes["autograde/{contract,fixtures,probes,rubric}"] == ["3", "3"]
+    assert sizes["autograde/{cells,contract,labs,fixtures,probes,rubric}"] == ["3", "3"]
     assert sizes["attributes set on functions there"] == ["1", "1"]

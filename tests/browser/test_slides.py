@@ -10,7 +10,7 @@ from notebook_page import START
 from playwright.sync_api import Browser, Page, expect
 from refused_hosts import refuse_other_hosts
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import find_lectures
 from autograde.lectures.slides import parts
 

@@ -8,10 +8,10 @@ import pytest
 from lab_packages import probe_of, write_package
 from mpi4py import MPI
 
+from autograde.cells.subject import Subject
 from autograde.contract.call_probe import make_calls
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.contract.labs import lab_package
-from autograde.contract.subject import Subject
+from autograde.labs.lab import lab_package
 from autograde.rubric import (
     CallCheck,
     Criterion,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograde.contract.cell_code import ALONE, by_stub, python_source
-from autograde.contract.subject import CellFails, NoSuchName, Subject, noted
+from autograde.cells.cell_code import ALONE, by_stub, python_source
+from autograde.cells.subject import CellFails, NoSuchName, Subject, noted
 from autograde.contract.trouble import raised, trouble
 from autograde.rubric import Words
 from course.world.report import kind_of

@@ -7,10 +7,10 @@ import json
 import pytest
 import torch
 
+from autograde.cells.subject import NOTE
 from autograde.contract import show
 from autograde.contract.check import Check, draw_cases, gather, judge, plain, remarks_on
 from autograde.contract.result import Finding, Result, Row, cut
-from autograde.contract.subject import NOTE
 from autograde.contract.trouble import MESSAGES, STOPPING, stops, trouble
 
 

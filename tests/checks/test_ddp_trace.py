@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
 from autograde.probes.ddp_trace import buffers_noted, recorded_wrapping, trace_passes
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 from course.world import RANK, World
 
 on_rank = check_module("10_ddp_transformer", "passes").on_rank

@@ -8,7 +8,7 @@ import pytest
 from lab_packages import check_module
 
 from autograde.fixtures.awkward_translator import draw_pairs, draw_shares, number_of
-from course.models.sentences import collate
+from course.models.translator.sentences import collate
 
 
 def test_sentences_are_found_again_by_their_ids() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autograde.contract.labs import LabError
 from autograde.hints import HINTS, TAKEN, load_hints, next_hint, note_taken, read_taken
+from autograde.labs.lab import LabError
 
 THREE = 'question = "Why?"\npointer = "There."\nskeleton = "def f(): ..."\n'
 

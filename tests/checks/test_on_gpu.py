@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from lab_packages import probe_of
 
+from autograde.cells.subject import Subject
 from autograde.contract.check import draw_cases, run
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.result import Result
-from autograde.contract.subject import Subject
 from autograde.rubric import CallCheck, Criterion, DeviceCriterion
 
 PROBE = probe_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from student_cells import cell
 
-from autograde.contract.subject import Subject
+from autograde.cells.subject import Subject
 from course.world import COMM, World
 
 # What a cell defines before its `f(comm)`.

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
 
 SOURCE = "def f(a, b=1):\n    return [a + b for _ in range(10) if a]\n" * 300
 

@@ -15,12 +15,12 @@ from changed_parts import overlooked
 from forged_evidence import forged
 from labs_under_test import LABS
 
-from autograde.build import instructor_notebook
+from autograde.cells.subject import Subject
 from autograde.contract.check import Check, draw_cases, gather, judge, one_thread, plain
-from autograde.contract.labs import Lab, load_checks
 from autograde.contract.schema import array, event, integer, number, optional, outcome, record
-from autograde.contract.subject import Subject
 from autograde.contract.trouble import MESSAGES
+from autograde.labs.lab import Lab, load_checks
+from autograde.making.build import instructor_notebook
 from autograde.probes.weighed_part import was_weighed
 from autograde.rubric import CallCheck
 from autograde.rubric.judge import Call

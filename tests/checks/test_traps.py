@@ -23,14 +23,14 @@ from lab_packages import check_module
 from seeds import SEED
 from torch.nn.parallel import DistributedDataParallel
 
-from autograde.build import instructor_notebook
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.labs import find_lab, load_checks, load_variants
-from autograde.contract.subject import Subject
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, ids_of
-from course.models.sentences import PAD, collate, loss_fn
+from autograde.labs.lab import find_lab, load_checks, load_variants
+from autograde.making.build import instructor_notebook
+from course.models.translator.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World
 
 TRAIN_STEP = check_module("10_ddp_transformer", "train_step", "probes")

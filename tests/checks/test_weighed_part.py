@@ -6,7 +6,7 @@ import pytest
 from lab_packages import probe_of
 from made_events import event
 
-from autograde.contract.subject import Subject
+from autograde.cells.subject import Subject
 from autograde.probes.weighed_part import WEIGHED, heaviest, was_weighed
 from autograde.rubric import Run
 

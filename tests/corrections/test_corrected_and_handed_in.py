@@ -8,7 +8,7 @@ from nbformat.sign import NotebookNotary
 from small_course import ANSWERS, LAB
 from test_corrected_text import COURSE, DOCSTRING, DONE, TYPO, cell, folder_of, get, read, work
 
-from autograde.classroom.rebuild import rebuild
+from autograde.classroom.submissions.rebuild import rebuild
 from course.jupyterhub.pages.corrected_text import correct_lab
 from course.jupyterhub.pages.lab_states import course_states
 

@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from nbformat.sign import NotebookNotary
 from small_course import ANSWERS, CHECKS_PY, LAB, LAB_PY, PROBES_PY, make_course
 
-from autograde.classroom.rebuild import rebuild
+from autograde.classroom.submissions.rebuild import rebuild
 from course.corrections.own_folder import Correction, CorrectionResult, correct, find_correction
 from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from course.models.bucketing import BucketingSampler, bucketing_loader, padding_shares, pair_length
-from course.models.sentences import PAD
+from course.models.translator.bucketing import BucketingSampler, bucketing_loader, padding_shares, pair_length
+from course.models.translator.sentences import PAD
 
 
 def drawn(count: int, seed: int = 0) -> list[tuple[list[int], list[int]]]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course.models.noted_losses import noted_losses, noting
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 
 def test_noted_losses_are_means_over_the_tokens_of_whole_steps(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from course.data import sentence_pairs
-from course.models.sentences import BOS, EOS, PAD
-from course.models.tokens import SentenceTokenizer, train_tokenizer
+from course.models.translator.sentences import BOS, EOS, PAD
+from course.models.translator.tokens import SentenceTokenizer, train_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_it_is_sent_whole(tokenizer: SentenceTokenizer) -> None:
 
 FORKING = """
 import os, sys
-from course.models.tokens import train_tokenizer
+from course.models.translator.tokens import train_tokenizer
 texts = [f"{number} {unit} fa" for number in range(300) for unit in ("ore", "minuti", "settimane")]
 tokenizer = train_tokenizer(texts)
 if os.fork() == 0:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from torch.utils.data import Subset
 
-from autograde.build import instructor_notebook
-from autograde.contract.labs import find_lab
-from autograde.contract.questions import is_todo
+from autograde.labs.lab import find_lab
+from autograde.labs.questions import is_todo
+from autograde.making.build import instructor_notebook
 from course.data import digits
 from course.world import RANK, World
 

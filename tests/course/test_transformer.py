@@ -7,8 +7,8 @@ import random
 import pytest
 import torch
 
-from course.models.sentences import BOS, EOS, PAD, Pair, collate, loss_fn
-from course.models.transformer import Transformer, cross_attention, greedy
+from course.models.translator.sentences import BOS, EOS, PAD, Pair, collate, loss_fn
+from course.models.translator.transformer import Transformer, cross_attention, greedy
 from course.world import RANK, SIZE, World
 
 VOCABULARY = 50

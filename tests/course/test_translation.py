@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course.models.scores import score
-from course.models.tokens import train_tokenizer
-from course.models.transformer import greedy
-from course.models.translation import LONGEST, build_model, build_optimizer, translate, warm_up_and_decay
+from course.models.translator.scores import score
+from course.models.translator.tokens import train_tokenizer
+from course.models.translator.transformer import greedy
+from course.models.translator.translation import LONGEST, build_model, build_optimizer, translate, warm_up_and_decay
 
 SENTENCES = ["Peru", "3 hours ago or 5 days ago", "June", "Monday, June 3, or Tuesday"]
 

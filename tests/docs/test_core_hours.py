@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 
 STUDENTS, CORES, TRIES, LIMIT = 30, 4, 5, 600
 IN_JOBS = ("07", "08", "10")

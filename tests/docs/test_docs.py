@@ -9,7 +9,7 @@ import pytest
 from commands import NOT_RUN, RUN_BY
 
 from autograde.cli import main
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 
 DOCS = sorted((REPOSITORY / "docs").glob("*.md"))
 ROOT_PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "solutions/README.md")]

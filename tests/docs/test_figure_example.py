@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "lecture_authors.md").read_text(encoding="utf-8")
 BLOCKS = [block for block in re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if "figures" in block]

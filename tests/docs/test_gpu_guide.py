@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from autograde.contract.labs import find_labs, load_checks
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import find_labs, load_checks
+from autograde.labs.places import REPOSITORY
 from autograde.rubric import DeviceCriterion
 
 GUIDE = (REPOSITORY / "docs" / "gpu.md").read_text(encoding="utf-8")

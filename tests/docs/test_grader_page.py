@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-from autograde.contract.places import REPOSITORY
-from autograde.sandbox.limits import GIB, MIB, Limits
+from autograde.labs.places import REPOSITORY
+from autograde.sandbox.resources.limits import GIB, MIB, Limits
 
 PAGE = (REPOSITORY / "docs" / "grader.md").read_text(encoding="utf-8")
 UNITS = {"GiB": GIB, "MiB": MIB, "s": 1, "": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 
 GUIDE = (REPOSITORY / "docs" / "instructors.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (?:\d+|after) \|.*$", GUIDE, re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pictures import BY_HAND, FIRST_SCREEN, FOLDER, HOW, words_in, words_of_first_screen
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 
 
 def test_the_picture_of_the_first_screen_shows_the_labs_of_now():

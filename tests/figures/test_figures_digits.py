@@ -16,12 +16,12 @@ from matplotlib.colors import to_hex, to_rgb
 from course.data import digits
 from course.figures.contrast import contrast
 from course.figures.data.digit_samples import digits_picture
-from course.figures.ranks.horovod_steps import arrivals, horovod_picture
+from course.figures.overlap.horovod_steps import arrivals, horovod_picture
 from course.figures.ranks.places import places_picture
-from course.figures.ranks.step_speeds import speeds_picture
+from course.figures.scaling.step_speeds import speeds_picture
 from course.figures.style import COLOURS, LIGHT
 from course.figures.training.learning import learning_picture
-from course.watch.horovod_trace import fused, read_trace, traceable
+from course.watch.libraries.horovod_trace import fused, read_trace, traceable
 from course.world import COMM, RANK, World
 
 IMAGES = torch.arange(64 * 64).reshape(64, 1, 8, 8) / 4096

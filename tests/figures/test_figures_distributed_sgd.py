@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course.figures.ranks.arrangements import arrangements_picture, busiest, bytes_between, crossing
-from course.figures.ranks.busiest_rank import busiest_rank_picture
+from course.figures.replicas.arrangements import arrangements_picture, busiest, bytes_between, crossing
+from course.figures.replicas.busiest_rank import busiest_rank_picture
 from course.figures.training.rank_gradients import downhill, rank_gradients_picture, steps_film
 from course.figures.training.rank_paths import rank_paths_picture
 from course.figures.training.warm_up import factors_loss, warm_up_picture

@@ -6,10 +6,10 @@ from made_events import event
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 
-from course.figures.ranks.memory import memory_picture
-from course.figures.ranks.products import products_picture
-from course.figures.ranks.turns import turns_picture
-from course.figures.ranks.wait_graph import wait_graph
+from course.figures.first_ranks.memory import memory_picture
+from course.figures.first_ranks.products import products_picture
+from course.figures.first_ranks.turns import turns_picture
+from course.figures.first_ranks.wait_graph import wait_graph
 from course.figures.style import COLOURS
 
 SHARES = [[7, 8, 0, 0, 0], [0, 0, 12, 0, 0], [0, 0, 0, 3, 41]]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from course.figures.ranks.convergence import convergence_picture
-from course.figures.ranks.slices import slices_picture
-from course.figures.ranks.speedup import speedup_picture
+from course.figures.first_ranks.convergence import convergence_picture
+from course.figures.first_ranks.slices import slices_picture
+from course.figures.scaling.speedup import speedup_picture
 from course.models.midpoints import midpoints
 
 

@@ -11,8 +11,8 @@ import pytest
 from built_image import Running, Store, copy_of_the_kit, lacking, start
 from fresh_system import ROOT, packages_that_the_readme_names
 
-from autograde.build import build
-from autograde.contract.labs import find_lab
+from autograde.labs.lab import find_lab
+from autograde.making.build import build
 
 LAB = "03_pi_allreduce"
 

@@ -22,13 +22,13 @@ from recorded_world import RecordedWorld
 from tokens import tokens_per_second
 from torch_names import used_and_missing
 
-from autograde.build import build, instructor_notebook
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.labs import Lab, find_labs, load_checks, load_ranks
-from autograde.contract.subject import Subject
+from autograde.labs.lab import Lab, find_labs, load_checks, load_ranks
+from autograde.making.build import build, instructor_notebook
 from autograde.sandbox.bubblewrap import SandboxRefused, environment, in_both
-from autograde.sandbox.limits import Limits
-from course.processes.mpi import devices
+from autograde.sandbox.resources.limits import Limits
+from course.processes.launchers.mpi import devices
 from course.world import RANK, SIZE, World
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,10 +7,10 @@ import time
 import torch
 
 from course.data import sentence_pairs
-from course.models.bucketing import bucketing_loader
-from course.models.sentences import PAD, loss_fn
-from course.models.tokens import train_tokenizer
-from course.models.transformer import Transformer
+from course.models.translator.bucketing import bucketing_loader
+from course.models.translator.sentences import PAD, loss_fn
+from course.models.translator.tokens import train_tokenizer
+from course.models.translator.transformer import Transformer
 
 WARM_UP = 3  # steps that are not timed
 SECONDS = 8  # that are timed

@@ -13,9 +13,9 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from seeds import SEED
 
-from autograde.build import build
 from autograde.classroom.configuration import configuration
-from autograde.contract.labs import find_lab, load_checks, load_variants
+from autograde.labs.lab import find_lab, load_checks, load_variants
+from autograde.making.build import build
 from autograde.sandbox.examine import Marked
 
 pytestmark = pytest.mark.thorough

@@ -13,9 +13,9 @@ from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import get_alembic_version
 from small_course import ANSWERS
 
-from autograde.build import release
 from autograde.contract.check import draw_cases
-from autograde.contract.labs import load_checks
+from autograde.labs.lab import load_checks
+from autograde.making.build import release
 
 SMALL = len(ANSWERS)  # TODOs of the small lab
 

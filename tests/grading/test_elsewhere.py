@@ -12,10 +12,10 @@ import pytest
 from nbformat import NotebookNode
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.build import instructor_notebook, release
-from autograde.classroom.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
-from autograde.classroom.submission import Submission, read_submission, to_grade
-from autograde.contract.labs import LoadedLab, find_lab, load_lab
+from autograde.classroom.submissions.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
+from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
+from autograde.labs.lab import LoadedLab, find_lab, load_lab
+from autograde.making.build import instructor_notebook, release
 from course.exchange.limits import MAX_NOTEBOOK
 
 USUAL = f"{LAB}.ipynb"

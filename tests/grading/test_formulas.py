@@ -14,10 +14,10 @@ from nbformat import NotebookNode
 from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.build import build
 from autograde.classroom.configuration import configure
-from autograde.classroom.formulas import mathml
-from autograde.contract.labs import Lab
+from autograde.classroom.texts.formulas import mathml
+from autograde.labs.lab import Lab
+from autograde.making.build import build
 
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 TRACKER = "https://elsewhere.example/seen.png"

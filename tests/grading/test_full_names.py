@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from nbgrader.api import Student
 
-from autograde.term.full_names import match_all
+from autograde.term.lists.full_names import match_all
 
 
 def student(name: str, identity: str = "zk42", email: str = "") -> Student:

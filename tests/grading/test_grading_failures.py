@@ -15,7 +15,7 @@ from small_course import ANSWERS, LAB
 
 from autograde.classroom import pending
 from autograde.sandbox import bubblewrap
-from autograde.sandbox.limits import MIB, least_memory
+from autograde.sandbox.resources.limits import MIB, least_memory
 
 
 @pytest.fixture

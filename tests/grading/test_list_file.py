@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from autograde.classroom.nbgrader_course import StepFailed
-from autograde.term.headings import IDS
-from autograde.term.list_file import names_in, read_list
-from autograde.term.roster import read_roster
-from autograde.term.student_list import Known, Person
+from autograde.term.lists.headings import IDS
+from autograde.term.lists.list_file import names_in, read_list
+from autograde.term.lists.roster import read_roster
+from autograde.term.lists.student_list import Known, Person
 
 ADA, NOOR = ("Ada", "Lovelace", "ada@uni.example", "00104"), ("Noor", "Al Ali", "noor@uni.example", "00105")
 # Headings of Moodle's export of grades: first name, last name, ID number, institution, department, e-mail address.

@@ -14,9 +14,9 @@ from classroom import Classroom
 from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course, StepFailed
-from autograde.classroom.zip_names import names_of
+from autograde.classroom.submissions.zip_names import names_of
 from autograde.term import moodle_zip
-from autograde.term.full_names import Match
+from autograde.term.lists.full_names import Match
 from autograde.term.moodle_zip import LEFT_OUT, about_unknown, by_person, opened, take_in
 from course.exchange.limits import MAX_NOTEBOOK
 

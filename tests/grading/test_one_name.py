@@ -11,7 +11,7 @@ from small_course import LAB, make_course
 
 from autograde.class_commands import StudentId
 from autograde.classroom.nbgrader_course import Course
-from autograde.classroom.one_name import ids_to_nfc, rename_to_nfc
+from autograde.classroom.submissions.one_name import ids_to_nfc, rename_to_nfc
 
 COMPOSED, DECOMPOSED = normalize("NFC", "jos\u00e9"), normalize("NFD", "jos\u00e9")
 

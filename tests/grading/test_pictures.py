@@ -19,13 +19,13 @@ from nbformat import NotebookNode
 from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.build import instructor_notebook, release
 from autograde.classroom.configuration import configure
-from autograde.classroom.elsewhere import Elsewhere
-from autograde.classroom.formulas import LONGEST, LONGEST_CODE, UNREAD, code_to_html, markdown_to_html
-from autograde.classroom.rebuild import MAX_SOURCE, Rebuilt, rebuild
-from autograde.classroom.submission import HandedIn, with_work
-from autograde.contract.labs import find_lab
+from autograde.classroom.submissions.elsewhere import Elsewhere
+from autograde.classroom.submissions.rebuild import MAX_SOURCE, Rebuilt, rebuild
+from autograde.classroom.submissions.submission import HandedIn, with_work
+from autograde.classroom.texts.formulas import LONGEST, LONGEST_CODE, UNREAD, code_to_html, markdown_to_html
+from autograde.labs.lab import find_lab
+from autograde.making.build import instructor_notebook, release
 from course.exchange.limits import MAX_PICTURE
 
 QUESTION = '\n# %% [markdown] answer="why" points=2\n# The model answer.\n'

@@ -13,11 +13,11 @@ from nbgrader.utils import compute_checksum
 from notebook_damage import damage
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.build import instructor_notebook, release
 from autograde.classroom.nbgrader_steps import with_problems
-from autograde.classroom.rebuild import MAX_SOURCE, Rebuilt, rebuild
-from autograde.classroom.submission import answers
-from autograde.contract.labs import find_lab
+from autograde.classroom.submissions.rebuild import MAX_SOURCE, Rebuilt, rebuild
+from autograde.classroom.submissions.submission import answers
+from autograde.labs.lab import find_lab
+from autograde.making.build import instructor_notebook, release
 
 DOUBLE, TOTAL = ANSWERS["double"], ANSWERS["total"]
 

@@ -12,13 +12,13 @@ from classroom import REPOSITORY, Classroom
 from nbgrader.apps.api import NbGraderAPI
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.build import build
-from autograde.bundle import bundle_files
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import as_released
-from autograde.contract.labs import find_lab
+from autograde.labs.lab import find_lab
 from autograde.lectures.notebooks import FOLDER
 from autograde.lectures.site import stage
+from autograde.making.build import build
+from autograde.making.bundle import bundle_files
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from nbgrader.api import Student
 from small_course import LAB, make_course
 
 from autograde.classroom.nbgrader_course import StepFailed
-from autograde.term.roster import read_roster
-from autograde.term.student_list import Known, from_gradebook, from_list
+from autograde.term.lists.roster import read_roster
+from autograde.term.lists.student_list import Known, from_gradebook, from_list
 
 ADA, NOOR = "ada@uni.example", "noor@uni.example"
 MOODLE = (

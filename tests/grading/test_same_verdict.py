@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from small_course import ANSWERS, LAB, make_course
 
+from autograde.cells.subject import Subject
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.contract.labs import LoadedLab, find_lab, load_lab
-from autograde.contract.subject import Subject
+from autograde.labs.lab import LoadedLab, find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import Limits
 
 SEED = 3
 ORDINARY = {

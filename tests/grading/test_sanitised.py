@@ -6,8 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_markdown_cell
 
-from autograde.classroom.formulas import MOST_MARKS, UNREAD, markdown_to_html, without_mathjax
-from autograde.classroom.rebuild import PROBLEMS
+from autograde.classroom.submissions.rebuild import PROBLEMS
+from autograde.classroom.texts.formulas import MOST_MARKS, UNREAD, markdown_to_html, without_mathjax
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 HARMFUL = [

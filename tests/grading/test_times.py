@@ -11,8 +11,8 @@ from small_course import LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.pending import bad_timestamp
-from autograde.classroom.times import course_zone, later, utc_time
-from autograde.contract.labs import find_lab
+from autograde.classroom.submissions.times import course_zone, later, utc_time
+from autograde.labs.lab import find_lab
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

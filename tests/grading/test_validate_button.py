@@ -18,7 +18,7 @@ from classroom import REPOSITORY
 from nbgrader.utils import compute_checksum
 from server_address import address_of
 
-from course.exchange.validating import in_points
+from course.exchange.validation.validating import in_points
 
 TOKEN = "secret"
 
@@ -101,7 +101,8 @@ def test_a_terminal_tells_points_and_calls_no_notebook_a_success(tmp_path):
     text.metadata.nbgrader |= {"solution": True, "locked": False}
     nbformat.write(nbformat.v4.new_notebook(cells=[check, text]), tmp_path / "a.ipynb")
     (tmp_path / "nbgrader_config.py").write_text(
-        "from course.exchange.validating import validate_as_graded\nc = get_config()\nvalidate_as_graded(c)\n"
+        "from course.exchange.validation.validating import validate_as_graded\n"
+        "c = get_config()\nvalidate_as_graded(c)\n"
     )
     command = [sys.executable, "-m", "nbgrader", "validate", "a.ipynb"]
     done = subprocess.run(

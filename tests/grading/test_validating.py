@@ -13,10 +13,10 @@ from classroom import Classroom
 from nbformat import NotebookNode
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.build import instructor_notebook, release
-from autograde.classroom.rebuild import rebuild
-from autograde.classroom.submission import answers
-from autograde.contract.labs import find_lab
+from autograde.classroom.submissions.rebuild import rebuild
+from autograde.classroom.submissions.submission import answers
+from autograde.labs.lab import find_lab
+from autograde.making.build import instructor_notebook, release
 from autograde.validating import TooLarge, handed_in
 from course.exchange.limits import MAX_NOTEBOOK
 

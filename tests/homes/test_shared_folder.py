@@ -7,7 +7,7 @@ import os
 import pytest
 from odd_homes import fill, volume
 
-from course.processes.slurm import SHARED, Slurm, WorldError
+from course.processes.launchers.slurm import SHARED, Slurm, WorldError
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a volume")

@@ -17,8 +17,8 @@ from running_hub import REPOSITORY
 from traitlets.config import PyFileConfigLoader
 from unix_accounts import User, users, with_accounts, with_python
 
-from autograde.install import others
 from autograde.install.causes import SetupFailed
+from autograde.install.machine import others
 from course.jupyterhub.__main__ import see_to_accounts
 from course.jupyterhub.accounts import homes
 from course.jupyterhub.accounts.homes import HomeError, make_home

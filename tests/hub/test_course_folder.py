@@ -14,7 +14,7 @@ from fresh_system import packages_that_the_readme_names
 from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
-from autograde.bundle import FILES
+from autograde.making.bundle import FILES
 from course.jupyterhub.__main__ import prepare_course
 from course.jupyterhub.courses import Course
 from course.jupyterhub.place import FOR_ALL, LINKS, REPOSITORY, Place, close_clone

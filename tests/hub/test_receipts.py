@@ -19,7 +19,7 @@ from nbgrader.exchange import ExchangeError
 from nbgrader.utils import notebook_hash
 from one_student import COURSE, LAB, NOTEBOOK, student_with
 
-from autograde.classroom.submission import read_submission
+from autograde.classroom.submissions.submission import read_submission
 from course.exchange import receipts, submit
 from course.exchange.due import content_of, deadline_file
 from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK

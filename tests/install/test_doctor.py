@@ -17,10 +17,10 @@ from nbclient import NotebookClient
 from small_clone import ended, wait_for
 
 from autograde import doctor, doctor_world
-from autograde.contract.places import REPOSITORY
 from autograde.doctor import Probe
+from autograde.labs.places import REPOSITORY
 from course.processes.kernels import over_files
-from course.processes.mpi import PYTHON, MissingMPI
+from course.processes.launchers.mpi import PYTHON, MissingMPI
 from course.processes.surroundings import machine, room
 
 

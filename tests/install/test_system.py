@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from autograde.install.system import THINGS, how_to_install
+from autograde.install.machine.system import THINGS, how_to_install
 
 PYTHON = "{}.{}".format(*sys.version_info)
 

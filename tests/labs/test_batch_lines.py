@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from autograde.build import run_script
-from autograde.contract.labs import find_lab, load_checks, solution_cells
-from autograde.contract.places import REPOSITORY
-from autograde.contract.subject import Subject
+from autograde.cells.subject import Subject
+from autograde.labs.lab import find_lab, load_checks, solution_cells
+from autograde.labs.places import REPOSITORY
+from autograde.making.build import run_script
 from autograde.sandbox.untrusted import problem
 
 RERUN = {"again": True, "deadline": 60}

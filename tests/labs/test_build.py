@@ -20,13 +20,13 @@ from nbgrader.coursedir import CourseDirectory
 from small_course import LAB, LAB_PY, make_course
 from traitlets.config import Config
 
-from autograde.build import Built, build, write
-from autograde.cell_marks import wide_lines
+from autograde.cells.cell_code import python_source
 from autograde.classroom.configuration import configure
-from autograde.contract.cell_code import python_source
-from autograde.contract.labs import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
-from autograde.contract.questions import is_text, is_todo
 from autograde.hints import load_hints
+from autograde.labs.lab import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
+from autograde.labs.questions import is_text, is_todo
+from autograde.making.build import Built, build, write
+from autograde.making.cell_marks import wide_lines
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 from small_course import CHECKS_PY, LAB, LAB_PY, make_course
 
-from autograde.build import build, differences, foreign
 from autograde.cli import main
-from autograde.contract.labs import LabError, find_lab
+from autograde.labs.lab import LabError, find_lab
+from autograde.making.build import build, differences, foreign
 
 TODO, BEGIN, END = '# %% todo="double"', "    ### BEGIN SOLUTION\n    return x + x", "before\n    ### END SOLUTION"
 DOUBLE_CELL = LAB_PY[LAB_PY.index(TODO) : LAB_PY.index('# %% check="double"')]

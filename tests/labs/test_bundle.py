@@ -17,11 +17,11 @@ from nbclient import NotebookClient
 from seeds import SEED
 from small_course import LAB as SMALL
 
-from autograde import bundle as bundling
-from autograde.bundle import bundle_files, packed
 from autograde.cli import main
-from autograde.contract.labs import find_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import find_lab
+from autograde.labs.places import REPOSITORY
+from autograde.making import bundle as bundling
+from autograde.making.bundle import bundle_files, packed
 from course.exchange.due import deadline_here
 from course.processes.kernels import over_files
 

@@ -6,9 +6,9 @@ import pytest
 from lab_packages import check_module
 from labs_under_test import LABS
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.labs import load_checks, load_variants
-from autograde.contract.subject import Subject
+from autograde.labs.lab import load_checks, load_variants
 
 RUN = "    run(steps)\n"
 CLOCK = "took = torch.tensor([time.monotonic()"

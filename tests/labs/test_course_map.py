@@ -9,9 +9,9 @@ from labs_under_test import COURSE, LABS, OURS
 from PIL import Image
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.build import build, instructor_notebook, write
-from autograde.contract.labs import Lab, find_lab
-from autograde.course_map import PICTURE, course_map, place
+from autograde.labs.lab import Lab, find_lab
+from autograde.making.build import build, instructor_notebook, write
+from autograde.making.course_map import PICTURE, course_map, place
 
 MAP = COURSE / "labs" / "README.md"
 SMALL = 60_000  # bytes of a picture

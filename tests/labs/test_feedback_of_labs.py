@@ -9,12 +9,12 @@ import pytest
 from labs_under_test import LABS
 from seeds import SEED
 
+from autograde.cells.cell_code import bound_names
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.cell_code import bound_names
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, load_checks, solution_cells
-from autograde.contract.subject import Subject
 from autograde.hints import load_hints
+from autograde.labs.lab import Lab, load_checks, solution_cells
 
 TODOS = [pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)]
 

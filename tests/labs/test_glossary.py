@@ -15,10 +15,10 @@ import nbformat
 import pytest
 from labs_under_test import COURSE, LABS, OURS
 
-from autograde.build import build
-from autograde.contract.labs import Lab
-from autograde.course_map import place
+from autograde.labs.lab import Lab
 from autograde.lectures.notebooks import find_lectures, read
+from autograde.making.build import build
+from autograde.making.course_map import place
 
 GLOSSARY = COURSE / "solutions" / "GLOSSARY.md"
 ENTRIES = dict(re.findall(r"^### (.+)\n((?:[^#\n].*\n?)+)", GLOSSARY.read_text(), re.MULTILINE))

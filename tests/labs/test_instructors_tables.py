@@ -8,9 +8,9 @@ import pytest
 from labs_under_test import COURSE, OURS
 from small_course import LAB, make_course
 
-from autograde.build import build, instructor_notebook
-from autograde.contract.labs import Lab, find_lab, load_variants
-from autograde.contract.questions import is_number, is_text, read_questions
+from autograde.labs.lab import Lab, find_lab, load_variants
+from autograde.labs.questions import is_number, is_text, read_questions
+from autograde.making.build import build, instructor_notebook
 
 ROWS = ("Time", "Students need", "Lecture", "Say first", "Say second", "Say third", "Usual mistakes")
 LECTURES = sorted((COURSE / "course" / "lectures").glob("[0-9]*.md"))

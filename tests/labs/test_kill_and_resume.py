@@ -15,11 +15,11 @@ import pytest
 import torch
 from seeds import SEED
 
-from autograde.build import instructor_notebook
-from autograde.contract.labs import find_lab
-from autograde.contract.questions import is_todo
+from autograde.labs.lab import find_lab
+from autograde.labs.questions import is_todo
+from autograde.making.build import instructor_notebook
 from autograde.probes.file_watch import half_a_file
-from course.models.translation import build_model
+from course.models.translator.translation import build_model
 from course.world import RANK, RanksFailed, World, WorldError
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def draw_pairs(count: int = 38) -> list[tuple[list[int], list[int]]]:
 
 def solution(cells: dict[str, str]) -> dict[str, Any]:
     """On a rank: what the lab's cells define."""
-    from course.models.sentences import PAD, collate, loss_fn
+    from course.models.translator.sentences import PAD, collate, loss_fn
 
     names: dict[str, Any] = {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}
     for source in cells.values():

@@ -15,8 +15,8 @@ from labs_under_test import LABS, OURS
 from nbclient import NotebookClient
 from seeds import SEED
 
-from autograde.build import File, build
-from autograde.contract.labs import Lab, load_checks
+from autograde.labs.lab import Lab, load_checks
+from autograde.making.build import File, build
 from course.processes.kernels import over_files
 
 IMAGE = re.compile(r"data:image/\w+;base64,([^\"]+)")

@@ -14,16 +14,16 @@ from labs_under_test import LABS, Worlds
 from seeds import SEED
 from wording import faults
 
-from autograde.build import instructor_notebook, release
 from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.gpu import ON_GPU
-from autograde.contract.labs import Lab, load_lab, load_variants
-from autograde.contract.questions import is_todo
 from autograde.contract.result import Result
+from autograde.labs.lab import Lab, load_lab, load_variants
+from autograde.labs.questions import is_todo
+from autograde.making.build import instructor_notebook, release
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import Limits
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import Limits
 
 
 @cache

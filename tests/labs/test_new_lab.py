@@ -12,13 +12,13 @@ import pytest
 from classroom import REPOSITORY, Classroom
 from labs_under_test import OUR_NAMES
 
-from autograde import new
-from autograde.build import build, write
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.contract.labs import LabError, find_lab, load_checks, load_ranks, load_variants
-from autograde.contract.subject import Subject
-from autograde.new import make_lab
+from autograde.labs.lab import LabError, find_lab, load_checks, load_ranks, load_variants
+from autograde.making import new
+from autograde.making.build import build, write
+from autograde.making.new import make_lab
 from course.world import World
 
 LAB = "14_my_lab"

@@ -21,10 +21,10 @@ from case_by_case import checks_of, results_by_case
 from labs_under_test import LABS
 
 import course
-from autograde.build import instructor_notebook, release
+from autograde.cells.cell_code import has_stub, python_source
 from autograde.contract import show
-from autograde.contract.cell_code import has_stub, python_source
-from autograde.contract.labs import Lab, lab_package
+from autograde.labs.lab import Lab, lab_package
+from autograde.making.build import instructor_notebook, release
 
 Definition = ast.FunctionDef | ast.ClassDef
 COURSE = Path(course.__file__).parent

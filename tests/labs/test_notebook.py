@@ -19,7 +19,7 @@ from lab_packages import write_package
 from nbclient import NotebookClient
 from small_clone import wait_for
 
-from autograde.contract.cell_code import bound_names
+from autograde.cells.cell_code import bound_names
 from autograde.hints import read_taken
 from autograde.notebook import cell_that_defines
 from course.overview import text_mark

@@ -13,8 +13,8 @@ from seeds import SEED
 
 from autograde.contract import show
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, load_variants
-from autograde.contract.variants import Wrong
+from autograde.labs.lab import Lab, load_variants
+from autograde.labs.variants import Wrong
 from course.world import World
 
 # What is run each time: where the first mistake's finding once kept the check from seeing the second.

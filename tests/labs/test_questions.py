@@ -9,10 +9,10 @@ import torch
 from labs_under_test import OURS
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.build import build, instructor_notebook, worked_in, write
-from autograde.cell_marks import NO_POINTS, tell_points
-from autograde.contract.labs import Lab, LabError, find_lab
-from autograde.contract.questions import blank, is_number, is_text, read_questions
+from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.labs.questions import blank, is_number, is_text, read_questions
+from autograde.making.build import build, instructor_notebook, worked_in, write
+from autograde.making.cell_marks import NO_POINTS, tell_points
 from course.models.digits import digit_model
 
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])

@@ -7,9 +7,9 @@ import ast
 import pytest
 from labs_under_test import LABS
 
-from autograde.build import instructor_notebook, release
-from autograde.contract.labs import Lab, load_checks, solution_cells
-from autograde.contract.parsing import parse
+from autograde.cells.parsing import parse
+from autograde.labs.lab import Lab, load_checks, solution_cells
+from autograde.making.build import instructor_notebook, release
 from autograde.rubric import CallCheck
 
 each_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)

@@ -8,10 +8,10 @@ import pytest
 from labs_under_test import LABS
 from seeds import SEED
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.labs import Lab, load_checks, load_variants
-from autograde.contract.subject import Subject
-from autograde.contract.variants import Wrong
+from autograde.labs.lab import Lab, load_checks, load_variants
+from autograde.labs.variants import Wrong
 from course.world import World
 
 SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many seeds; see `--every-mistake`

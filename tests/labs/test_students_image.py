@@ -10,9 +10,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograde.bundle import write_students_clone
-from autograde.contract.labs import Lab, find_labs, load_variants, solution_cells
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import Lab, find_labs, load_variants, solution_cells
+from autograde.labs.places import REPOSITORY
+from autograde.making.bundle import write_students_clone
 
 LABS = find_labs(REPOSITORY)
 PACK = re.compile(r"python -m autograde\.bundle (\S+)")

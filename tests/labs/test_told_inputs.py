@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from labs_under_test import LABS
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.contract.labs import load_checks
-from autograde.contract.subject import Subject
+from autograde.labs.lab import load_checks
 
 PARTIAL_SUM = """import numpy as np
 

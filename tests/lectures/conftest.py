@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 from refused_hosts import refuse_other_hosts
 
 from autograde.cli import main
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER
 
 

@@ -13,7 +13,7 @@ from changes import CHANGES, Change
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import Lecture, find_lectures, read
 from autograde.lectures.running import SECONDS
 from course.claims import STRICT, text_says

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from autograde.cli import main
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER
 
 SOUND = "# 1 Sound\n\n```{code-cell}\nprint(6 * 7)\n```\n\nThe [other](02_broken.ipynb) one.\n"

@@ -11,8 +11,8 @@ from rapidfuzz import fuzz
 from reading_time import minutes
 from rows import ROWS, Row
 
-from autograde.contract.labs import find_labs
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import find_labs
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import (
     FOLDED,
     FOLDER,

@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.cli import main
-from autograde.contract.answers import Answer
-from autograde.contract.labs import Lab, find_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.answers import Answer
+from autograde.labs.lab import Lab, find_lab
+from autograde.labs.places import REPOSITORY
 from autograde.mutants import run
 from autograde.mutants.answers import Mutant, mutants
 from autograde.mutants.grading import Grader, Outcome

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from autograde.contract.answers import Answer
+from autograde.labs.answers import Answer
 from autograde.mutants.answers import mutants_of
 from autograde.mutants.operators import OPERATORS, changes
 from autograde.mutants.source import Source

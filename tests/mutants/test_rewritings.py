@@ -12,11 +12,11 @@ from labs_under_test import COURSE, LABS
 from seeds import SEED
 from small_course import LAB, LAB_PY, make_course
 
+from autograde.cells.parsing import parse
 from autograde.cli import main
-from autograde.contract.answers import Answer
-from autograde.contract.labs import Lab
-from autograde.contract.parsing import parse
-from autograde.contract.places import REPOSITORY
+from autograde.labs.answers import Answer
+from autograde.labs.lab import Lab
+from autograde.labs.places import REPOSITORY
 from autograde.mutants.answers import Mutant
 from autograde.mutants.grading import grade_source, grader
 from autograde.rewritings.rounds import ROUNDS, made_of, rewritings, rewritten

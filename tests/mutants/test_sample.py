@@ -9,9 +9,9 @@ import pytest
 from labs_under_test import COURSE, LABS
 from seeds import SEED
 
-from autograde.contract.answers import SOLUTION
-from autograde.contract.labs import Lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.answers import SOLUTION
+from autograde.labs.lab import Lab
+from autograde.labs.places import REPOSITORY
 from autograde.mutants.answers import Mutant, mutants
 from autograde.mutants.equivalent import read_equivalent, reason_of, stale
 from autograde.mutants.grading import grade_source, grader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import autograde.rubric as library
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.rubric.index import lines, with_index
 
 

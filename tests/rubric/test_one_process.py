@@ -18,7 +18,7 @@ from autograde.rubric.training.one_process import (
     with_gradients,
 )
 from autograde.rubric.training.parts import mean_of
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 token_loss = check_module("10_ddp_transformer", "model", "shared").token_loss
 

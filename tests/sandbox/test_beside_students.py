@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import beside_students, find_lab, load_lab
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import beside_students, find_lab, load_lab
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import Limits
 from autograde.sandbox.needed_modules import modules_needed
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import Limits
 
 LOOKS_AROUND = """
 def partial_sum(f, intervals, rank, size):

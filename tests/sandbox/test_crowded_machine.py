@@ -8,10 +8,10 @@ import pytest
 from busy_programs import busy_programs
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.contract.labs import find_lab, load_lab
+from autograde.labs.lab import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import GIB, Limits
 from autograde.sandbox.pool import Sandboxes
+from autograde.sandbox.resources.limits import GIB, Limits
 
 pytestmark = pytest.mark.alone
 

@@ -11,17 +11,18 @@ import pytest
 from classroom import REPOSITORY
 from control_groups import limited
 
-from autograde.sandbox import bubblewrap, out_of_memory
-from autograde.sandbox.limits import GIB, Limits, default_jobs
+from autograde.sandbox import bubblewrap
+from autograde.sandbox.resources import out_of_memory
+from autograde.sandbox.resources.limits import GIB, Limits, default_jobs
 from course.processes.surroundings import machine
 
 GRADES = """
 import sys
 from pathlib import Path
 from small_course import ANSWERS, LAB, make_course
-from autograde.contract.labs import find_lab, load_lab
+from autograde.labs.lab import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
-from autograde.sandbox.limits import Limits, default_jobs
+from autograde.sandbox.resources.limits import Limits, default_jobs
 from autograde.sandbox.pool import Sandboxes
 
 fills = "def double(x):\\n    kept = [bytearray(2**20) for _ in range(3 * 2**10)]\\n    return 2 * x"

@@ -9,8 +9,8 @@ import sys
 import pytest
 from labs_under_test import LABS
 
-from autograde.contract.labs import beside_students, load_checks
-from autograde.contract.places import REPOSITORY
+from autograde.labs.lab import beside_students, load_checks
+from autograde.labs.places import REPOSITORY
 from autograde.sandbox.needed_modules import modules_needed
 
 PROGRAM = """
@@ -26,10 +26,9 @@ def test_modules_are_followed_wherever_they_are_imported():
         return {path.relative_to(REPOSITORY / "autograde").as_posix() for path in modules_needed([text], *start)}
 
     assert needed("") == {"__init__.py"}
-    assert needed("from autograde.contract import subject") == {
+    assert needed("from autograde.cells import subject") == {
         "__init__.py",
-        "contract/__init__.py",
-        *(f"contract/{name}.py" for name in ("cell_code", "parsing", "salted_hash", "subject")),
+        *(f"cells/{name}.py" for name in ("__init__", "cell_code", "parsing", "salted_hash", "subject")),
     }
     assert needed("def f():\n    import autograde.contract.show as g") == {
         "__init__.py",

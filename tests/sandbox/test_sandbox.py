@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from classroom import REPOSITORY
 
-from autograde.contract.labs import beside_students, find_labs
+from autograde.labs.lab import beside_students, find_labs
 from autograde.sandbox import bubblewrap
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.resources.limits import Limits
 
 CHECKS = beside_students(find_labs(REPOSITORY)[0])
 

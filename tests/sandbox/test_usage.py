@@ -11,11 +11,11 @@ from textwrap import dedent
 import pytest
 
 from autograde.sandbox import bubblewrap
-from autograde.sandbox.limits import Limits
+from autograde.sandbox.resources.limits import Limits
 
 BEGIN = """
 import json, os, threading, time
-from autograde.sandbox.usage import in_files, proportional, usage
+from autograde.sandbox.resources.usage import in_files, proportional, usage
 def spent():
     return sum(os.times()[:4])
 before, began = usage(), spent()
@@ -100,7 +100,7 @@ def test_files_in_memory_count():
 def test_a_process_that_has_ended_holds_no_files_and_one_that_only_lost_its_first_thread_may_hold_many():
     seen = told("""
         import ctypes
-        from autograde.sandbox.usage import MAX_FILES, open_files
+        from autograde.sandbox.resources.usage import MAX_FILES, open_files
         ended = os.fork()
         if ended == 0:
             os._exit(0)

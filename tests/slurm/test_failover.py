@@ -16,8 +16,8 @@ import psutil
 import pytest
 import torch
 
-from autograde.build import build
-from autograde.contract.labs import find_labs
+from autograde.labs.lab import find_labs
+from autograde.making.build import build
 from course.batch.launched import by_torchrun
 from course.batch.requeued import own_job
 

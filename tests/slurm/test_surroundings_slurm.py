@@ -13,7 +13,7 @@ from slurm_cluster import eventually, slurm
 from student_cells import call, cell
 
 from course.batch.run import BatchError, current_job
-from course.processes.slurm import SHARED
+from course.processes.launchers.slurm import SHARED
 from course.processes.surroundings import job
 from course.processes.surroundings.environment import JOB, taken
 from course.world import COMM, World

@@ -15,7 +15,7 @@ import pytest
 from slurm_cluster import eventually, jobs, slurm
 from student_cells import call, cell
 
-import course.processes.slurm
+import course.processes.launchers.slurm
 from course.world import COMM, World, WorldError
 
 pytestmark = pytest.mark.usefixtures("on_slurm")
@@ -100,7 +100,7 @@ def test_a_job_that_must_wait_says_why_and_can_be_interrupted(monkeypatch):
         if eventually(lambda: any("PENDING" in news for news in said)):
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(course.processes.slurm.tqdm, "write", lambda news, file: said.append(news))
+    monkeypatch.setattr(course.processes.launchers.slurm.tqdm, "write", lambda news, file: said.append(news))
     slurm("scontrol", "update", "nodename=node2", "state=drain", "reason=test")
     threading.Thread(target=interrupt, daemon=True).start()
     try:

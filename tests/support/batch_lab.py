@@ -16,8 +16,8 @@ from pathlib import Path
 import nbformat
 from lab_packages import write_package
 
-from autograde.build import build
-from autograde.contract.labs import Lab, find_lab
+from autograde.labs.lab import Lab, find_lab
+from autograde.making.build import build
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NAME = "91_descent"

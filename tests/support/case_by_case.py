@@ -7,12 +7,12 @@ from functools import cache
 
 from seeds import SEED
 
+from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract.check import Check
-from autograde.contract.labs import Lab, load_checks
 from autograde.contract.result import Result
-from autograde.contract.subject import Subject
 from autograde.contract.trouble import stops
+from autograde.labs.lab import Lab, load_checks
 from autograde.sandbox.untrusted import problem
 from course.world import World
 

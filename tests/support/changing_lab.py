@@ -11,8 +11,8 @@ from classroom import Classroom
 from small_course import CHECKS_PY, LAB, PROBES_PY
 
 from autograde.classroom import class_grading
-from autograde.contract.labs import LoadedLab
 from autograde.contract.result import Result, Row
+from autograde.labs.lab import LoadedLab
 from autograde.rubric.check import CallCheck
 from autograde.sandbox.examine import Answers, Examined, Marked
 

@@ -7,9 +7,9 @@ import shutil
 from classroom import Classroom
 from small_course import LAB
 
-from autograde.build import build, write_file
 from autograde.classroom.release.old_text import as_released
-from autograde.contract.labs import find_lab
+from autograde.labs.lab import find_lab
+from autograde.making.build import build, write_file
 from course.corrections.releases import keep
 
 QUESTIONS = """

@@ -9,7 +9,7 @@ import textwrap
 
 from student_cells import cell
 
-from autograde.contract.subject import Subject
+from autograde.cells.subject import Subject
 
 IMPORTS = "import numpy as np\nimport torch\nimport torch.distributed as dist\nfrom mpi4py import MPI\n\n"
 FIRST = 10  # the cell's line of the first line of a body

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import FOLDER, find_lectures
 
 CHOSEN = "03_talking_to_everybody"  # what `./lockstep test` runs each time; `--all` runs every lecture

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
-from autograde.contract.variants import Wrong, changed
+from autograde.labs.variants import Wrong, changed
 
 
 class Pair(NamedTuple):

@@ -15,7 +15,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import Page
 
-from autograde.contract.places import REPOSITORY
+from autograde.labs.places import REPOSITORY
 from course.overview.course_map import local_overview
 
 FOLDER = REPOSITORY / "course" / "pictures"
@@ -63,7 +63,7 @@ BY_HAND = {
         "draw timeline(world.events) of a run with an allreduce, messages and a barrier",
     ),
     "strong_scaling.png": ByHand(
-        {"course/figures/ranks/speedup.py": ["times faster than one rank"]}, "python bench/strong_scaling.py PLOT.png"
+        {"course/figures/scaling/speedup.py": ["times faster than one rank"]}, "python bench/strong_scaling.py PLOT.png"
     ),
     "lecture_collectives.png": ByHand(
         {

@@ -6,7 +6,7 @@ import time
 from textwrap import dedent
 from typing import Any
 
-from autograde.contract.subject import Subject
+from autograde.cells.subject import Subject
 from course.watch.events import DamagedLog, read_log
 
 

@@ -224,7 +224,7 @@ def python(code: str, prefix: list[str]) -> str:
 
 SEES = """
 import json
-from autograde.install.passed_on import compilers
+from autograde.install.machine.passed_on import compilers
 from course.processes.surroundings.machine import cores, memory, processes
 have, may = memory(), processes()
 print(json.dumps([have.total, have.available, str(have.group), cores(), may.total, may.left, compilers()]))

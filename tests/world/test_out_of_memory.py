@@ -13,7 +13,7 @@ MIB = 2**20
 KIT = Path(__file__).resolve().parents[2]
 WORLD = """
 import sys
-from course.processes import local
+from course.processes.launchers import local
 from course.world import COMM, World
 
 def fills(everybody):

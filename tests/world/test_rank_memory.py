@@ -8,7 +8,7 @@ import psutil
 import pytest
 from student_cells import call, cell
 
-from course.processes import local
+from course.processes.launchers import local
 from course.processes.surroundings import limits
 from course.processes.surroundings.machine import Memory
 from course.world import COMM, World

@@ -15,8 +15,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from course.processes import mpi
 from course.processes.kernels import over_files
+from course.processes.launchers import mpi
 from course.processes.surroundings import folder, limits, proxies, room
 from course.processes.surroundings.environment import JOB, MACHINE, RULES, Step, left_out, taken
 from course.processes.surroundings.hindrances import hindrances, how_to_look

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from autograde.build import Built, build, ignored, worked_in, write_file
 from autograde.classroom.release.old_text import about_old_text, as_released
-from autograde.contract.labs import LabError, find_lab, find_labs, labs_left_out
-from autograde.contract.places import LABS
+from autograde.labs.lab import LabError, find_lab, find_labs, labs_left_out
+from autograde.labs.places import LABS
+from autograde.making.build import Built, build, ignored, worked_in, write_file
 from course.corrections.releases import keep, kept
 from course.exchange.deadlines import PrivateRelease
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from autograde.build import GLOSSARY, RUN, Built, File, build
-from autograde.contract.labs import Lab
+from autograde.labs.lab import Lab
+from autograde.making.build import GLOSSARY, RUN, Built, File, build
 from course.corrections.changes import in_words
 from course.corrections.releases import current, kept, release_of, stamp_in, stamp_of, with_stamp
 from course.exchange.due import to_the_minute

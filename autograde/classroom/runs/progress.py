@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from autograde.contract.places import CLASS
+from autograde.labs.places import CLASS
 
 FILE = "grading.jsonl"
 DONE, STOPPED = "done", "stopped"  # how a run ended; what went wrong otherwise

@@ -16,11 +16,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, SubmittedNotebook
 
-from autograde.classroom.formulas import markdown_to_html
 from autograde.classroom.nbgrader_course import Course
-from autograde.contract.labs import Lab
-from autograde.contract.places import SOURCE
-from autograde.contract.questions import is_text
+from autograde.classroom.texts.formulas import markdown_to_html
+from autograde.labs.lab import Lab
+from autograde.labs.places import SOURCE
+from autograde.labs.questions import is_text
 from course.overview.cells import tag_of
 
 

@@ -15,12 +15,12 @@ from nbgrader.utils import parse_utc
 
 from autograde.classroom import grades
 from autograde.classroom.class_grading import class_lock
-from autograde.classroom.collecting import PlainCollect, account
 from autograde.classroom.grades import timestamp
 from autograde.classroom.measure import measure
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.runs.progress import reporter_to_nobody
-from autograde.contract.labs import Lab, find_lab, load_lab
+from autograde.classroom.submissions.collecting import PlainCollect, account
+from autograde.labs.lab import Lab, find_lab, load_lab
 from autograde.term.not_counted import registered
 from autograde.term.waiting import exchange
 from course.exchange.deadlines import Deadlines, deadlines, how_late

@@ -1,5 +1,5 @@
 """Notebooks that lie in a lab's folder under another name, as of somebody who renamed the lab's, and what becomes of
-them: as grading takes it, which is autograde/classroom/submission.py.
+them: as grading takes it, which is autograde/classroom/submissions/submission.py.
 """
 
 from __future__ import annotations

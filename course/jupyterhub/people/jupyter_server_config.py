@@ -13,7 +13,7 @@ spare_hub(os.environ)
 
 c = get_config()  # noqa: F821
 c.ServerApp.jpserver_extensions = {
-    "course.exchange.validate_handler": True,  # loads what nbgrader's would
+    "course.exchange.validation.validate_handler": True,  # loads what nbgrader's would
     "course.jupyterhub.pages.your_labs": True,
     "nbgrader.server_extensions.assignment_list": True,
     "nbgrader.server_extensions.validate_assignment": False,

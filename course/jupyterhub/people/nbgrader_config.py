@@ -5,7 +5,7 @@ import os
 from nbgrader.auth import JupyterHubAuthPlugin
 
 from course.exchange.submit import hand_in_privately
-from course.exchange.validating import validate_as_graded
+from course.exchange.validation.validating import validate_as_graded
 
 c = get_config()  # noqa: F821
 hand_in_privately(c, os.environ["LOCKSTEP_EXCHANGE"])

@@ -2,7 +2,7 @@
 
 A notebook's environment is what a login shell, a site's modules, a batch job and JupyterLab have set, for programs of
 their own. Most of it is passed on to the ranks. RULES lists what is not, each with its reason. What a world sets itself
-is in `course.processes.mpi.mpi_environment`.
+is in `course.processes.launchers.mpi.mpi_environment`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import torch
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
 from autograde.rubric import CallCheck, Criterion, Same, Words, first_of, given, on_ranks
-from course.models.sentences import collate
+from course.models.translator.sentences import collate
 
 from ..probes import parallelize
 from ..shared.model import parameters_of, token_loss, trained

@@ -4,7 +4,7 @@ import torch
 
 from autograde.fixtures.awkward_translator import draw_batches
 from autograde.rubric import Words, expected_gradient, mean_gradient, once, same_gradient, with_gradients
-from course.models.sentences import collate
+from course.models.translator.sentences import collate
 
 from ..shared.model import SteepTranslator, left_in_grad, parameters_of, token_loss, trained
 

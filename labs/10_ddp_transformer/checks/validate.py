@@ -19,7 +19,7 @@ from autograde.rubric import (
     on_ranks,
     once,
 )
-from course.models.sentences import collate
+from course.models.translator.sentences import collate
 
 from ..probes import validate
 from ..shared.model import left_in_grad, state_of, token_loss

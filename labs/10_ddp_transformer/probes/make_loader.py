@@ -11,7 +11,7 @@ from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
 from autograde.fixtures.awkward_translator import number_of
 from autograde.probes.simulated_node import seeded_apart, simulated_node
-from course.models.sentences import collate
+from course.models.translator.sentences import collate
 
 from ..shared.model import given_names
 

@@ -13,7 +13,7 @@ from autograde.contract.evidence import Array, Evidence, unjudged
 from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.fixtures.stepped import group_device
 from autograde.probes.ddp_trace import recorded_wrapping
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 from ..shared.model import gradients_of, parameters_of
 

@@ -14,7 +14,7 @@ from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.fixtures.stepped import group_device
 from autograde.probes.ddp_trace import MOST, buffers_noted, trace_passes
 from autograde.probes.weighed_part import WeighedProbe
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 from ..shared.model import fill_gradients, given_names, gradients_of, left_in_grad, state_of
 

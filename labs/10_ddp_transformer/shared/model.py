@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator
-from course.models.sentences import PAD, collate, loss_fn
+from course.models.translator.sentences import PAD, collate, loss_fn
 
 GIVEN: Mapping[str, Any] = {"PAD": PAD, "collate": collate, "loss_fn": loss_fn}  # what the lab gives by name
 STEEP = 40.0  # by which logits are multiplied where gradients are to be large

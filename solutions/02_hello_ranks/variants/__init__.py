@@ -1,4 +1,4 @@
-"""Right answers to the TODOs of lab 02, and known mistakes, one module per TODO; see `autograde.contract.variants`."""
+"""Right answers to the TODOs of lab 02, and known mistakes, one module per TODO; see `autograde.labs.variants`."""
 
 # Where the mistakes are known from.
 SOURCES = {

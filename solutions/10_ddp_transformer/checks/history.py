@@ -8,7 +8,7 @@ from torch.utils.data import DistributedSampler
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator
 from autograde.rubric import Mistakes, Replicas, Rounding, Rules, Same, Words, changed, on_ranks, once
-from course.models.sentences import PAD, collate
+from course.models.translator.sentences import PAD, collate
 
 from ..shared.model import token_loss, trained
 

@@ -10,7 +10,7 @@ import torch
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Array, Evidence, Values, unjudged
 from autograde.probes.ddp_trace import MOST, trace_passes
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 from ..shared.model import GIVEN, gradients_of
 from .traced import Entry, loaded, modes_of, wrapped

@@ -15,7 +15,7 @@ from autograde.contract.evidence import Evidence
 from autograde.fixtures.awkward_translator import AwkwardTranslator, number_of, state_row
 from autograde.probes.checkpoint_files import epoch_in, read_checkpoint, state_of
 from autograde.probes.killed_run import die_here
-from course.models.sentences import PAD
+from course.models.translator.sentences import PAD
 
 from ..shared.model import GIVEN, trained
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from autograde.contract.call_probe import CallProbe, CallRank
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 from ..shared.model import GIVEN, SteepTranslator, fill_gradients, left_in_grad, trained
 from .stepping import Stepped, noted_steps, stepped

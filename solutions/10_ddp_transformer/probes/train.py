@@ -15,7 +15,7 @@ from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.awkward_translator import AwkwardTranslator, state_row
 from autograde.fixtures.stepped import group_device
 from autograde.probes.killed_run import KillingProbe, dies
-from course.models.sentences import collate, loss_fn
+from course.models.translator.sentences import collate, loss_fn
 
 from ..shared.model import trained
 from .at_work import NotedSampler, Saved, Training, names

@@ -10,7 +10,7 @@ import torch
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import unjudged
 from autograde.probes.ddp_trace import MOST, trace_passes
-from course.models.sentences import PAD, collate, loss_fn
+from course.models.translator.sentences import PAD, collate, loss_fn
 
 from ..shared.model import GIVEN, fill_gradients, left_in_grad, trained
 from .stepping import Stepped, noted_steps, stepped

@@ -1,0 +1,1 @@
+"""What students write: cells of a notebook, as text and as what they define."""

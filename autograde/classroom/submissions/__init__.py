@@ -1,0 +1,1 @@
+"""What students hand in: how it is collected, found and read."""

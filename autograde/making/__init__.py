@@ -1,0 +1,1 @@
+"""Makes labs for students out of their source."""

@@ -1,0 +1,1 @@
+"""Lists of students and marks, as other systems write them."""

@@ -1,0 +1,1 @@
+"""A Transformer that translates, and what it is trained on."""

@@ -1,0 +1,1 @@
+"""What starts the processes of a world: mpiexec, srun, or neither."""
