@@ -29,7 +29,7 @@ from autograde.classroom.texts.sanitised import sanitised
 MATHJAX = re.compile("<!-- Load mathjax -->.*<!-- End of mathjax configuration -->", re.DOTALL)
 # Nor may anything else ask another host, such as a picture in a student's answer. The formgrader's scripts use eval.
 POLICY = "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
-WAY_BACK = (Path(__file__).parent / "templates" / "way_back.js").read_text(encoding="utf-8")
+WAY_BACK = (Path(__file__).parents[1] / "templates" / "way_back.js").read_text(encoding="utf-8")
 OURS_ONLY = f"; script-src 'sha256-{b64encode(sha256(WAY_BACK.encode()).digest()).decode()}'"
 # Fonts for formulas, of Windows, macOS, TeX and Debian: Chromium on Linux does not look for one.
 FONTS = '"Cambria Math", "STIX Two Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math'
