@@ -38,7 +38,7 @@ def errors_in_one_line(*more: type[Exception]) -> Iterator[None]:
 
         from autograde.classroom.gradebook.locked import Locked
         from autograde.classroom.nbgrader_course import StepFailed, describe
-        from autograde.labs.lab import LabError
+        from autograde.labs.folder import LabError
 
         if isinstance(error, (LabError, StepFailed, Locked, *more)):
             raise click.ClickException(str(error)) from error
@@ -98,7 +98,7 @@ def grade(
     from autograde.classroom import class_grading
     from autograde.classroom.nbgrader_course import Course
     from autograde.classroom.runs import background as runs
-    from autograde.labs.lab import find_lab
+    from autograde.labs.folder import find_lab
     from autograde.sandbox.bubblewrap import SandboxRefused
     from autograde.term.moodle_zip import take_in
     from course.processes.slurm_command import SlurmError
@@ -237,7 +237,7 @@ def counts(root: Path, lab: str, student: str, time: str | None, as_json: bool) 
     import json
 
     from autograde.classroom.nbgrader_course import Course
-    from autograde.labs.lab import find_lab
+    from autograde.labs.folder import find_lab
     from autograde.term.counting.hand_ins import choose, hand_ins, plain
 
     with errors_in_one_line():
@@ -268,7 +268,7 @@ def enrol(root: Path, students: tuple[str, ...], listed: Path | None, all_new: b
     who have handed in something stay.
     """
     from autograde.classroom.nbgrader_course import Course
-    from autograde.labs.lab import LabError, find_labs, labs_left_out
+    from autograde.labs.folder import LabError, find_labs, labs_left_out
     from autograde.making.build import build as build_of
     from autograde.making.build import write_instructor
     from autograde.term.lists.roster import enrol_list, not_told_apart, take_back

@@ -76,7 +76,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """
-    from autograde.labs.lab import LabError, find_lab, find_labs, labs_left_out
+    from autograde.labs.folder import LabError, find_lab, find_labs, labs_left_out
     from autograde.labs.places import SOURCE
     from autograde.lectures import notebooks
     from autograde.making import build as builder
@@ -153,7 +153,7 @@ def try_(lab: str, todo: str, answer: str, everything: bool, seed: int) -> None:
     For authors of checks. A TODO that runs on no ranks takes a second. With --all it ends with 1 if a right answer
     loses points, or a mistake keeps all or is called otherwise.
     """
-    from autograde.labs.lab import find_lab
+    from autograde.labs.folder import find_lab
     from autograde.trying import try_all, try_answer
 
     with errors_in_one_line():
@@ -177,7 +177,7 @@ def bundle(lab: str, target: Path) -> None:
     It holds what students get, the kit, and a README.txt that says how to install both. Where the gradebook has a
     deadline, README.txt and the notebook tell it.
     """
-    from autograde.labs.lab import find_lab
+    from autograde.labs.folder import find_lab
     from autograde.making.bundle import BundleError, write_bundle
     from autograde.term.all_labs import class_deadline
 

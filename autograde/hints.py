@@ -20,7 +20,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograde.labs.lab import LabError
+from autograde.labs.folder import LabError
 from course.files import Unreadable, read_plain, write_whole
 
 HINTS = "hints.toml"

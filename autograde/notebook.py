@@ -27,7 +27,7 @@ from autograde.contract import show
 from autograde.contract.check import Check
 from autograde.contract.result import Result
 from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
-from autograde.labs.lab import load_checks
+from autograde.labs.folder import load_checks
 from autograde.labs.questions import read_questions
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in

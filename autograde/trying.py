@@ -17,7 +17,7 @@ from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Check
 from autograde.contract.result import Result
 from autograde.labs.answers import known_answers
-from autograde.labs.lab import Lab, LabError, load_checks, load_ranks
+from autograde.labs.folder import Lab, LabError, load_checks, load_ranks
 from course.world import COMM, World
 from course.world.report import Outcome, RankReport, judge_state
 from course.world.subworld import describe_error

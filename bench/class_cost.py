@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cost import measured
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.labs.places import REPOSITORY
 from autograde.making.build import build
 

@@ -42,7 +42,7 @@ from cost import Usage, measured
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograde.classroom.class_grading import default_jobs
-from autograde.labs.lab import Lab, find_lab, load_checks, load_variants
+from autograde.labs.folder import Lab, find_lab, load_checks, load_variants
 from autograde.making.build import build, write_file
 from autograde.sandbox.resources.limits import Limits
 from course.processes.launchers.mpi import mpi_environment, mpiexec

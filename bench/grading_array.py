@@ -41,7 +41,7 @@ from autograde.classroom import grades
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.nbgrader_steps import released_notebook
 from autograde.classroom.submissions.submission import read_submission, to_grade
-from autograde.labs.lab import find_lab, load_lab
+from autograde.labs.folder import find_lab, load_lab
 from autograde.making.build import build
 from autograde.sandbox import examine
 from autograde.sandbox.resources.limits import Limits, Settings, default_jobs

@@ -19,7 +19,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeFetchAssignment, ExchangeFetchFeedback, ExchangeSubmit
 from traitlets.config import Config
 
-from autograde.labs.lab import Lab, load_checks, load_variants
+from autograde.labs.folder import Lab, load_checks, load_variants
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograde.labs.lab import Lab, find_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.making.build import build
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,7 +23,7 @@ from PIL import Image, ImageChops, ImageOps
 from solved import write_solved
 from tqdm import tqdm
 
-from autograde.labs.lab import Lab, find_lab, find_labs
+from autograde.labs.folder import Lab, find_lab, find_labs
 from autograde.labs.places import REPOSITORY
 from autograde.making.build import instructor_notebook
 from autograde.making.course_map import PICTURE, place

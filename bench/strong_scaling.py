@@ -19,7 +19,7 @@ from pathlib import Path
 
 from solved import solved_notebook
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import build, write_instructor
 from course.batch.record import Record
 from course.batch.torchrun_rank import definitions

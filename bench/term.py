@@ -37,7 +37,7 @@ from nbgrader.api import Gradebook
 from simulated_class import COURSE, Desks, Work
 from tqdm import tqdm
 
-from autograde.labs.lab import Lab, find_lab, find_labs, load_checks
+from autograde.labs.folder import Lab, find_lab, find_labs, load_checks
 from autograde.labs.places import REPOSITORY
 
 SHARED = Path("/dev/shm")

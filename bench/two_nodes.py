@@ -22,7 +22,7 @@ from pathlib import Path
 from solved import write_solved
 from tqdm import tqdm
 
-from autograde.labs.lab import Lab, find_lab, find_labs
+from autograde.labs.folder import Lab, find_lab, find_labs
 from autograde.labs.places import REPOSITORY
 from course.batch.record import FILE
 from course.processes.slurm_command import output

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.labs.answers import SOLUTION, known_answers
-from autograde.labs.lab import Lab, find_labs, load_checks, load_ranks
+from autograde.labs.folder import Lab, find_labs, load_checks, load_ranks
 from course.world import World
 
 SEED = 20260101

@@ -19,7 +19,7 @@ from slurm_cluster import running_cluster
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.labs.folder import Lab, LabError, find_lab
 from course.calls.main_module import main_put_back
 from course.processes.launchers.slurm import SHARED
 from course.world import World

@@ -11,7 +11,7 @@ import pytest
 from catalogue import GROUPS
 from labs_under_test import LABS
 
-from autograde.labs.lab import load_checks
+from autograde.labs.folder import load_checks
 
 ROOT = Path(__file__).parents[1]
 # What each kind is called in the names of tests; all with the real parts.

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import pytest
 
-from autograde.labs.lab import Lab, find_labs
+from autograde.labs.folder import Lab, find_labs
 from autograde.labs.places import REPOSITORY
 from autograde.sandbox.needed_modules import imported, modules_needed
 from autograde.sandbox.pool import Sandboxes

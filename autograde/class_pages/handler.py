@@ -11,7 +11,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from tornado import web
 
 from autograde.classroom.texts.formulas import FONTS
-from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.labs.folder import Lab, LabError, find_lab
 from course.jupyterhub.pages.hub_address import hub_address
 from course.jupyterhub.pages.rendering import hub_pages
 

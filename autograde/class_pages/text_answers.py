@@ -15,7 +15,7 @@ from autograde.class_pages.handler import LabPage, class_pages
 from autograde.classroom.gradebook.locked import Locked
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.classroom.texts.scoring import Question, SaveResult, others_to_look_at, questions_of, save
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.term.not_counted import has_gradebook
 
 URL = "text-answers"

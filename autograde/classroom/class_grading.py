@@ -38,7 +38,7 @@ from autograde.classroom.runs.background import speak_into_log
 from autograde.classroom.runs.progress import Reporter, on_now, reporting
 from autograde.classroom.submissions.one_name import one_form
 from autograde.classroom.submissions.submission import Submission
-from autograde.labs.lab import Lab, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import Lab, LoadedLab, find_lab, load_lab
 from autograde.labs.places import CLASS
 from autograde.making.build import build, write_instructor
 from autograde.sandbox.bubblewrap import SandboxRefused

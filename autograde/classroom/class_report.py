@@ -27,7 +27,7 @@ from autograde.classroom.submissions.similarity import ALIKE, FEWEST, Group, gro
 from autograde.classroom.submissions.submission import answers
 from autograde.contract.result import LATER, NOT_DONE, Finding, Result
 from autograde.hints import KINDS, load_hints, read_taken
-from autograde.labs.lab import Lab, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import Lab, LoadedLab, find_lab, load_lab
 from autograde.making.build import build
 from autograde.sandbox.examine import Marked
 from course.exchange.due import duration

@@ -17,7 +17,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from tqdm import tqdm
 
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from course.files import write_whole
 
 END = b"</html>"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograde.classroom import feedback, grades
 from autograde.classroom.nbgrader_course import Course, printable
-from autograde.labs.lab import LabError, find_lab
+from autograde.labs.folder import LabError, find_lab
 from course.exchange.feedback import PlainReleaseFeedback
 
 

@@ -19,7 +19,7 @@ from autograde.classroom.feedback import penalty_now
 from autograde.classroom.gradebook.graded import Graded, read_failures
 from autograde.classroom.measure import NEWER, measure, why_again
 from autograde.classroom.nbgrader_course import Course, printable
-from autograde.labs.lab import Lab, LoadedLab, load_lab
+from autograde.labs.folder import Lab, LoadedLab, load_lab
 from autograde.labs.places import CLASS
 from course.exchange.due import to_the_minute
 from course.exchange.names import TIMESTAMP

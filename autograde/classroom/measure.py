@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from nbgrader.api import Grade
 
 from autograde.classroom.gradebook.graded import Graded
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 
 ANSWER = re.compile(r"^# %%.*\banswer=.*$", re.MULTILINE)  # a question's marker in lab.py, with its points
 CHANGED = "the lab's points, TODOs or checks have changed since it was graded"

@@ -36,7 +36,7 @@ from autograde.classroom.runs.progress import Reporter
 from autograde.classroom.submissions.one_name import ids_to_nfc, rename_to_nfc
 from autograde.classroom.submissions.submission import Submission
 from autograde.classroom.submissions.times import course_zone
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 from autograde.labs.places import CLASS
 from autograde.sandbox.examine import Examined
 from course.exchange.handed_in.choice import read_choice

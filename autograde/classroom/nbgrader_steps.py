@@ -32,7 +32,7 @@ from autograde.classroom.submissions.elsewhere import MOST_COPIED, how_many
 from autograde.classroom.submissions.rebuild import PROBLEMS, Rebuilt
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
 from autograde.contract import show
-from autograde.labs.lab import Lab, LabError, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import Lab, LabError, LoadedLab, find_lab, load_lab
 from autograde.labs.places import SOURCE
 from autograde.labs.questions import read_questions
 from autograde.making.build import release

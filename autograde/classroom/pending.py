@@ -17,7 +17,7 @@ from autograde.classroom.measure import measure, why_again
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable, unusable
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
 from autograde.classroom.submissions.times import FORMAT, utc_time
-from autograde.labs.lab import Lab, LoadedLab
+from autograde.labs.folder import Lab, LoadedLab
 from course.exchange.names import TIMESTAMP
 from course.files import Unreadable, read_plain, write_whole
 

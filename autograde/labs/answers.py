@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autograde.labs.lab import Lab, LabError, load_checks, load_variants, solution_cells
+from autograde.labs.folder import Lab, LabError, load_checks, load_variants, solution_cells
 
 SOLUTION = "solution"  # the name of the lab's own answer, beside those of its variants
 

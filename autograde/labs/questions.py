@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograde.cells.parsing import parse
-from autograde.labs.lab import LabError
+from autograde.labs.folder import LabError
 
 FILE = "questions.toml"  # in the lab's folder
 COMMA = re.compile(r"""\(\s*["']\w+["']\s*,\s*([-+]?\d+),\s*(\d+)\s*\)""")  # an answer such as 3,14

@@ -19,7 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from PIL import Image
 
-from autograde.labs.lab import find_labs
+from autograde.labs.folder import find_labs
 from autograde.labs.places import LABS
 from autograde.lectures.notebooks import FOLDER, Lecture, read
 from autograde.making.build import build, write_file

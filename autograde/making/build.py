@@ -33,7 +33,7 @@ from nbgrader.preprocessors import (
 )
 
 from autograde.hints import load_hints
-from autograde.labs.lab import Lab, LabError, find_labs, load_lab
+from autograde.labs.folder import Lab, LabError, find_labs, load_lab
 from autograde.labs.places import LABS, REPOSITORY, SOURCE
 from autograde.making.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.making.course_map import course_map

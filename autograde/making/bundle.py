@@ -21,7 +21,7 @@ import tarfile
 from datetime import datetime
 from pathlib import Path
 
-from autograde.labs.lab import Lab, find_labs
+from autograde.labs.folder import Lab, find_labs
 from autograde.labs.places import LABS, REPOSITORY
 from autograde.making.build import File, beside_labs, build, ignored, write_file
 from course.exchange.due import BESIDE, FORMAT, content_of

@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autograde.labs import questions
-from autograde.labs.lab import Lab, LabError
+from autograde.labs.folder import Lab, LabError
 
 WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 NO_POINTS = "They count no points."  # what labs say of their questions

@@ -20,7 +20,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from course.overview.about import about, found
 
 PICTURE = "picture.png"

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from autograde.labs.lab import LabError
+from autograde.labs.folder import LabError
 from autograde.labs.places import REPOSITORY
 from course.lab_choice import FILE, read_choice
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from autograde.cells.parsing import parse
 from autograde.labs.answers import SOLUTION, Answer, known_answers
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.labs.variants import plain_source
 from autograde.mutants.operators import DEVICE, changes
 from autograde.mutants.source import Source

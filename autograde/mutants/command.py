@@ -29,7 +29,7 @@ def run(
     table: bool,
 ) -> bool:
     """What the command does. Returns whether no hole was found. Raises ClickException."""
-    from autograde.labs.lab import LabError, find_lab, find_labs
+    from autograde.labs.folder import LabError, find_lab, find_labs
     from autograde.mutants.answers import mutants
     from autograde.mutants.equivalent import read_equivalent, stale
     from autograde.mutants.grading import LIMITS, MutantsError

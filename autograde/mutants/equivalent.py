@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import tomllib
 
-from autograde.labs.lab import Lab, LabError
+from autograde.labs.folder import Lab, LabError
 from autograde.mutants.answers import Mutant
 
 FILE = "equivalent.toml"

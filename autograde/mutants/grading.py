@@ -15,7 +15,7 @@ from itertools import groupby
 
 from autograde.contract.check import Check, draw_cases, judge
 from autograde.labs.answers import Answer
-from autograde.labs.lab import Lab, load_checks
+from autograde.labs.folder import Lab, load_checks
 from autograde.mutants.answers import Mutant
 from autograde.sandbox.examine import Examination
 from autograde.sandbox.pool import Cancelled, Sandboxes

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from autograde.cells.parsing import parse
 from autograde.contract.lab_package import BESIDE_STUDENTS
-from autograde.labs.lab import Lab, read_package
+from autograde.labs.folder import Lab, read_package
 from autograde.mutants.answers import Mutant
 from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader

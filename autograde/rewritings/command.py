@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from autograde.labs.lab import Lab
+    from autograde.labs.folder import Lab
     from autograde.mutants.answers import Mutant
     from autograde.mutants.grading import Outcome
 
@@ -20,7 +20,7 @@ def run(
     root: Path, names: tuple[str, ...], todo: str | None, sample: int | None, jobs: int | None, seed: int | None
 ) -> bool:
     """What the command does. Returns whether all kept their points. Raises ClickException."""
-    from autograde.labs.lab import LabError, find_lab, find_labs
+    from autograde.labs.folder import LabError, find_lab, find_labs
     from autograde.mutants.grading import LIMITS, MutantsError
     from autograde.rewritings.rounds import rewritings
     from autograde.sandbox.bubblewrap import SandboxRefused

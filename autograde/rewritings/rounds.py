@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from autograde.cells.parsing import parse
 from autograde.labs.answers import Answer
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.mutants.answers import Mutant, answers
 from autograde.rewritings import calls, shapes, statements
 

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, replace
 from autograde.contract.check import Check, draw_cases, judge
 from autograde.contract.result import Result
 from autograde.contract.trouble import PLAIN, RESOURCES, stops
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 from autograde.sandbox.pool import Cancelled, Ended, NoSandbox, Sandbox, Sandboxes, TooLate
 from autograde.sandbox.resources.limits import EXCEEDED, Limits
 from autograde.sandbox.resources.out_of_memory import was_killed, why_ungraded

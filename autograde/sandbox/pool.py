@@ -22,7 +22,7 @@ from collections import deque
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
-from autograde.labs.lab import Lab, beside_students, load_ranks
+from autograde.labs.folder import Lab, beside_students, load_ranks
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.resources.limits import BEGIN, LATE, Limits
 from autograde.sandbox.untrusted import load_evidence

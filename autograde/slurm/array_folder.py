@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from autograde.contract.check import Check, draw_cases
-from autograde.labs.lab import LoadedLab, find_lab
+from autograde.labs.folder import LoadedLab, find_lab
 from autograde.labs.places import REPOSITORY
 from autograde.sandbox.examine import LOST, Answers, Gathered, Unfit, hold_to_schema
 from autograde.sandbox.resources.limits import Limits

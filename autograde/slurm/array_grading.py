@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 from autograde.labs.places import CLASS, REPOSITORY
 from autograde.sandbox.examine import Answers, Examined, Gathered, verdicts
 from autograde.sandbox.resources.limits import Settings

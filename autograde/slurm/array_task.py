@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
-from autograde.labs.lab import LabError, LoadedLab, find_lab, load_lab
+from autograde.labs.folder import LabError, LoadedLab, find_lab, load_lab
 from autograde.labs.places import REPOSITORY
 from autograde.sandbox.bubblewrap import SandboxRefused
 from autograde.sandbox.examine import gather

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from autograde.contract.check import Check
 from autograde.contract.result import LATER, Finding, Result
-from autograde.labs.lab import LoadedLab, load_ranks
+from autograde.labs.folder import LoadedLab, load_ranks
 from autograde.sandbox.examine import Marked
 from autograde.slurm import record_verdict
 from autograde.slurm.accounting import look_up, there_is_slurm

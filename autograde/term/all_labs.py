@@ -12,7 +12,7 @@ from autograde.classroom.class_report import HeatMapRow, Student, class_of, heat
 from autograde.classroom.grades import AGAIN, FAILED, GRADED, MANUAL, NOTHING, WAITING, about_again
 from autograde.classroom.nbgrader_course import Course, StepFailed
 from autograde.hints import load_hints
-from autograde.labs.lab import Lab, find_labs, load_lab
+from autograde.labs.folder import Lab, find_labs, load_lab
 from autograde.term.not_counted import NotCounted, not_counted, registered
 from autograde.term.total import Reached, Rule, Sum, rule_of, total
 

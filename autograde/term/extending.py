@@ -20,7 +20,7 @@ from sqlalchemy.exc import SAWarning
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.submissions.times import later
-from autograde.labs.lab import find_lab, find_labs
+from autograde.labs.folder import find_lab, find_labs
 from autograde.making.build import build, write_instructor
 from course.exchange.due import duration, extension_file
 from course.exchange.extensions import write_extension

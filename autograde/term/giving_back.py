@@ -11,7 +11,7 @@ from autograde.classroom.class_grading import class_lock
 from autograde.classroom.feedback import up_to_date, write_feedback
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed, changed, describe, printable
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.term.waiting import graded_notebook, of_lab, opened
 
 

@@ -29,7 +29,7 @@ from autograde.classroom.csv_file import write_csv_file
 from autograde.classroom.grades import FAILED, GRADED, MANUAL, NOTHING, WAITING, Row, about_again, number, utc
 from autograde.classroom.nbgrader_course import Course, StepFailed, describe, printable
 from autograde.contract.check import Check
-from autograde.labs.lab import find_lab, load_lab
+from autograde.labs.folder import find_lab, load_lab
 from autograde.term.lists.headings import CANVAS_ID, EMAIL, NUMBER, SECTION, SIS_LOGIN, SIS_USER, USERNAME
 from autograde.term.lists.list_file import POINTS_POSSIBLE
 from autograde.term.lists.student_list import Person, from_gradebook, from_list, one_spelled_twice

@@ -10,7 +10,7 @@ from sqlalchemy.engine import make_url
 
 from autograde.classroom import grades
 from autograde.classroom.nbgrader_course import Course
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from autograde.classroom.class_grading import class_lock
 from autograde.classroom.feedback import settle_penalty
 from autograde.classroom.grades import submissions
 from autograde.classroom.nbgrader_course import Course, StepFailed
-from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.labs.folder import Lab, LabError, find_lab
 from autograde.making.build import Built, build, write, write_instructor
 from autograde.term.extending import NONE, end_of
 from autograde.term.giving_back import exchange_step

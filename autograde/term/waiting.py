@@ -16,7 +16,7 @@ from autograde.classroom.grades import submissions, to_be_graded_again
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import stamp_now
 from autograde.classroom.runs.progress import read
-from autograde.labs.lab import Lab, LabError, find_labs
+from autograde.labs.folder import Lab, LabError, find_labs
 from autograde.making.course_map import place
 from autograde.term.not_counted import has_gradebook
 from course.corrections.releases import released_stamp

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from server_address import address_of
 from small_clone import ROOT
 
-from autograde.labs.lab import find_labs
+from autograde.labs.folder import find_labs
 from autograde.making.build import build
 
 SCREENSHOTS = "LOCKSTEP_SCREENSHOTS"  # environment variable: the folder that screenshots are left in

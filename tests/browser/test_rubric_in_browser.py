@@ -15,7 +15,7 @@ from notebook_page import START, NotebookPage
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
-from autograde.labs.lab import load_variants
+from autograde.labs.folder import load_variants
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
 LAB = "03_pi_allreduce"

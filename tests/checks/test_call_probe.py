@@ -11,7 +11,7 @@ from mpi4py import MPI
 from autograde.cells.subject import Subject
 from autograde.contract.call_probe import make_calls
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.labs.lab import lab_package
+from autograde.labs.folder import lab_package
 from autograde.rubric import (
     CallCheck,
     Criterion,

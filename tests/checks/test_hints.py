@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograde.hints import HINTS, TAKEN, load_hints, next_hint, note_taken, read_taken
-from autograde.labs.lab import LabError
+from autograde.labs.folder import LabError
 
 THREE = 'question = "Why?"\npointer = "There."\nskeleton = "def f(): ..."\n'
 

@@ -19,7 +19,7 @@ from autograde.cells.subject import Subject
 from autograde.contract.check import Check, draw_cases, gather, judge, one_thread, plain
 from autograde.contract.schema import array, event, integer, number, optional, outcome, record
 from autograde.contract.trouble import MESSAGES
-from autograde.labs.lab import Lab, load_checks
+from autograde.labs.folder import Lab, load_checks
 from autograde.making.build import instructor_notebook
 from autograde.probes.weighed_part import was_weighed
 from autograde.rubric import CallCheck

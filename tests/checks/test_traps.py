@@ -28,7 +28,7 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, ids_of
-from autograde.labs.lab import find_lab, load_checks, load_variants
+from autograde.labs.folder import find_lab, load_checks, load_variants
 from autograde.making.build import instructor_notebook
 from course.models.translator.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World

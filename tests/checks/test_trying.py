@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from autograde.labs.lab import Lab, LabError
+from autograde.labs.folder import Lab, LabError
 from autograde.trying import try_all, try_answer
 
 FILES = {

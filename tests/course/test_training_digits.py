@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from torch.utils.data import Subset
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook
 from course.data import digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograde.labs.lab import find_labs, load_checks
+from autograde.labs.folder import find_labs, load_checks
 from autograde.labs.places import REPOSITORY
 from autograde.rubric import DeviceCriterion
 

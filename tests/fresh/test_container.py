@@ -11,7 +11,7 @@ import pytest
 from built_image import Running, Store, copy_of_the_kit, lacking, start
 from fresh_system import ROOT, packages_that_the_readme_names
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import build
 
 LAB = "03_pi_allreduce"

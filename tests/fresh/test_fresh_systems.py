@@ -17,7 +17,7 @@ SOLVED = f"""
 import sys
 from pathlib import Path
 from autograde.making.build import build
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 
 for name, file in build(find_lab(Path.cwd(), "{LAB}")).instructor.items():
     path = Path(sys.argv[1]) / name

@@ -24,7 +24,7 @@ from torch_names import used_and_missing
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.lab import Lab, find_labs, load_checks, load_ranks
+from autograde.labs.folder import Lab, find_labs, load_checks, load_ranks
 from autograde.making.build import build, instructor_notebook
 from autograde.sandbox.bubblewrap import SandboxRefused, environment, in_both
 from autograde.sandbox.resources.limits import Limits

@@ -14,7 +14,7 @@ from nbgrader.coursedir import CourseDirectory
 from seeds import SEED
 
 from autograde.classroom.configuration import configuration
-from autograde.labs.lab import find_lab, load_checks, load_variants
+from autograde.labs.folder import find_lab, load_checks, load_variants
 from autograde.making.build import build
 from autograde.sandbox.examine import Marked
 

@@ -14,7 +14,7 @@ from test_feedback_again import PENALTY
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.runs.progress import reporter_to_nobody
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.term.counting.hand_ins import hand_ins, local
 from autograde.term.waiting import waiting
 from course.exchange.names import SECRET, TIMESTAMP

@@ -14,7 +14,7 @@ from nbgrader.api import get_alembic_version
 from small_course import ANSWERS
 
 from autograde.contract.check import draw_cases
-from autograde.labs.lab import load_checks
+from autograde.labs.folder import load_checks
 from autograde.making.build import release
 
 SMALL = len(ANSWERS)  # TODOs of the small lab

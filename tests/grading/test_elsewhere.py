@@ -14,7 +14,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.submissions.elsewhere import MOST_COPIED, MOST_NAMES, elsewhere, how_many
 from autograde.classroom.submissions.submission import Submission, read_submission, to_grade
-from autograde.labs.lab import LoadedLab, find_lab, load_lab
+from autograde.labs.folder import LoadedLab, find_lab, load_lab
 from autograde.making.build import instructor_notebook, release
 from course.exchange.limits import MAX_NOTEBOOK
 

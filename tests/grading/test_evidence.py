@@ -15,7 +15,7 @@ import psutil
 import pytest
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.labs.lab import LoadedLab, find_lab, load_lab
+from autograde.labs.folder import LoadedLab, find_lab, load_lab
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.examine import Answers, Marked, examine
 from autograde.sandbox.pool import Cancelled, Sandboxes
@@ -216,7 +216,7 @@ def test_sandboxes_that_nobody_needs_are_not_waited_for(lab):
 def test_nothing_outlives_a_grader_that_is_killed(lab, tmp_path):
     script = f"""
 from pathlib import Path
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.sandbox.resources.limits import Limits
 from autograde.sandbox.pool import Sandboxes
 sandboxes = Sandboxes(find_lab(Path({str(lab.folder.parents[1])!r}), {LAB!r}), Limits())

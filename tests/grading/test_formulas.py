@@ -16,7 +16,7 @@ from small_course import LAB, LAB_PY, make_course
 
 from autograde.classroom.configuration import configure
 from autograde.classroom.texts.formulas import mathml
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.making.build import build
 
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)

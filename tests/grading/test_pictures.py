@@ -24,7 +24,7 @@ from autograde.classroom.submissions.elsewhere import Elsewhere
 from autograde.classroom.submissions.rebuild import MAX_SOURCE, Rebuilt, rebuild
 from autograde.classroom.submissions.submission import HandedIn, with_work
 from autograde.classroom.texts.formulas import LONGEST, LONGEST_CODE, UNREAD, code_to_html, markdown_to_html
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import instructor_notebook, release
 from course.exchange.limits import MAX_PICTURE
 

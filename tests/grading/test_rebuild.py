@@ -16,7 +16,7 @@ from small_course import ANSWERS, LAB, make_course
 from autograde.classroom.nbgrader_steps import with_problems
 from autograde.classroom.submissions.rebuild import MAX_SOURCE, Rebuilt, rebuild
 from autograde.classroom.submissions.submission import answers
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import instructor_notebook, release
 
 DOUBLE, TOTAL = ANSWERS["double"], ANSWERS["total"]

@@ -14,7 +14,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import as_released
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.lectures.notebooks import FOLDER
 from autograde.lectures.site import stage
 from autograde.making.build import build

@@ -9,7 +9,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.cells.subject import Subject
 from autograde.contract.check import draw_cases, gather, judge
-from autograde.labs.lab import LoadedLab, find_lab, load_lab
+from autograde.labs.folder import LoadedLab, find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.pool import Sandboxes
 from autograde.sandbox.resources.limits import Limits

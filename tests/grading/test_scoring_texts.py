@@ -12,7 +12,7 @@ from small_course import ANSWERS, LAB, LAB_PY, make_course
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.texts.scoring import Answer, Question, SaveResult, others_to_look_at, questions_of, save
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 
 QUESTIONS = """
 # %% [markdown]

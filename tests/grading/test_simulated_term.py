@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from classroom import REPOSITORY
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(1800)]
 LAB = "01_sgd_trajectories"

@@ -12,7 +12,7 @@ from small_course import LAB, make_course
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.pending import bad_timestamp
 from autograde.classroom.submissions.times import course_zone, later, utc_time
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

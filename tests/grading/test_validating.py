@@ -15,7 +15,7 @@ from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.submissions.rebuild import rebuild
 from autograde.classroom.submissions.submission import answers
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import instructor_notebook, release
 from autograde.validating import TooLarge, handed_in
 from course.exchange.limits import MAX_NOTEBOOK

@@ -9,7 +9,7 @@ from seeds import SEED
 
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.labs.lab import Lab, solution_cells
+from autograde.labs.folder import Lab, solution_cells
 
 # Below an answer `{todo}`: it looks up, sends, keeps and copies what its own cell defines, when it runs and when it is
 # first called.

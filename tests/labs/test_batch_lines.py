@@ -7,7 +7,7 @@ import re
 import pytest
 
 from autograde.cells.subject import Subject
-from autograde.labs.lab import find_lab, load_checks, solution_cells
+from autograde.labs.folder import find_lab, load_checks, solution_cells
 from autograde.labs.places import REPOSITORY
 from autograde.making.build import run_script
 from autograde.sandbox.untrusted import problem

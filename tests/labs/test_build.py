@@ -23,7 +23,7 @@ from traitlets.config import Config
 from autograde.cells.cell_code import python_source
 from autograde.classroom.configuration import configure
 from autograde.hints import load_hints
-from autograde.labs.lab import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
+from autograde.labs.folder import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
 from autograde.labs.questions import is_text, is_todo
 from autograde.making.build import Built, build, write
 from autograde.making.cell_marks import wide_lines

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from small_course import CHECKS_PY, LAB, LAB_PY, make_course
 
 from autograde.cli import main
-from autograde.labs.lab import LabError, find_lab
+from autograde.labs.folder import LabError, find_lab
 from autograde.making.build import build, differences, foreign
 
 TODO, BEGIN, END = '# %% todo="double"', "    ### BEGIN SOLUTION\n    return x + x", "before\n    ### END SOLUTION"

@@ -18,7 +18,7 @@ from seeds import SEED
 from small_course import LAB as SMALL
 
 from autograde.cli import main
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.labs.places import REPOSITORY
 from autograde.making import bundle as bundling
 from autograde.making.bundle import bundle_files, packed

@@ -8,7 +8,7 @@ from labs_under_test import LABS
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.lab import load_checks, load_variants
+from autograde.labs.folder import load_checks, load_variants
 
 RUN = "    run(steps)\n"
 CLOCK = "took = torch.tensor([time.monotonic()"

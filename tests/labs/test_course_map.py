@@ -9,7 +9,7 @@ from labs_under_test import COURSE, LABS, OURS
 from PIL import Image
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.labs.lab import Lab, find_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.making.build import build, instructor_notebook, write
 from autograde.making.course_map import PICTURE, course_map, place
 

@@ -14,7 +14,7 @@ from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract.check import Check
 from autograde.hints import load_hints
-from autograde.labs.lab import Lab, load_checks, solution_cells
+from autograde.labs.folder import Lab, load_checks, solution_cells
 
 TODOS = [pytest.param(lab, check, id=f"{lab.name}-{check.todo}") for lab in LABS for check in load_checks(lab.checks)]
 

@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from labs_under_test import COURSE, LABS, OURS
 
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.lectures.notebooks import find_lectures, read
 from autograde.making.build import build
 from autograde.making.course_map import place

@@ -8,7 +8,7 @@ import pytest
 from labs_under_test import COURSE, OURS
 from small_course import LAB, make_course
 
-from autograde.labs.lab import Lab, find_lab, load_variants
+from autograde.labs.folder import Lab, find_lab, load_variants
 from autograde.labs.questions import is_number, is_text, read_questions
 from autograde.making.build import build, instructor_notebook
 

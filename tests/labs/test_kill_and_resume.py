@@ -15,7 +15,7 @@ import pytest
 import torch
 from seeds import SEED
 
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook
 from autograde.probes.file_watch import half_a_file

@@ -15,7 +15,7 @@ from labs_under_test import LABS, OURS
 from nbclient import NotebookClient
 from seeds import SEED
 
-from autograde.labs.lab import Lab, load_checks
+from autograde.labs.folder import Lab, load_checks
 from autograde.making.build import File, build
 from course.processes.kernels import over_files
 

@@ -18,7 +18,7 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.gpu import ON_GPU
 from autograde.contract.result import Result
-from autograde.labs.lab import Lab, load_lab, load_variants
+from autograde.labs.folder import Lab, load_lab, load_variants
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook, release
 from autograde.sandbox.examine import Answers, examine

@@ -15,7 +15,7 @@ from labs_under_test import OUR_NAMES
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.labs.lab import LabError, find_lab, load_checks, load_ranks, load_variants
+from autograde.labs.folder import LabError, find_lab, load_checks, load_ranks, load_variants
 from autograde.making import new
 from autograde.making.build import build, write
 from autograde.making.new import make_lab

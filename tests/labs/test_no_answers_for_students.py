@@ -23,7 +23,7 @@ from labs_under_test import LABS
 import course
 from autograde.cells.cell_code import has_stub, python_source
 from autograde.contract import show
-from autograde.labs.lab import Lab, lab_package
+from autograde.labs.folder import Lab, lab_package
 from autograde.making.build import instructor_notebook, release
 
 Definition = ast.FunctionDef | ast.ClassDef

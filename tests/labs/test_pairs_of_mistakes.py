@@ -13,7 +13,7 @@ from seeds import SEED
 
 from autograde.contract import show
 from autograde.contract.check import Check
-from autograde.labs.lab import Lab, load_variants
+from autograde.labs.folder import Lab, load_variants
 from autograde.labs.variants import Wrong
 from course.world import World
 

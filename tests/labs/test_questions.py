@@ -9,7 +9,7 @@ import torch
 from labs_under_test import OURS
 from small_course import LAB, LAB_PY, make_course
 
-from autograde.labs.lab import Lab, LabError, find_lab
+from autograde.labs.folder import Lab, LabError, find_lab
 from autograde.labs.questions import blank, is_number, is_text, read_questions
 from autograde.making.build import build, instructor_notebook, worked_in, write
 from autograde.making.cell_marks import NO_POINTS, tell_points

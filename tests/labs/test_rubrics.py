@@ -8,7 +8,7 @@ import pytest
 from labs_under_test import LABS
 
 from autograde.cells.parsing import parse
-from autograde.labs.lab import Lab, load_checks, solution_cells
+from autograde.labs.folder import Lab, load_checks, solution_cells
 from autograde.making.build import instructor_notebook, release
 from autograde.rubric import CallCheck
 

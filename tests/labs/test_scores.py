@@ -10,7 +10,7 @@ from seeds import SEED
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.lab import Lab, load_checks, load_variants
+from autograde.labs.folder import Lab, load_checks, load_variants
 from autograde.labs.variants import Wrong
 from course.world import World
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograde.labs.lab import Lab, find_labs, load_variants, solution_cells
+from autograde.labs.folder import Lab, find_labs, load_variants, solution_cells
 from autograde.labs.places import REPOSITORY
 from autograde.making.bundle import write_students_clone
 
 LABS = find_labs(REPOSITORY)
-PACK = re.compile(r"python -m autograde\.bundle (\S+)")
+PACK = re.compile(r"python -m autograde\.making\.bundle (\S+)")
 
 
 class Stages:

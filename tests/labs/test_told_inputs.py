@@ -10,7 +10,7 @@ from labs_under_test import LABS
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.lab import load_checks
+from autograde.labs.folder import load_checks
 
 PARTIAL_SUM = """import numpy as np
 

@@ -11,7 +11,7 @@ from rapidfuzz import fuzz
 from reading_time import minutes
 from rows import ROWS, Row
 
-from autograde.labs.lab import find_labs
+from autograde.labs.folder import find_labs
 from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import (
     FOLDED,

@@ -14,7 +14,7 @@ from small_course import LAB, LAB_PY, make_course
 
 from autograde.cli import main
 from autograde.labs.answers import Answer
-from autograde.labs.lab import Lab, find_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.labs.places import REPOSITORY
 from autograde.mutants import run
 from autograde.mutants.answers import Mutant, mutants

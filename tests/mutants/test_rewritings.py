@@ -15,7 +15,7 @@ from small_course import LAB, LAB_PY, make_course
 from autograde.cells.parsing import parse
 from autograde.cli import main
 from autograde.labs.answers import Answer
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.labs.places import REPOSITORY
 from autograde.mutants.answers import Mutant
 from autograde.mutants.grading import grade_source, grader

@@ -10,7 +10,7 @@ from labs_under_test import COURSE, LABS
 from seeds import SEED
 
 from autograde.labs.answers import SOLUTION
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.labs.places import REPOSITORY
 from autograde.mutants.answers import Mutant, mutants
 from autograde.mutants.equivalent import read_equivalent, reason_of, stale

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from labs_under_test import LABS
 
-from autograde.labs.lab import beside_students, find_lab, load_lab
+from autograde.labs.folder import beside_students, find_lab, load_lab
 from autograde.labs.places import REPOSITORY
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.needed_modules import modules_needed

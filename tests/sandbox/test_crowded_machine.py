@@ -8,7 +8,7 @@ import pytest
 from busy_programs import busy_programs
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.labs.lab import find_lab, load_lab
+from autograde.labs.folder import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.pool import Sandboxes
 from autograde.sandbox.resources.limits import GIB, Limits

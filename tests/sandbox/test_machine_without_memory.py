@@ -20,7 +20,7 @@ GRADES = """
 import sys
 from pathlib import Path
 from small_course import ANSWERS, LAB, make_course
-from autograde.labs.lab import find_lab, load_lab
+from autograde.labs.folder import find_lab, load_lab
 from autograde.sandbox.examine import Answers, examine
 from autograde.sandbox.resources.limits import Limits, default_jobs
 from autograde.sandbox.pool import Sandboxes

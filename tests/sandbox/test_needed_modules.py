@@ -9,7 +9,7 @@ import sys
 import pytest
 from labs_under_test import LABS
 
-from autograde.labs.lab import beside_students, load_checks
+from autograde.labs.folder import beside_students, load_checks
 from autograde.labs.places import REPOSITORY
 from autograde.sandbox.needed_modules import modules_needed
 

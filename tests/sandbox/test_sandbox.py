@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from classroom import REPOSITORY
 
-from autograde.labs.lab import beside_students, find_labs
+from autograde.labs.folder import beside_students, find_labs
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.resources.limits import Limits
 

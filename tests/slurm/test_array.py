@@ -17,7 +17,7 @@ import pytest
 from classroom import REPOSITORY, Classroom
 from small_course import ANSWERS, LAB, make_course
 
-from autograde.labs.lab import find_lab, load_lab
+from autograde.labs.folder import find_lab, load_lab
 from autograde.sandbox.examine import Gathered
 from autograde.slurm import array_grading, array_job
 from autograde.slurm.array_folder import ArrayFolder, BadResult, Submission, name_of

@@ -17,7 +17,7 @@ import pytest
 from batch_lab import NAME, REPOSITORY, Account, changed, fetched, make_course
 from slurm_cluster import eventually, running_cluster, slurm
 
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from course.batch.record import code_of, students_cells
 
 pytestmark = [

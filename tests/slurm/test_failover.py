@@ -16,7 +16,7 @@ import psutil
 import pytest
 import torch
 
-from autograde.labs.lab import find_labs
+from autograde.labs.folder import find_labs
 from autograde.making.build import build
 from course.batch.launched import by_torchrun
 from course.batch.requeued import own_job

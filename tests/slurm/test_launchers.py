@@ -15,7 +15,7 @@ import pytest
 from lab_packages import check_module
 
 from autograde.cells.subject import Subject
-from autograde.labs.lab import find_labs, solution_cells
+from autograde.labs.folder import find_labs, solution_cells
 from course.batch.launched import by_srun, by_torchrun
 from course.batch.srun_tasks import tasks_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import nbformat
 from lab_packages import write_package
 
-from autograde.labs.lab import Lab, find_lab
+from autograde.labs.folder import Lab, find_lab
 from autograde.making.build import build
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from autograde.contract import check as contract
 from autograde.contract.check import Check
 from autograde.contract.result import Result
 from autograde.contract.trouble import stops
-from autograde.labs.lab import Lab, load_checks
+from autograde.labs.folder import Lab, load_checks
 from autograde.sandbox.untrusted import problem
 from course.world import World
 

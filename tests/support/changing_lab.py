@@ -12,7 +12,7 @@ from small_course import CHECKS_PY, LAB, PROBES_PY
 
 from autograde.classroom import class_grading
 from autograde.contract.result import Result, Row
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 from autograde.rubric.check import CallCheck
 from autograde.sandbox.examine import Answers, Examined, Marked
 

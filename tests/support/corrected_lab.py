@@ -8,7 +8,7 @@ from classroom import Classroom
 from small_course import LAB
 
 from autograde.classroom.release.old_text import as_released
-from autograde.labs.lab import find_lab
+from autograde.labs.folder import find_lab
 from autograde.making.build import build, write_file
 from course.corrections.releases import keep
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.lab_package import LabPackage
-from autograde.labs.lab import lab_package
+from autograde.labs.folder import lab_package
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 

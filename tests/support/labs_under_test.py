@@ -11,7 +11,7 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
-from autograde.labs.lab import Lab, find_labs, load_ranks
+from autograde.labs.folder import Lab, find_labs, load_ranks
 from course.world import World
 
 COURSE = Path(os.environ.get("LOCKSTEP_COURSE") or Path(__file__).parents[2]).resolve()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.making.build import GLOSSARY, RUN, Built, File, build
 from course.corrections.changes import in_words
 from course.corrections.releases import current, kept, release_of, stamp_in, stamp_of, with_stamp

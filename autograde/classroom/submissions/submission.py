@@ -20,7 +20,7 @@ from autograde.classroom.submissions.elsewhere import (
 )
 from autograde.classroom.submissions.rebuild import Rebuilt, rebuild
 from autograde.contract.show import quoted
-from autograde.labs.lab import LoadedLab
+from autograde.labs.folder import LoadedLab
 from autograde.labs.questions import is_todo
 from autograde.sandbox.examine import Answers
 from autograde.slurm.record_policy import runs_to_repeat

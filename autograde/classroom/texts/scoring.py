@@ -18,7 +18,7 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, SubmittedNoteb
 
 from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.texts.formulas import markdown_to_html
-from autograde.labs.lab import Lab
+from autograde.labs.folder import Lab
 from autograde.labs.places import SOURCE
 from autograde.labs.questions import is_text
 from course.overview.cells import tag_of

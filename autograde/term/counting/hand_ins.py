@@ -20,7 +20,7 @@ from autograde.classroom.measure import measure
 from autograde.classroom.nbgrader_course import Course, StepFailed, printable
 from autograde.classroom.runs.progress import reporter_to_nobody
 from autograde.classroom.submissions.collecting import PlainCollect, account
-from autograde.labs.lab import Lab, find_lab, load_lab
+from autograde.labs.folder import Lab, find_lab, load_lab
 from autograde.term.not_counted import registered
 from autograde.term.waiting import exchange
 from course.exchange.deadlines import Deadlines, deadlines, how_late
