@@ -128,7 +128,8 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     type=click.Path(file_okay=False, path_type=Path),
     help="Make it here, not in the course's solutions/.",
 )
-def new(lab: str, folder: Path | None) -> None:
+@click.option("--todo", default="pass_on", show_default=True, help="What its one TODO, a function, is called.")
+def new(lab: str, folder: Path | None, todo: str) -> None:
     """Make the folder of a new LAB in solutions/: the small lab of solutions/README.md, to start from.
 
     Labs in folders of your own are found by LOCKSTEP_LABS, which names these folders, separated by `:`.
@@ -137,8 +138,8 @@ def new(lab: str, folder: Path | None) -> None:
     from course.lab_choice import ChoiceError
 
     with errors_in_one_line(ChoiceError):
-        click.echo(f"{make_lab(course_root(), lab, folder)}: made")
-        click.echo(f"Next: {next_steps(course_root(), lab, folder)}")
+        click.echo(f"{make_lab(course_root(), lab, folder, todo)}: made")
+        click.echo(f"Next: {next_steps(course_root(), lab, folder, todo)}")
 
 
 @main.command("try")

@@ -66,9 +66,11 @@ def beside_the_cell(gathered: Sequence[dict]) -> str:
 def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
     """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
     no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
+    due = next((each.due for each in known_answers(lab) if (each.todo, each.variant) == (todo, name)), "")
     with trial(lab, todo, seed) as tried:
         result, gathered = tried(answer_to(lab, todo, name))
-    return show.text(result) + beside_the_cell(gathered)
+    unlike = due and due not in [finding.key for finding in result.findings]
+    return show.text(result) + beside_the_cell(gathered) + (f"\n\nIts title expects [{due}]." if unlike else "")
 
 
 def try_all(lab: Lab, todo: str, seed: int = 1) -> Iterator[tuple[bool, str]]:

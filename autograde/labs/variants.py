@@ -71,7 +71,8 @@ def read_variants(text: str, sources: Mapping[str, str], solution: str) -> tuple
         if not about:
             right[name] = answers[name]
         elif source not in sources:
-            raise ValueError(f"{name}: no source {source!r}; a mistake's title is `name: finding, source`")
+            there_are = f"SOURCES in variants/__init__.py has {', '.join(sources) or 'none'}"
+            raise ValueError(f"{name}: no source {source!r}; a mistake's title is `name: finding, source`. {there_are}")
         else:
             wrong[name] = Wrong(finding, answers[name], sources[source], base, body if base else "")
     return right, wrong

@@ -1,5 +1,7 @@
 """The check of a TODO as a rubric: calls of the student's function, and criteria on what they show.
 
+::
+
     CHECK = CallCheck.of(
         "swap",
         swap.PROBE,

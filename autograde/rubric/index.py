@@ -1,4 +1,5 @@
-"""The index in solutions/README.md of what a check may import, one line each, made of docstrings.
+"""What a check may import, made of docstrings: the index in solutions/README.md, one line each, and docs/rubric.md, from
+which Sphinx makes the whole reference.
 
 python -m autograde.rubric.index
 """
@@ -13,6 +14,10 @@ from typing import Any
 import autograde.rubric as library
 from autograde.rubric.judge import OfRecord
 
+REFERENCE = """# The library of checks
+
+What a lab's check imports from `autograde.rubric`, by module, with what the functions and classes say of themselves.
+One line each is in [How to write a lab](lab_authors.md), which also says how these are put together."""
 BEGIN, END = "<!-- index: made by `python -m autograde.rubric.index` -->", "<!-- end of the index -->"
 
 
@@ -70,8 +75,26 @@ def with_index(text: str) -> str:
     return "\n".join([f"{before}{BEGIN}", "", *lines(), "", f"{END}{after}"])
 
 
+def reference() -> str:
+    """The page docs/rubric.md. Sphinx writes what functions and classes say of themselves; what else there is, constants
+    and judges that `of_record` marks, is written here, as it has no docstring that Sphinx looks for."""
+    parts = [REFERENCE]
+    for module, names in library.EXPORTS.items():
+        values = {name: getattr(library, name) for name in names}
+        documented = [name for name, value in values.items() if inspect.isfunction(value) or inspect.isclass(value)]
+        members = [f"   :members: {', '.join(documented)}"] if documented else []
+        lines = [f".. automodule:: autograde.{module}", *members]
+        for name in (name for name in names if name not in documented):
+            judge = isinstance(values[name], OfRecord)
+            kind = f"py:function:: {name}(call)" if judge else f"py:data:: {name}"
+            lines += ["", f".. {kind}", f"   :module: autograde.{module}", "", f"   {says(name, module, values[name])}"]
+        parts.append("\n".join([f"## {module.removeprefix('rubric.')}", "", "```{eval-rst}", *lines, "```"]))
+    return "\n\n".join(parts) + "\n"
+
+
 if __name__ == "__main__":
     from autograde.labs.places import REPOSITORY
 
+    (REPOSITORY / "docs" / "rubric.md").write_text(reference(), encoding="utf-8")
     page = REPOSITORY / "solutions" / "README.md"
     page.write_text(with_index(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -28,7 +28,7 @@ class Gives:
         self.values, self.facts = values, facts
 
 
-def changed(reference: Callable[..., Any] | None = None, /, **changes: Any) -> Values:
+class changed:
     """What known mistakes give, for `Mistakes`: the reference with something changed.
 
     reference: of a call and keyword arguments, in the form that the criterion's judge compares. changes: by key, with
@@ -36,18 +36,27 @@ def changed(reference: Callable[..., Any] | None = None, /, **changes: Any) -> V
     of the call; or a function of the call, in place of the reference, whose None says that this call cannot tell.
     """
 
-    def made(form: Any, call: Call) -> Any:
-        if callable(form):
-            return form(call)
-        return reference(call, **{name: each(call) if callable(each) else each for name, each in form.items()})
+    def __init__(self, reference: Callable[..., Any] | None = None, /, **changes: Any) -> None:
+        self.reference = reference
+        self.forms = {key.replace("_", "-"): forms for key, forms in changes.items()}
 
-    def of_key(forms: Any, call: Call) -> Gives | None:
-        each = [made(form, call) for form in (forms if isinstance(forms, list) else [forms])]
+    def __call__(self, call: Call) -> dict[str, Callable[[], Gives | None]]:
+        """By key, what says what the mistake would have given in this call."""
+        return {key: partial(self.of_key, key, call) for key in self.forms}
+
+    def of_key(self, key: str, call: Call) -> Gives | None:
+        """What one mistake would have given, in each of its forms; None where this call cannot tell."""
+        forms = self.forms[key]
+        each = [self.made(form, call) for form in (forms if isinstance(forms, list) else [forms])]
         if any(value is None for value in each):
             return None
         return each[0] if isinstance(each[0], Gives) else Gives(*each)
 
-    return lambda call: {key.replace("_", "-"): partial(of_key, forms, call) for key, forms in changes.items()}
+    def made(self, form: Any, call: Call) -> Any:
+        """What one form of a mistake gives."""
+        if callable(form):
+            return form(call)
+        return self.reference(call, **{name: each(call) if callable(each) else each for name, each in form.items()})
 
 
 class Mistakes:
@@ -60,14 +69,15 @@ class Mistakes:
     signs: by key, with ``_`` for ``-``: a function of a call that says whether the mistake is made in it: True or
     False; facts for its words in place of True; None where this call cannot tell. One that raises an error cannot tell,
     either, and a `MistakeWarning` says so.
-    Raises ValueError if a sign has no words, or, without values, words have no sign.
+    Raises ValueError if a sign or a key of `changed` has no words, or words have neither.
     """
 
     def __init__(self, text: str = "", values: Values | None = None, **signs: Sign) -> None:
         self.words, self.values = Words(text), values
         self.signs = {name.replace("_", "-"): sign for name, sign in signs.items()}
-        unlike = {*self.signs} - {*self.words.messages}
-        unlike |= set() if values else {*self.words.messages} - {*self.signs}
+        known = {*self.signs, *(values.forms if isinstance(values, changed) else ())}
+        unlike = known - {*self.words.messages}
+        unlike |= {*self.words.messages} - known if values is None or isinstance(values, changed) else set()
         if unlike:
             raise ValueError(f"Mistakes have words and a sign each; these have one only: {', '.join(sorted(unlike))}")
 

@@ -4,7 +4,9 @@ project = "Lockstep"
 author = "the Lockstep authors"
 copyright = "the Lockstep authors. Texts and pictures: CC BY 4.0"
 root_doc = "course/lectures/index"
-extensions = ["myst_nb"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+autodoc_typehints = "none"  # prose says what is taken and given
+autodoc_member_order = "bysource"
 exclude_patterns = [
     "**/README.md",
     "CONTRIBUTING.md",

@@ -126,3 +126,5 @@ def test_each_answer_has_a_line_that_says_whether_it_is_judged_as_it_should_be(l
         (False, "NOT called_otherwise: 0 of 1, another-value; due is squared"),
         (False, "NOT not_wrong: 1 of 1, passed; due is squared"),
     ]
+    assert try_answer(lab, "double", "called_otherwise").endswith("Its title expects [squared].")
+    assert "expects" not in try_answer(lab, "double", "squared")

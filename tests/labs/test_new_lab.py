@@ -15,7 +15,7 @@ from labs_under_test import OUR_NAMES
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.labs.folder import LabError, find_lab, load_checks, load_ranks, load_variants
+from autograde.labs.folder import LabError, find_lab, load_checks, load_lab, load_ranks, load_variants
 from autograde.making import new
 from autograde.making.build import build, write
 from autograde.making.new import make_lab
@@ -107,7 +107,10 @@ def test_bad_names_and_a_folder_that_is_there_are_one_line_each(room, tmp_path):
     assert said.exit_code == 1 and said.output.count("\n") == 1 and "is there already" in said.output
     with pytest.raises(LabError, match="cannot be the name"):
         make_lab(tmp_path, "14_x/y")
-    make_lab(tmp_path, "20_other_one")
+    with pytest.raises(LabError, match="cannot be the name of a TODO"):
+        make_lab(tmp_path, "20_other_one", todo="pass on")
+    make_lab(tmp_path, "20_other_one", todo="neighbour_sum")
     built = build(find_lab(tmp_path, "20_other_one"))
+    assert load_lab(built.lab).todos == ["neighbour_sum"]
     write(built, tmp_path)
     assert "# 20 Other one" in (tmp_path / "labs" / "20_other_one" / "20_other_one.ipynb").read_text()

@@ -256,6 +256,8 @@ def test_what_was_complete_before_a_note_is_known():
 def test_mistakes_have_words_and_a_sign_each():
     with pytest.raises(ValueError, match="one only: lost"):
         Mistakes("lost: It is lost.")
+    with pytest.raises(ValueError, match="one only: lost, lots"):
+        Mistakes("lost: It is lost.", changed(lots=lambda call: [1]))
 
 
 def test_the_first_call_is_made_once_more_with_another_seed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import autograde.rubric as library
 from autograde.labs.places import REPOSITORY
-from autograde.rubric.index import lines, with_index
+from autograde.rubric.index import lines, reference, with_index
 
 
 def test_the_guide_lists_all_that_a_check_may_import():
@@ -13,3 +13,9 @@ def test_the_guide_lists_all_that_a_check_may_import():
     assert all(len(row.split(" | ")[1].strip()) > 7 for row in lines()[2:])
     named = {row.split("`")[1].partition("(")[0] for row in lines() if row.startswith("| `")}
     assert named == {*library.MODULES}
+
+
+def test_the_site_has_the_whole_of_it():
+    assert (REPOSITORY / "docs" / "rubric.md").read_text(encoding="utf-8") == reference(), (
+        "run `python -m autograde.rubric.index`"
+    )

@@ -35,6 +35,14 @@ def test_too_few_messages_are_not_told_as_none():
     assert "sends 1 message to rank 1 in one call of your function, where 2 are needed" in few.message
 
 
+def test_as_many_messages_are_allowed_as_are_asked_for():
+    judge = messages_between(lambda call: [(0, 1)], "neighbours", least=lambda call: call.arguments["n"])
+    assert judge(passed_on("mpi4py", 2)) is None
+    assert judge(passed_on("mpi4py", 3)).key == "more-messages-than-needed"
+    with pytest.raises(ValueError, match="at least 3 messages, and at most 2"):
+        messages_between(lambda call: [(0, 1)], "neighbours", least=3, most=2)(passed_on("mpi4py", 3))
+
+
 def test_a_collective_is_no_message_and_neither_is_a_probe_or_a_communicator():
     sent = passed_on("mpi4py", 1)
     beside = [[*log, event("probe"), event("communicator")] for log in sent.events]

@@ -57,14 +57,16 @@ def messages_between(
     who: str,
     *,
     least: int | Callable[[Call], int] = 0,
-    most: int | Callable[[Call], int] = 1,
+    most: int | Callable[[Call], int] | None = None,
     library: str = "mpi4py",
 ) -> Callable[[Call], Wrong | None]:
     """Messages go between these pairs of ranks only, each once if `least` is 1; all are received and waited for.
 
     pairs: of a call, (source, destination) of those that are allowed; a rank need send nothing to itself. who: the same
-    in words, such as "partners". least, most: messages of a pair; a number, or a function of the call. library: by
-    which they are sent, "mpi4py" or "torch".
+    in words, such as "partners". least, most: how many messages one call sends from the first to the second rank of a
+    pair, numbers or functions of the call; pairs are a set, so one that is named twice still sends as many. Without
+    `most` it is 1, or `least` where that is more. library: by which they are sent, "mpi4py" or "torch". The judge
+    raises ValueError where `least` is more than `most`.
     """
 
     @of_record
@@ -72,7 +74,10 @@ def messages_between(
         if wrong := other_communication(call, who, library):
             return wrong
         seen, allowed = traffic(call.events), {*pairs(call)}
-        fewest, largest = (each(call) if callable(each) else each for each in (least, most))
+        fewest = least(call) if callable(least) else least
+        largest = most(call) if callable(most) else max(1, fewest) if most is None else most
+        if fewest > largest:
+            raise ValueError(f"a pair cannot send at least {fewest} messages, and at most {largest}")
         for (source, destination), n in sorted(seen.sends.items()):
             about = {"source": source, "destination": destination, "n": n, "most": largest, "who": who}
             if (source, destination) not in allowed:
