@@ -1,4 +1,4 @@
-"""What a check may import, made of docstrings: the index in solutions/README.md, one line each, and docs/rubric.md, from
+"""What a check may import, made of docstrings: the index in solutions/README.md, one line each, and docs/rubric.md, of
 which Sphinx makes the whole reference.
 
 python -m autograde.rubric.index
@@ -76,8 +76,8 @@ def with_index(text: str) -> str:
 
 
 def reference() -> str:
-    """The page docs/rubric.md. Sphinx writes what functions and classes say of themselves; what else there is, constants
-    and judges that `of_record` marks, is written here, as it has no docstring that Sphinx looks for."""
+    """The page docs/rubric.md. Sphinx writes what functions and classes say of themselves. Constants, and judges that
+    `of_record` marks, are written here, as they have no docstring that Sphinx looks for."""
     parts = [REFERENCE]
     for module, names in library.EXPORTS.items():
         values = {name: getattr(library, name) for name in names}
