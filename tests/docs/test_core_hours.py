@@ -37,7 +37,7 @@ def test_the_sums_are_those_of_the_seconds_that_were_measured() -> None:
     seconds = [TRIES * in_jobs, TRIES * len(IN_JOBS) * LIMIT, grading, hours * 3600]
     text, core_hours = told()
     assert core_hours == pytest.approx([STUDENTS * CORES * each / 3600 for each in seconds], abs=0.5)
-    assert (len(graded), len(rows)) == (12, 13), "lab 13 was not in the term that was measured"
+    assert len(graded) == len(rows), "a lab was not in the term that was measured"
     assert text.count(f"{in_jobs} s") == 2 and text.count(f"{grading} s") == 2
 
 
