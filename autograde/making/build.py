@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import (
@@ -40,6 +39,7 @@ from autograde.making.course_map import course_map
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.docstring import with_criteria
+from course.notebook_file import as_bytes, new_cell, new_notebook
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -53,10 +53,6 @@ RELEASE = (
     ComputeChecksums,
     CheckCellMetadata,
 )
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
@@ -103,14 +99,14 @@ def build(lab: Lab) -> Built:
 
 def instructor_notebook(lab: Lab) -> NotebookNode:
     """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
-    read = jupytext.read(lab.source, fmt="py:percent")
-    checks = load_lab(lab).todo_checks
+    loaded = load_lab(lab)
+    checks = loaded.todo_checks
     points = {check.todo: check.points for check in checks}
     criteria = {check.todo: check.criteria for check in checks if isinstance(check, CallCheck)}
     load_hints(lab.folder, points)
-    notebook = nbformat.v4.new_notebook(metadata=METADATA)
+    notebook = new_notebook()
     anchor, since = "start", 0
-    for number, cell in enumerate(read.cells, 1):
+    for number, cell in enumerate(loaded.cells, 1):
         where = f"{lab.name}: cell {number}"
         answer, points_of_answer = answer_marks(cell, where)
         todo, check, shown = marks(cell, where)
@@ -126,14 +122,13 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             raise LabError(
                 f"{lab.name}: cell {number}: `{name}` is longer than the 64 characters that a cell id may have"
             )
-        new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        new = new_cell(cell.source, id=name, metadata=shown)
+        new = new_cell(cell.kind, cell.source, name, shown)
         if todo in criteria:
             new.source = told(cell.source, todo, criteria[todo], where)
         if answer:
-            text = cell.cell_type == "markdown"
+            text = cell.kind == "markdown"
             new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
-        elif cell.cell_type == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
+        elif cell.kind == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
     tell_points(notebook)
@@ -156,11 +151,6 @@ def release(notebook: NotebookNode) -> NotebookNode:
     for preprocessor in RELEASE:
         released, resources = preprocessor(log=quiet).preprocess(released, resources)
     return released
-
-
-def as_bytes(notebook: NotebookNode) -> bytes:
-    """The bytes of a notebook's file, as nbconvert writes it."""
-    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
 def shared_files(lab: Lab) -> dict[str, File]:

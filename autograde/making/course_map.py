@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass
 
 from autograde.labs.folder import Lab
+from autograde.labs.source import read_cells
 from course.overview.about import about, found
 
 PICTURE = "picture.png"
@@ -58,9 +59,7 @@ class Place:
 
 def place(lab: Lab) -> Place:
     """What `lab` says of itself."""
-    _, _, cells = lab.source.read_text("utf-8").partition("# %% [markdown]\n")
-    first = re.sub(r"^# ?", "", cells.partition("\n# %%")[0], flags=re.MULTILINE)
-    said = about(first)
+    said = about(next((cell.source for cell in read_cells(lab.source) if cell.kind == "markdown"), ""))
     readme = lab.folder / "README.md"
     table = readme.read_text("utf-8") if readme.exists() else ""
     rows = dict(re.findall(r"^\| ([^|]+?) \| (.+) \|$", table, re.MULTILINE))

@@ -21,6 +21,7 @@ from typing import Any
 import nbformat
 
 from course.corrections.cells import mark
+from course.notebook_file import as_bytes
 from course.overview.cells import NoNotebook, read_notebook
 
 METADATA = "lockstep"  # of a notebook
@@ -60,7 +61,7 @@ def with_stamp(notebook: bytes, stamp: str) -> bytes:
     """The notebook with a stamp in its metadata."""
     read = nbformat.reads(notebook.decode(), as_version=4)
     read.metadata[METADATA] = {"release": stamp}
-    return f"{nbformat.writes(read).rstrip()}\n".encode()
+    return as_bytes(read)
 
 
 def stamp_in(notebook: dict[str, Any]) -> str:
