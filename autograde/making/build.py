@@ -32,14 +32,18 @@ from nbgrader.preprocessors import (
 )
 
 from autograde.hints import load_hints
+from autograde.labs.description import FILE as DESCRIPTION
+from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, LabError, find_labs, load_lab
 from autograde.labs.places import LABS, REPOSITORY, SOURCE
 from autograde.making.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.making.course_map import course_map
+from autograde.making.opening import facts, filled_in
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.docstring import with_criteria
 from course.notebook_file import as_bytes, new_cell, new_notebook
+from course.overview.cells import OWN_METADATA
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -56,7 +60,7 @@ RELEASE = (
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
-KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants"})
+KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants"})
 RUN = REPOSITORY / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -104,7 +108,10 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
     points = {check.todo: check.points for check in checks}
     criteria = {check.todo: check.criteria for check in checks if isinstance(check, CallCheck)}
     load_hints(lab.folder, points)
+    description = read_description(lab.folder)
     notebook = new_notebook()
+    if description is not None:
+        notebook.metadata[OWN_METADATA] = facts(description)
     anchor, since = "start", 0
     for number, cell in enumerate(loaded.cells, 1):
         where = f"{lab.name}: cell {number}"
@@ -131,6 +138,9 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
         elif cell.kind == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
+    first = next((cell for cell in notebook.cells if cell.cell_type == "markdown"), None)
+    if first is not None:
+        first.source = filled_in(first.source, description, lab.name)
     tell_points(notebook)
     validate(lab, notebook, points)
     return notebook
