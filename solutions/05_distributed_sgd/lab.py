@@ -23,7 +23,8 @@
 #
 # The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** {{needs}}
+# **Before you start.** {{needs}} Here the all-reduce comes from [Horovod](GLOSSARY.md#horovod), as `hvd.allreduce`, and
+# so does `hvd.broadcast`.
 #
 # **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
 # of one process; [6 Servers, strategies, and the rate](../../course/lectures/06_servers_and_rates.ipynb) what a
