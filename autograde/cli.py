@@ -73,6 +73,7 @@ for command in (release, grade, feedback, report, grades, extend, counts, enrol,
 def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> None:
     """Make labs/ from solutions/: all labs of the course and the lectures, or the labs named.
 
+    It also makes the tables of labs in the clone's README.md and docs/grader.md, from each lab's lab.toml.
     course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """

@@ -5,7 +5,9 @@
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
     solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
-    all labs                 labs/README.md       the map of the course, see course_map.py
+    solutions/NN/lab.toml    in the notebook      at its top, see opening.py
+    all of these             labs/README.md       the map of the course, see course_map.py
+                             README.md, docs/     tables of labs in the clone's own pages, see tables.py
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
