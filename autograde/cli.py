@@ -73,6 +73,7 @@ for command in (release, grade, feedback, report, grades, extend, counts, enrol,
 def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> None:
     """Make labs/ from solutions/: all labs of the course and the lectures, or the labs named.
 
+    It also makes the tables of labs in the clone's README.md and docs/grader.md, from each lab's lab.toml.
     course.toml in the course's folder can choose some (labs = ["03_pi_allreduce"]); what was built of others goes.
     LOCKSTEP_LABS names folders with labs of your own, separated by `:`.
     """
@@ -81,6 +82,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     from autograde.lectures import notebooks
     from autograde.making import build as builder
     from autograde.making.cell_marks import wide_lines
+    from autograde.making.tables import stale_pages, write_pages
 
     root = course_root()
     failed = False
@@ -111,7 +113,10 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     for lecture in notebooks.find_lectures(root) if not labs and not check and not missing else []:
         notebooks.write(lecture)
         click.echo(f"{lecture.name}: built")
-    differing = builder.differences(builts, root) if check else []
+    with errors_in_one_line():
+        if not check and not missing:
+            write_pages(root)
+        differing = builder.differences(builts, root) + stale_pages(root) if check else []
     differing += notebooks.differences(root) if check and not labs else []
     foreign = builder.foreign(builts, root) if not labs and not missing else []
     for line in differing + foreign:

@@ -2,9 +2,9 @@
 
     python bench/solved_labs.py [LAB ...] [--pictures]
 
-The row *Picture* in the lab's README.md names a cell. With --pictures, the last image that this cell shows, on its
+The lab's lab.toml names a cell, in its table `picture`. With --pictures, the last image that this cell shows, on its
 light ground and of a film the last frame, becomes the lab's picture.png; look at it before you commit it. The seconds
-go into the row *From top to bottom*: run it where nothing else runs. `./lockstep build` puts both into labs/README.md.
+go there, too: run it where nothing else runs. `./lockstep build` puts both into labs/README.md.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from PIL import Image, ImageChops, ImageOps
 from solved import write_solved
 from tqdm import tqdm
 
+from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, find_lab, find_labs
 from autograde.labs.places import REPOSITORY
 from autograde.making.build import instructor_notebook
-from autograde.making.course_map import PICTURE, place
+from autograde.making.course_map import PICTURE
 
 WIDTH = 900  # pixels
 MARGIN = 0.02  # of the width, at each side
@@ -82,7 +83,10 @@ def main() -> None:
         notebook, seconds = run(lab)
         tqdm.write(f"{lab.name}: {seconds:.0f} s")
         if options.pictures:
-            cell = next(cell for cell in notebook.cells if cell.id == place(lab).shown)
+            described = read_description(lab.folder)
+            if described is None or described.picture is None:
+                raise SystemExit(f"{lab.folder}/lab.toml has no table `picture`")
+            cell = next(cell for cell in notebook.cells if cell.id == described.picture.cell)
             write_picture(last_image(cell), lab.folder / PICTURE)
 
 

@@ -46,6 +46,8 @@ CHAINS = {
         "lectures",
         "homes processes",
         "files homes overview exchange jupyterhub",
+        "notebook_file corrections",
+        "notebook_file batch",
     ),
 }
 

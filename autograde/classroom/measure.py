@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping
 
 from nbgrader.api import Grade
@@ -16,7 +15,6 @@ from nbgrader.api import Grade
 from autograde.classroom.gradebook.graded import Graded
 from autograde.labs.folder import LoadedLab
 
-ANSWER = re.compile(r"^# %%.*\banswer=.*$", re.MULTILINE)  # a question's marker in lab.py, with its points
 CHANGED = "the lab's points, TODOs or checks have changed since it was graded"
 INCOMPLETE = "its grading was not completed, or what was graded is gone"
 OTHER_SCORES = "the gradebook has other scores than its grading gave"
@@ -24,9 +22,10 @@ NEWER = "another hand-in counts now than the one that was graded"
 
 
 def measure(lab: LoadedLab) -> str:
-    """A value that changes with all that a mark in `lab` depends on: TODOs, points, checks."""
+    """A value that changes with all that a mark in `lab` depends on: TODOs, questions, points, checks."""
     points = {check.todo: float(check.points) for check in lab.todo_checks}
-    return hashlib.sha256(repr((points, ANSWER.findall(lab.text), sorted(lab.files.items()))).encode()).hexdigest()
+    questions = [(cell.kind, sorted(cell.marker.items())) for cell in lab.cells if "answer" in cell.marker]
+    return hashlib.sha256(repr((points, questions, sorted(lab.files.items()))).encode()).hexdigest()
 
 
 def why_again(

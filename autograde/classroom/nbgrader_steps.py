@@ -22,7 +22,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_notebook, new_output
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Dict, Integer, TraitError, Unicode, validate
 
@@ -43,6 +43,7 @@ from autograde.slurm.record_policy import Policy, RecordResult, with_record
 from course.exchange.limits import MAX_FOLDER
 from course.exchange.names import TIMESTAMP
 from course.files import refusal
+from course.notebook_file import new_cell
 
 
 @dataclass
@@ -165,7 +166,7 @@ def with_problems(rebuilt: Rebuilt) -> NotebookNode:
     if problems:
         listed = "\n".join(f"* {problem}" for problem in problems)
         text = f"**What was not as it should be in the submission**\n\n{listed}"
-        notebook.cells.insert(0, new_markdown_cell(text, id=PROBLEMS))
+        notebook.cells.insert(0, new_cell("markdown", text, PROBLEMS, {}))
     return notebook
 
 

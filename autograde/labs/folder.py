@@ -7,7 +7,6 @@ module.
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,12 +15,12 @@ from types import ModuleType
 
 from autograde.contract.check import Check
 from autograde.contract.lab_package import BESIDE_STUDENTS, LabPackage
+from autograde.labs.source import SourceCell, read_cells
 from autograde.labs.variants import Wrong, plain_source, read_variants
 from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
-TODO = re.compile(r"""# %%.*\btodo=["'](\w+)["']""")
 
 
 class LabError(Exception):
@@ -60,12 +59,12 @@ class Lab:
 class LoadedLab(Lab):
     """A lab with its checks loaded: a command loads a lab once, and passes it on.
 
-    todo_checks: one for each TODO, in the order of the TODOs. text: of `lab.py`. files: the texts of the checks, and of
-    what runs beside the student's code, by path.
+    todo_checks: one for each TODO, in the order of the TODOs. cells: of `lab.py`. files: the texts of the checks, and
+    of what runs beside the student's code, by path.
     """
 
     todo_checks: tuple[Check, ...]
-    text: str = field(repr=False)
+    cells: tuple[SourceCell, ...] = field(repr=False, hash=False)
     files: Mapping[str, str] = field(repr=False, hash=False)
 
     @property
@@ -176,8 +175,8 @@ def load_lab(lab: Lab) -> LoadedLab:
     """The lab with its checks; itself, if they are loaded. Raises LabError."""
     if isinstance(lab, LoadedLab):
         return lab
-    checks, text = load_checks(lab.checks), lab.source.read_text(encoding="utf-8")
-    return LoadedLab(lab.name, lab.folder, tuple(checks), text, lab_package(lab.folder).texts)
+    checks, cells = load_checks(lab.checks), read_cells(lab.source)
+    return LoadedLab(lab.name, lab.folder, tuple(checks), cells, lab_package(lab.folder).texts)
 
 
 def load_ranks(folder: Path) -> int:
@@ -208,6 +207,4 @@ def load_variants(folder: Path) -> tuple[dict[str, dict[str, str]], dict[str, di
 
 def solution_cells(path: Path) -> dict[str, str]:
     """The source of each TODO's cell in the `lab.py` at `path`, with its answer, in order."""
-    cells = re.split(r"^(?=# %%)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    marked = [(TODO.match(cell), cell.partition("\n")[2]) for cell in cells]
-    return {mark[1]: source for mark, source in marked if mark}
+    return {cell.marker["todo"]: cell.source for cell in read_cells(path) if isinstance(cell.marker.get("todo"), str)}

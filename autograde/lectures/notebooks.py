@@ -19,16 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
-import nbformat
 from nbformat import NotebookNode
 
 from autograde.lectures.slides import with_slides
+from course.notebook_file import as_bytes, new_cell, new_notebook
 
 FOLDER = Path("course") / "lectures"
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 FOLDED = {"hide-input", "remove-cell"}  # the second is for cells that only check the numbers in the text
 BOX = re.compile(r"^:::\{admonition\} (?P<title>.+)\n(?:^:class:.*\n)?(?P<text>(?:.*\n)*?)^:::$", re.MULTILINE)
 CODE_CELL = re.compile(r"^```\{code-cell\}")
@@ -63,10 +59,10 @@ def find_lectures(root: Path) -> list[Lecture]:
 
 def read(lecture: Lecture) -> NotebookNode:
     """The notebook of a lecture, with its boxes as they are written. Cell ids are derived."""
-    notebook = nbformat.v4.new_notebook(metadata=METADATA)
+    notebook = new_notebook()
     for number, cell in enumerate(jupytext.read(lecture.source, fmt="md:myst").cells, 1):
-        new = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        notebook.cells.append(new(cell.source, id=f"cell-{number}", metadata=shown(cell.metadata.get("tags", []))))
+        metadata = shown(cell.metadata.get("tags", []))
+        notebook.cells.append(new_cell(cell.cell_type, cell.source, f"cell-{number}", metadata))
     return notebook
 
 
@@ -88,7 +84,7 @@ def for_jupyter(lecture: Lecture) -> bytes:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = BOX.sub(quoted, cell.source)
-    return (nbformat.writes(with_slides(notebook)).rstrip("\n") + "\n").encode()
+    return as_bytes(with_slides(notebook))
 
 
 def write(lecture: Lecture) -> None:

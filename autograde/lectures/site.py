@@ -15,7 +15,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from PIL import Image
 
@@ -23,6 +22,7 @@ from autograde.labs.folder import find_labs
 from autograde.labs.places import LABS
 from autograde.lectures.notebooks import FOLDER, Lecture, read
 from autograde.making.build import build, write_file
+from course.notebook_file import as_bytes
 
 SOURCE, HTML = Path("build") / "book" / "source", Path("build") / "book" / "html"
 START = "course/lectures/index.html"
@@ -50,7 +50,7 @@ def stage(root: Path, lectures: list[Lecture], ran: dict[str, NotebookNode]) -> 
     for lecture in lectures:
         path = folder / f"{lecture.name}.ipynb"
         if lecture.name in ran or not path.exists():
-            nbformat.write(smaller(ran.get(lecture.name) or read(lecture)), path)
+            path.write_bytes(as_bytes(smaller(ran.get(lecture.name) or read(lecture))))
     for name in ("index.md", "conf.py"):
         shutil.copy(root / FOLDER / name, folder / name)
     stage_docs(root, source)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import nbformat
 from nbformat import NotebookNode
+
+from course.notebook_file import new_cell
 
 LOOK = {"theme": "white", "scroll": True}  # the only theme that asks no other host
 PARAGRAPHS = re.compile(r"\n{2,}")
@@ -26,8 +27,7 @@ def with_slides(notebook: NotebookNode) -> NotebookNode:
             cells.append(typed(cell, "skip" if "remove-cell" in cell.metadata.get("tags", []) else "subslide"))
             continue
         for number, (kind, text) in enumerate(parts(cell.source)):
-            part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata.copy())
-            part.id = f"{cell.id}-{number}" if number else cell.id
+            part = new_cell("markdown", text, f"{cell.id}-{number}" if number else cell.id, cell.metadata)
             cells.append(typed(part, kind))
     notebook.cells = cells
     notebook.metadata["rise"] = LOOK

@@ -5,7 +5,9 @@
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
     solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
-    all labs                 labs/README.md       the map of the course, see course_map.py
+    solutions/NN/lab.toml    in the notebook      at its top, see opening.py
+    all of these             labs/README.md       the map of the course, see course_map.py
+                             README.md, docs/     tables of labs in the clone's own pages, see tables.py
 
 Every byte is determined by the sources: cell ids are derived, and there are no outputs or dates.
 """
@@ -19,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import (
@@ -33,13 +34,18 @@ from nbgrader.preprocessors import (
 )
 
 from autograde.hints import load_hints
+from autograde.labs.description import FILE as DESCRIPTION
+from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, LabError, find_labs, load_lab
 from autograde.labs.places import LABS, REPOSITORY, SOURCE
 from autograde.making.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.making.course_map import course_map
+from autograde.making.opening import facts, filled_in
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.docstring import with_criteria
+from course.notebook_file import as_bytes, new_cell, new_notebook
+from course.overview.cells import OWN_METADATA
 
 # The preprocessors of `nbgrader generate_assignment`, in its order, without the one that writes to the gradebook.
 RELEASE = (
@@ -53,14 +59,10 @@ RELEASE = (
     ComputeChecksums,
     CheckCellMetadata,
 )
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
-KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants"})
+KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants"})
 RUN = REPOSITORY / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -103,14 +105,17 @@ def build(lab: Lab) -> Built:
 
 def instructor_notebook(lab: Lab) -> NotebookNode:
     """The notebook of `lab` with answers, and cells tagged for nbgrader. Raises LabError."""
-    read = jupytext.read(lab.source, fmt="py:percent")
-    checks = load_lab(lab).todo_checks
+    loaded = load_lab(lab)
+    checks = loaded.todo_checks
     points = {check.todo: check.points for check in checks}
     criteria = {check.todo: check.criteria for check in checks if isinstance(check, CallCheck)}
     load_hints(lab.folder, points)
-    notebook = nbformat.v4.new_notebook(metadata=METADATA)
+    description = read_description(lab.folder)
+    notebook = new_notebook()
+    if description is not None:
+        notebook.metadata[OWN_METADATA] = facts(description)
     anchor, since = "start", 0
-    for number, cell in enumerate(read.cells, 1):
+    for number, cell in enumerate(loaded.cells, 1):
         where = f"{lab.name}: cell {number}"
         answer, points_of_answer = answer_marks(cell, where)
         todo, check, shown = marks(cell, where)
@@ -126,16 +131,18 @@ def instructor_notebook(lab: Lab) -> NotebookNode:
             raise LabError(
                 f"{lab.name}: cell {number}: `{name}` is longer than the 64 characters that a cell id may have"
             )
-        new_cell = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        new = new_cell(cell.source, id=name, metadata=shown)
+        new = new_cell(cell.kind, cell.source, name, shown)
         if todo in criteria:
             new.source = told(cell.source, todo, criteria[todo], where)
         if answer:
-            text = cell.cell_type == "markdown"
+            text = cell.kind == "markdown"
             new.metadata["nbgrader"] = grading_metadata(name, text, points_of_answer if text else None, locked=False)
-        elif cell.cell_type == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
+        elif cell.kind == "code" and "editable" not in shown:  # nbgrader locks each cell that it knows
             new.metadata["nbgrader"] = grading_metadata(name, bool(todo), points.get(check) if check else None)
         notebook.cells.append(new)
+    first = next((cell for cell in notebook.cells if cell.cell_type == "markdown"), None)
+    if first is not None:
+        first.source = filled_in(first.source, description, lab.name)
     tell_points(notebook)
     validate(lab, notebook, points)
     return notebook
@@ -156,11 +163,6 @@ def release(notebook: NotebookNode) -> NotebookNode:
     for preprocessor in RELEASE:
         released, resources = preprocessor(log=quiet).preprocess(released, resources)
     return released
-
-
-def as_bytes(notebook: NotebookNode) -> bytes:
-    """The bytes of a notebook's file, as nbconvert writes it."""
-    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
 
 
 def shared_files(lab: Lab) -> dict[str, File]:

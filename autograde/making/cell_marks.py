@@ -11,22 +11,23 @@ from nbgrader.utils import compute_checksum
 
 from autograde.labs import questions
 from autograde.labs.folder import Lab, LabError
+from autograde.labs.source import SourceCell
 
 WIDTH = 88  # characters of a line of code that JupyterLab shows without cutting or wrapping it
 NO_POINTS = "They count no points."  # what labs say of their questions
 
 
-def answer_marks(cell: NotebookNode, where: str) -> tuple[str | None, float]:
-    """Take `answer` and `points` out of the marker of a question's cell. Returns them. Raises LabError.
+def answer_marks(cell: SourceCell, where: str) -> tuple[str | None, float]:
+    """The `answer` and the `points` in the marker of a question's cell. Raises LabError.
 
     The answer in a code cell is a number, and counts no points; that in a Markdown cell is a text, graded by hand.
     """
-    answer, text = cell.metadata.pop("answer", None), cell.cell_type == "markdown"
+    answer, text = cell.marker.get("answer"), cell.kind == "markdown"
     if answer is None:
         return None, 0
     if not (isinstance(answer, str) and answer.isidentifier() and answer.isascii()):
         raise LabError(f"{where}: {answer!r} cannot be the name of an answer")
-    points = cell.metadata.pop("points", 0) if text else 0
+    points = cell.marker.get("points", 0) if text else 0
     if not isinstance(points, int | float) or not points >= 0:
         raise LabError(f"{where}: `{answer}` is worth {points!r} points; it must be 0 or more")
     if not text and cell.source != questions.blank(answer):
@@ -43,20 +44,22 @@ def tell_points(notebook: NotebookNode) -> None:
         cell.source = cell.source.replace(NO_POINTS, told)
 
 
-def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]:
+def marks(cell: SourceCell, where: str) -> tuple[str | None, str | None, dict]:
     """The `todo` and `check` in a cell's marker, and Jupyter's metadata for its `tags`, `folded` and `editable`.
 
     Raises LabError for anything else in it.
     """
-    metadata = {key: value for key, value in cell.metadata.items() if key != "lines_to_next_cell"}
+    metadata = dict(cell.marker)
+    if metadata.pop("answer", None) is not None and cell.kind == "markdown":
+        metadata.pop("points", None)
     names = ("todo", "check", "tags", "folded", "editable")
     todo, check, tags, folded, editable = (metadata.pop(key, None) for key in names)
     if metadata:
         known = "todo, check, answer, tags, folded and editable"
         raise LabError(f"{where}: `{next(iter(metadata))}` in its marker means nothing; known are {known}")
-    if folded is not None and (folded is not True or todo or check or cell.cell_type != "code"):
+    if folded is not None and (folded is not True or todo or check or cell.kind != "code"):
         raise LabError(f"{where}: `folded=true` is for code cells, and neither for a TODO nor for a check")
-    if editable is not None and (editable is not True or todo or check or folded or cell.cell_type != "code"):
+    if editable is not None and (editable is not True or todo or check or folded or cell.kind != "code"):
         raise LabError(f"{where}: `editable=true` is for given code cells: no TODO, no check, and not folded")
     if folded and not cell.source.startswith("# "):
         raise LabError(f"{where}: a folded cell begins with a comment that says what it shows: that is all one sees")
@@ -65,7 +68,7 @@ def marks(cell: NotebookNode, where: str) -> tuple[str | None, str | None, dict]
     name = todo or check
     if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
         raise LabError(f"{where}: {name!r} cannot be the name of a function or class")
-    if name and cell.cell_type != "code":
+    if name and cell.kind != "code":
         raise LabError(f"{where}: `{name}` must be a code cell")
     shown = ({"tags": tags} if tags else {}) | ({"editable": True} if editable else {})
     return todo, check, shown | ({"jupyter": {"source_hidden": True}} if folded else {})

@@ -1,27 +1,16 @@
 """The map of the course, `labs/README.md`: of each lab a picture, its idea, what it needs, and how long it takes.
 
-All of it stands in the labs' folders already, and only there. The notebook says at its top:
-
-    The idea in one sentence: **...**                    **Before you start.** You need ... of lab 03.
-    **Time:** about 90 minutes.
-
-and the instructor's README.md has two rows. `bench/solved_labs.py` measures the one, and makes picture.png of the cell
-that the other names:
-
-    | From top to bottom | 32 s, solved ... |
-    | Picture | `partial_sum-check-2`: What is to be seen, in a sentence. |
-
-A lab that leaves something out has nothing there.
+All of it stands in the labs' `lab.toml`, see autograde/labs/description.py; what is left out there is not on the map.
 """
 
 from __future__ import annotations
 
 import html
-import re
-from dataclasses import dataclass
 
+from autograde.labs.description import Description, read_description
 from autograde.labs.folder import Lab
-from course.overview.about import about, found
+from autograde.labs.source import read_cells
+from course.overview.about import title_in
 
 PICTURE = "picture.png"
 WIDTH = 600  # of a picture, in CSS pixels
@@ -35,71 +24,36 @@ notebook takes from top to bottom on four cores.
 HEAD = "| lab | builds on | minutes for you | seconds for the computer |\n|---|---|---:|---:|\n"
 
 
-@dataclass(frozen=True)
-class Place:
-    """A lab's place on the map. needs: the sentence. minutes: as "90 to 120". seconds: from top to bottom, measured.
-
-    shown: the cell whose picture it is. alt: what the picture shows. Empty: the lab does not say it.
-    """
-
-    title: str
-    idea: str = ""
-    needs: str = ""
-    minutes: str = ""
-    seconds: str = ""
-    shown: str = ""
-    alt: str = ""
-
-    @property
-    def builds_on(self) -> list[str]:
-        """Two digits of each lab that it needs."""
-        return list(dict.fromkeys(re.findall(r"\b\d\d\b", " ".join(re.findall(r"\blabs? [\d, and]+", self.needs)))))
-
-
-def place(lab: Lab) -> Place:
-    """What `lab` says of itself."""
-    _, _, cells = lab.source.read_text("utf-8").partition("# %% [markdown]\n")
-    first = re.sub(r"^# ?", "", cells.partition("\n# %%")[0], flags=re.MULTILINE)
-    said = about(first)
-    readme = lab.folder / "README.md"
-    table = readme.read_text("utf-8") if readme.exists() else ""
-    rows = dict(re.findall(r"^\| ([^|]+?) \| (.+) \|$", table, re.MULTILINE))
-    shown, alt = re.fullmatch(r"(?:`([\w-]+)`: )?(.*)", rows.get("Picture", "")).groups()
-    return Place(
-        said.title or lab.name,
-        said.idea,
-        said.needs,
-        said.minutes,
-        found(r"^(\d+) s\b", rows.get("From top to bottom", "")),
-        shown or "",
-        alt,
-    )
+def title_of(lab: Lab) -> str:
+    """The heading at the top of the lab's notebook; the lab's name if it has none."""
+    texts = (cell.source for cell in read_cells(lab.source) if cell.kind == "markdown")
+    return title_in(next(texts, "")) or lab.name
 
 
 def course_map(labs: list[Lab]) -> str:
-    """The map of these labs, in this order, as Markdown for the folder that has theirs in it."""
-    places = {lab: place(lab) for lab in labs}
-    names = {lab.name[:2]: lab.name for lab in labs}
-    lines = [
-        f"| [{here.title}]({lab.name}/{lab.notebook}) | {', '.join(here.builds_on) or 'none'} "
-        f"| {here.minutes} | {here.seconds} |\n"
-        for lab, here in places.items()
-    ]
-    return "\n".join(
-        [INTRODUCTION, HEAD + "".join(lines), *(section(lab, here, names) for lab, here in places.items())]
-    )
+    """The map of these labs, in this order, as Markdown for the folder that has theirs in it. Raises LabError."""
+    described = {lab: read_description(lab.folder) for lab in labs}
+    links = {lab.name[:2]: f"{lab.name}/{lab.notebook}" for lab in labs}
+    rows = "".join(row(lab, description) for lab, description in described.items())
+    sections = [section(lab, description, links) for lab, description in described.items()]
+    return "\n".join([INTRODUCTION, HEAD + rows, *sections])
 
 
-def section(lab: Lab, here: Place, names: dict[str, str]) -> str:
-    """The part of the map on one lab. names: of the labs on the map, by their two digits."""
+def row(lab: Lab, description: Description | None) -> str:
+    """The row of the table on one lab."""
+    cells = [f"[{title_of(lab)}]({lab.name}/{lab.notebook})", "", "", ""]
+    if description is not None:
+        cells[1:] = ", ".join(description.needs) or "none", description.minutes_in_words, str(description.seconds or "")
+    return f"| {' | '.join(cells)} |\n"
 
-    def link(match: re.Match) -> str:
-        lab = names.get(match[0])
-        return f"[{match[0]}]({lab}/{lab}.ipynb)" if lab else match[0]
 
-    needs = re.sub(r"\b\d\d\b", link, here.needs)
-    image = f'<img src="{lab.name}/{PICTURE}" width="{WIDTH}" alt="{html.escape(here.alt)}">'
-    picture = image if (lab.folder / PICTURE).exists() else ""
-    idea = here.idea[:1].upper() + here.idea[1:]
-    paragraphs = [f"## {here.title}", idea and f"**{idea}**", picture, needs]
-    return "".join(f"{each}\n\n" for each in paragraphs if each).rstrip("\n") + "\n"
+def section(lab: Lab, description: Description | None, links: dict[str, str]) -> str:
+    """The part of the map on one lab. links: to the notebooks of the labs on the map, by their two digits."""
+    paragraphs = [f"## {title_of(lab)}"]
+    if description is not None:
+        paragraphs.append(f"**{description.idea[:1].upper()}{description.idea[1:]}**")
+        if description.picture and (lab.folder / PICTURE).exists():
+            alt = html.escape(description.picture.alt)
+            paragraphs.append(f'<img src="{lab.name}/{PICTURE}" width="{WIDTH}" alt="{alt}">')
+        paragraphs.append(description.needs_in_words(links))
+    return "\n\n".join(paragraphs) + "\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -68,11 +69,16 @@ def says_of(value: Any) -> str:
 
 def with_index(text: str) -> str:
     """A page with the index between its marks. Raises ValueError if the marks are not there."""
-    before, _, rest = text.partition(BEGIN)
-    _, mark, after = rest.partition(END)
+    return with_lines(text, BEGIN, END, lines())
+
+
+def with_lines(text: str, begin: str, end: str, lines: Iterable[str]) -> str:
+    """A page with these lines between the marks `begin` and `end`. Raises ValueError if the marks are not there."""
+    before, _, rest = text.partition(begin)
+    _, mark, after = rest.partition(end)
     if not mark:
-        raise ValueError(f"the page has no {BEGIN} and {END}")
-    return "\n".join([f"{before}{BEGIN}", "", *lines(), "", f"{END}{after}"])
+        raise ValueError(f"the page has no {begin} and {end}")
+    return "\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"])
 
 
 def reference() -> str:

@@ -17,7 +17,7 @@ from autograde.classroom.nbgrader_course import Course
 from autograde.classroom.release.old_text import stamp_now
 from autograde.classroom.runs.progress import read
 from autograde.labs.folder import Lab, LabError, find_labs
-from autograde.making.course_map import place
+from autograde.making.course_map import title_of
 from autograde.term.not_counted import has_gradebook
 from course.corrections.releases import released_stamp
 from course.exchange.due import deadline_file, read_time
@@ -138,7 +138,7 @@ def of_lab(course: Course, lab: Lab, gradebook: Gradebook | None) -> Waiting:
     run = read(course.root, lab.name)
     return Waiting(
         lab.name,
-        place(lab).title,
+        title_of(lab),
         (exchange(course) / "outbound" / lab.name).is_dir(),
         local(due, course.zone),
         local(read_time(deadline_file(exchange(course).parent, exchange(course).name, lab.name)), course.zone),

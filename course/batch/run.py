@@ -44,6 +44,7 @@ from course.batch.record import (
     summary,
 )
 from course.files import write_whole
+from course.notebook_file import as_bytes
 from course.processes.kernels import over_files
 from course.processes.slurm_command import SlurmError, output
 from course.processes.surroundings.job import standing
@@ -229,7 +230,7 @@ class Batch:
         write_whole(self.path.with_name(FILE), as_text(record).encode())
         files = [FILE]
         if self.client is not None:
-            write_whole(self.executed, nbformat.writes(self.notebook).encode())
+            write_whole(self.executed, as_bytes(self.notebook))
             files.append(self.executed.name)
         if not record["runs"]:
             say("no training was put on record")

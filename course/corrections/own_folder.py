@@ -21,6 +21,7 @@ from course.corrections.changes import changed_files, in_words, stale
 from course.corrections.merging import MergeResult, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
 from course.files import write_whole
+from course.notebook_file import as_bytes
 from course.overview.cells import NoNotebook, read_notebook
 
 Sign = Callable[[NotebookNode, NotebookNode], None]  # carries the trust in the old notebook over to the new one
@@ -107,9 +108,9 @@ def correct(correction: Correction, folder: Path, sign: Sign = lambda old, new: 
     merged = merged_with(correction, raw)
     copy = write_beside(folder, f"{new.lab}_until_{day}", ".ipynb", raw)
     files = write_files(correction, folder, day)
-    content = nbformat.writes(nbformat.from_dict(merged.notebook))
-    write_whole(notebook, f"{content.rstrip()}\n".encode())
-    sign(nbformat.reads(raw.decode(), as_version=4), nbformat.reads(content, as_version=4))
+    content = as_bytes(merged.notebook)
+    write_whole(notebook, content)
+    sign(nbformat.reads(raw.decode(), as_version=4), nbformat.reads(content.decode(), as_version=4))
     same = answers(read_notebook(raw)) == answers(merged.notebook)
     return CorrectionResult(copy, tuple(merged.lost), tuple(merged.beside), files, same)
 

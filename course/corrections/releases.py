@@ -21,9 +21,9 @@ from typing import Any
 import nbformat
 
 from course.corrections.cells import mark
-from course.overview.cells import NoNotebook, read_notebook
+from course.notebook_file import as_bytes
+from course.overview.cells import OWN_METADATA, NoNotebook, own_metadata, read_notebook
 
-METADATA = "lockstep"  # of a notebook
 TIME = "%Y-%m-%dT%H%M%SZ"
 
 
@@ -59,14 +59,13 @@ def stamp_of(files: Mapping[str, bytes]) -> str:
 def with_stamp(notebook: bytes, stamp: str) -> bytes:
     """The notebook with a stamp in its metadata."""
     read = nbformat.reads(notebook.decode(), as_version=4)
-    read.metadata[METADATA] = {"release": stamp}
-    return f"{nbformat.writes(read).rstrip()}\n".encode()
+    read.metadata.setdefault(OWN_METADATA, {})["release"] = stamp
+    return as_bytes(read)
 
 
 def stamp_in(notebook: dict[str, Any]) -> str:
     """The stamp in a notebook; empty if it has none."""
-    metadata = notebook["metadata"].get(METADATA)
-    return str(metadata.get("release", "")) if isinstance(metadata, dict) else ""
+    return own_metadata(notebook).get("release", "")
 
 
 def released_stamp(root: Path | str, course: str, lab: str) -> str:

@@ -1,28 +1,28 @@
-"""What a lab or a lecture says of itself at its top.
+"""What a lab or a lecture says of itself.
 
-A lab's first cell has its title, and sentences of this form:
+A lab's notebook has its idea and its minutes in its metadata, from `lab.toml`. Its first cell has its title, and
 
-    The idea in one sentence: **...**                    **Before you start.** You need ... of lab 03.
-    **Time:** about 90 minutes.                          **Lecture.** [3 A title](../../course/lectures/03_name.ipynb)
+    **Lecture.** [3 A title](../../course/lectures/03_name.ipynb)
 
-A lecture says "It takes about 25 minutes to read". What is left out is empty.
+A lecture has its title, and says "It takes about 25 minutes to read". What is left out is empty.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from course.overview.cells import Cell
+from course.overview.cells import own_metadata
 
 
 @dataclass(frozen=True)
 class About:
-    """What a text says. title, idea, needs: as Markdown. minutes: as "90 to 120". lecture: title and file, or empty."""
+    """What a notebook says. title, idea: as Markdown. minutes: as "90 to 120". lecture: title and file, or empty."""
 
     title: str = ""
     idea: str = ""
-    needs: str = ""
     minutes: str = ""
     lecture: tuple[str, str] | tuple[()] = ()
 
@@ -32,17 +32,22 @@ class About:
         return as_sentence(self.idea)
 
 
-def about(text: str) -> About:
-    """What a notebook's text, the Markdown of one or more of its cells, says of it."""
-    line = " ".join(text.split())
+def about(notebook: Mapping[str, Any]) -> About:
+    """What a notebook says of itself."""
+    text = "\n\n".join(cell["source"] for cell in notebook["cells"] if cell.get("cell_type") == "markdown")
+    line, said = " ".join(text.split()), own_metadata(notebook)
     lecture = re.search(r"\*\*Lecture\.\*\* \[([^\]]+)\]\([^)]*?([\w-]+\.ipynb)\)", line)
     return About(
-        found(r"(?m)^# +(.+?)\s*$", text),
-        found(r"The idea in one sentence: \*\*(.+?)\*\*", line),
-        found(r"\*\*Before you start\.\*\* (You need .+?\.)(?= |$)", line),
-        found(r"(?:\*\*Time:\*\*|It takes) (?:about )?(\d+(?: to \d+)?) minutes", line),
+        title_in(text),
+        said.get("idea", ""),
+        said.get("minutes") or found(r"It takes about (\d+) minutes", line),
         lecture.groups() if lecture else (),
     )
+
+
+def title_in(text: str) -> str:
+    """The first heading in Markdown; empty if there is none."""
+    return found(r"(?m)^# +(.+?)\s*$", text)
 
 
 def found(pattern: str, text: str) -> str:
@@ -60,8 +65,3 @@ def as_sentence(markdown: str) -> str:
     """A plain sentence that begins with a capital."""
     text = plain(markdown)
     return text[:1].upper() + text[1:]
-
-
-def about_cells(cells: list[Cell]) -> About:
-    """What a notebook's cells say of it."""
-    return about("\n\n".join(cell["source"] for cell in cells if cell.get("cell_type") == "markdown"))

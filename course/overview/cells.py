@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 Cell = dict[str, Any]  # with its metadata, and its source as one text
+OWN_METADATA = "lockstep"  # of a notebook: what it says of its lab, and of which release it is
 
 
 class NoNotebook(Exception):
@@ -32,6 +33,12 @@ def read_notebook(raw: bytes) -> dict[str, Any]:
 def cells_of(notebook: Path) -> list[Cell]:
     """The cells of a notebook's file. Raises OSError and NoNotebook."""
     return read_notebook(notebook.read_bytes())["cells"]
+
+
+def own_metadata(notebook: Mapping[str, Any]) -> dict[str, str]:
+    """What a notebook's metadata say of its lab, as {"minutes": "90"}; what is no text is left out."""
+    said = notebook["metadata"].get(OWN_METADATA)
+    return {key: value for key, value in said.items() if isinstance(value, str)} if isinstance(said, dict) else {}
 
 
 def tag_of(cell: Cell) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from course.overview.about import About, about_cells, as_sentence, plain
-from course.overview.cells import Cell, NoNotebook, cells_of
+from course.overview.about import About, about, as_sentence, plain
+from course.overview.cells import NoNotebook, read_notebook
 from course.overview.progress import Progress, progress
 
 PICTURE = "picture.png"
@@ -39,14 +40,14 @@ class Entry:
 def look_at(notebook: Path) -> tuple[About, Progress]:
     """What a notebook says of itself, and how far the student is with it; `trouble` if it cannot be read."""
     try:
-        return look_into(cells_of(notebook))
+        return look_into(read_notebook(notebook.read_bytes()))
     except (OSError, NoNotebook) as error:
         return About(), Progress(trouble=unread(notebook, error))
 
 
-def look_into(cells: list[Cell]) -> tuple[About, Progress]:
-    """The same of a notebook's cells. Raises NoNotebook."""
-    return about_cells(cells), progress(cells)
+def look_into(notebook: Mapping[str, Any]) -> tuple[About, Progress]:
+    """The same of a notebook as it is read. Raises NoNotebook."""
+    return about(notebook), progress(notebook["cells"])
 
 
 def unread(notebook: Path, error: OSError | NoNotebook) -> str:

@@ -17,17 +17,16 @@
 # - write stochastic gradient descent, and say what the [batch](GLOSSARY.md#batch) size does to its path,
 # - compute the gradient of a large batch from several small ones.
 #
-# The idea in one sentence: **the gradient of a batch is a noisy guess at the gradient of all samples, and a larger
-# batch makes a better guess.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need no earlier lab. This is the first one, and it runs in one process. You need Python
-# functions and loops, PyTorch tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a
-# `torch.nn.Module` and `backward`.
+# **Before you start.** {{needs}} This is the first one, and it runs in one process. You need Python functions and
+# loops, PyTorch tensors (indexing, arithmetic, `mean`) and the chain rule. Section 3 also uses a `torch.nn.Module` and
+# `backward`.
 #
 # **Lecture.** [1 A batch too large for one machine](../../course/lectures/01_one_machine.ipynb) says what a batch is,
 # and makes one step by hand.
 #
-# **Time:** about 60 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell checks your code and tells you what it saw. Check as often as you like:

@@ -23,16 +23,15 @@
 # by messages. **[MPI](GLOSSARY.md#mpi)**, the Message Passing Interface, is the standard by which they do so. This
 # notebook is not a rank: it sends its functions to four of them.
 #
-# The idea in one sentence: **all ranks run one program, each in a memory of its own, and nothing moves unless one of
-# them sends and another receives.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need no earlier lab, and no MPI: only Python functions and NumPy arrays, and in section 3 a
-# few lines of PyTorch.
+# **Before you start.** {{needs}} You need no MPI either: only Python functions and NumPy arrays, and in section 3 a few
+# lines of PyTorch.
 #
 # **Lecture.** [2 One program, many ranks](../../course/lectures/02_ranks.ipynb) shows what ranks share, who waits for
 # whom, and a deadlock.
 #
-# **Time:** about 120 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

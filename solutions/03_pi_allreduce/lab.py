@@ -23,18 +23,17 @@
 # and they exchange data by messages. **[MPI](GLOSSARY.md#mpi)**, the Message Passing Interface, is the standard by
 # which they do so. This notebook is not a rank: it sends its functions to four of them.
 #
-# The idea in one sentence: **each rank computes its share, and one call that all of them make puts the shares
-# together.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need no earlier lab. In a training, what the ranks sum up are gradients: lab 01, *Paths over
-# a loss surface*, shows what these are. Lab 02, *Hello, ranks*, introduces ranks step by step; without it you find all
-# you need here. You need Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch
+# **Before you start.** {{needs}} In a training, what the ranks sum up are gradients: lab 01, *Paths over a loss
+# surface*, shows what these are. Lab 02, *Hello, ranks*, introduces ranks step by step; without it you find all you
+# need here. You need Python functions, NumPy arrays (`arange`, arithmetic, `sum`) and, from section 3 on, PyTorch
 # tensors. You need not know MPI.
 #
 # **Lecture.** [2 One program, many ranks](../../course/lectures/02_ranks.ipynb) introduces what this lab uses;
 # [3 Talking to everybody at once](../../course/lectures/03_talking_to_everybody.ipynb) shows what it costs.
 #
-# **Time:** about 90 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

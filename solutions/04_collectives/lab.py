@@ -20,17 +20,15 @@
 # - count the rounds and the bytes of your own code, rank by rank,
 # - say from these two numbers which plan suits which size of array.
 #
-# The idea in one sentence: **a collective is a plan of messages: few rounds win when arrays are small, few bytes when
-# they are large.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the messages of lab 02 (`Send`, `Recv`, `Sendrecv`, and why two that both send first
-# are unsafe) and the all-reduce of lab 03, from the outside.
+# **Before you start.** {{needs}}
 #
 # **Lecture.** [3 Talking to everybody at once](../../course/lectures/03_talking_to_everybody.ipynb) shows these plans
 # as films and measures them; [4 What a collective costs](../../course/lectures/04_costs.ipynb), before section 6, says
 # when each of them is fast.
 #
-# **Time:** about 150 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

@@ -21,18 +21,16 @@
 # - write a [parameter server](GLOSSARY.md#parameter-server) and its workers, and measure how late a gradient comes,
 # - add up arrays over several [nodes](GLOSSARY.md#node) so that little goes between them.
 #
-# The idea in one sentence: **N ranks that start alike and average their gradients are one process with a batch N times
-# as large.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the SGD of lab 01, the messages of lab 02 (`Send`, `Recv`, `Split`) and the
-# [all-reduce](GLOSSARY.md#all-reduce) of lab 03, here in [Horovod](GLOSSARY.md#horovod): `hvd.allreduce` and
-# `hvd.broadcast`.
+# **Before you start.** {{needs}} Here the all-reduce comes from [Horovod](GLOSSARY.md#horovod), as `hvd.allreduce`, and
+# so does `hvd.broadcast`.
 #
 # **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) shows why N ranks take the path
 # of one process; [6 Servers, strategies, and the rate](../../course/lectures/06_servers_and_rates.ipynb) what a
 # parameter server costs, and how long a step may be.
 #
-# **Time:** about 150 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

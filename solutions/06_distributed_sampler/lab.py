@@ -20,16 +20,14 @@
 # - see in the samples themselves whether a training loop really does so,
 # - measure an accuracy that does not depend on the number of ranks.
 #
-# The idea in one sentence: **all ranks shuffle alike and each takes its own part, so that together they draw every
-# sample, and what is drawn twice is counted once.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03. From Python: classes and iterators;
-# from PyTorch: tensors, `Dataset` and `DataLoader`.
+# **Before you start.** {{needs}} From Python: classes and iterators; from PyTorch: tensors, `Dataset` and `DataLoader`.
 #
 # **Lecture.** [7 Every sample once](../../course/lectures/07_samplers.ipynb) deals out samples by hand, and asks what
 # goes wrong.
 #
-# **Time:** 90 to 120 minutes.
+# **Time:** {{minutes}} minutes.
 #
 # A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.

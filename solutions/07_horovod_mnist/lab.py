@@ -21,17 +21,15 @@
 # - run the training as a job on a cluster,
 # - read what [Horovod](GLOSSARY.md#horovod) does with the gradients of a step, and measure when more ranks pay off.
 #
-# The idea in one sentence: **ranks that start alike, draw different samples and average their gradients are one
-# training.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the Horovod part of lab 03 and the [sampler](GLOSSARY.md#sampler) of lab 06, which is
-# built into torch. From PyTorch: a training loop with model, `DataLoader`, optimizer and `backward`.
+# **Before you start.** {{needs}} From PyTorch: a training loop with model, `DataLoader`, optimizer and `backward`.
 #
 # **Lecture.** [5 One model on many ranks](../../course/lectures/05_data_parallel.ipynb) has the six edits that make a
 # script parallel, and [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what this lab's sampler
 # does. For section 8, [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line.
 #
-# **Time:** about 180 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # A **rank** is one of several processes that run the same program side by side. Ranks are numbered
 # from 0 and share no memory: what one rank knows, the others learn only if it is sent to them.

@@ -20,18 +20,15 @@
 # - say which part of a step shrinks with more ranks, which stays, and which grows,
 # - tell from a model's layers whether it will scale.
 #
-# The idea in one sentence: **how many ranks there are is up to the launcher, not to the script; whether more of them
-# pay is arithmetic against bytes.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03, the
-# [global batch](GLOSSARY.md#global-batch) of lab 05 and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch:
-# modules, `DataLoader`, and what `backward` leaves in `.grad`.
+# **Before you start.** {{needs}} From PyTorch: modules, `DataLoader`, and what `backward` leaves in `.grad`.
 #
 # **Lecture.** [8 On a cluster](../../course/lectures/08_cluster.ipynb) reads job scripts line by line, and says who
 # tells a rank who it is; [9 How fast it gets](../../course/lectures/09_scaling.ipynb), before section 4, says what
 # slows it down.
 #
-# **Time:** about 150 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

@@ -22,18 +22,16 @@
 # - explain why all [ranks](GLOSSARY.md#rank), processes with a number, have to send the same buckets in the same order,
 #   and what happens where they do not.
 #
-# The idea in one sentence: **the gradients of the last layers are ready long before those of the first, so send them
-# while the others are still being computed.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03, and the training step of lab 08.
-# From PyTorch: modules, parameters, and what `backward` leaves in `.grad`; from Python: closures, and in the last TODO
-# `contextlib.contextmanager`. Each rank has its own copy of the model and
-# its own part of the [global batch](GLOSSARY.md#global-batch).
+# **Before you start.** {{needs}} From PyTorch: modules, parameters, and what `backward` leaves in `.grad`; from Python:
+# closures, and in the last TODO `contextlib.contextmanager`. Each rank has its own copy of the model and its own part
+# of the [global batch](GLOSSARY.md#global-batch).
 #
 # **Lecture.** [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb) shows buckets and
 # [overlap](GLOSSARY.md#overlap) as films, and what hangs.
 #
-# **Time:** about 180 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

@@ -20,19 +20,17 @@
 # - write a [checkpoint](GLOSSARY.md#checkpoint) that survives a kill at any moment, and go on from it,
 # - validate exactly, even if the ranks have different numbers of [batches](GLOSSARY.md#batch).
 #
-# The idea in one sentence: **count [tokens](GLOSSARY.md#token), not batches: then four ranks take the very steps that
-# one process would take.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the gradient accumulation of lab 01, the [all-reduce](GLOSSARY.md#all-reduce) of lab 03
-# and the [samplers](GLOSSARY.md#sampler) of lab 06. From PyTorch: modules, optimizers, a `DataLoader`, and what
-# `backward` leaves in `.grad`.
+# **Before you start.** {{needs}} From PyTorch: modules, optimizers, a `DataLoader`, and what `backward` leaves in
+# `.grad`.
 #
 # **Lecture.** [7 Every sample once](../../course/lectures/07_samplers.ipynb) shows what the sampler of this lab does,
 # and how a padded test set is counted. [10 Inside DistributedDataParallel](../../course/lectures/10_inside_ddp.ipynb)
 # shows when gradients travel, and what [`no_sync`](GLOSSARY.md#no_sync) is for. [11 When a rank
 # dies](../../course/lectures/11_failures.ipynb) says what a checkpoint is for, and what belongs in it.
 #
-# **Time:** about 300 minutes, in two sessions: sections 1 to 4, and sections 5 to 8.
+# **Time:** about {{minutes}} minutes, in two sessions: sections 1 to 4, and sections 5 to 8.
 #
 # **A rank** is one of several processes that run the same program at the same time; its number, from 0 on, tells it
 # from the others. This notebook is not one of them: `world.run(f)` calls `f` on every rank of the

@@ -21,16 +21,14 @@
 # - work out how many steps apart checkpoints should be, and what failures cost on 10,000
 #   [nodes](GLOSSARY.md#node), the computers of a cluster.
 #
-# The idea in one sentence: **whatever a training depends on is either in the checkpoint, or follows from what is.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [sampler](GLOSSARY.md#sampler) of lab 06, and
-# [DistributedDataParallel](GLOSSARY.md#distributeddataparallel) and the checkpoint of lab 10. (If your course leaves
-# lab 10 out: section 1 says what is needed of it.)
+# **Before you start.** {{needs}} (If your course leaves lab 10 out: section 1 says what is needed of it.)
 #
 # **Lecture.** [11 When a rank dies](../../course/lectures/11_failures.ipynb) kills a rank, resumes the run, and works
 # out how often to save.
 #
-# **Time:** about 180 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

@@ -19,18 +19,15 @@
 # - show of each split that it computes what one process computes, forward *and* backward,
 # - say what each split saves in memory, and what it sends for that.
 #
-# The idea in one sentence: **what is split forward has to be put together again, and what is copied forward has to be
-# summed backward.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
-# [reduce-scatter](GLOSSARY.md#reduce-scatter) and [all-gather](GLOSSARY.md#all-gather) of lab 04. From PyTorch:
-# modules, and what `backward` leaves in `.grad`. Functions with a backward pass of your own are explained where you
-# need them.
+# **Before you start.** {{needs}} From PyTorch: modules, and what `backward` leaves in `.grad`. Functions with a
+# backward pass of your own are explained where you need them.
 #
 # **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb) shows these cuts at work,
 # as films and on ranks.
 #
-# **Time:** about 180 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

@@ -21,18 +21,15 @@
 # - show that a model trained so has the losses of plain data parallel training, and count what that costs in bytes,
 # - trade time for memory where [activations](GLOSSARY.md#activations) are what does not fit.
 #
-# The idea in one sentence: **a rank needs the whole of a layer only while that layer computes: the rest of the time, a
-# share will do.**
+# The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
-# [reduce-scatter](GLOSSARY.md#reduce-scatter) and [all-gather](GLOSSARY.md#all-gather) of lab 04. From PyTorch:
-# modules, parameters, and what `backward` leaves in `.grad`; from Python: classes, and what `with` does. You need not
-# have done lab 12; its last section is the first step of what you do here.
+# **Before you start.** {{needs}} From PyTorch: modules, parameters, and what `backward` leaves in `.grad`; from Python:
+# classes, and what `with` does. You need not have done lab 12; its last section is the first step of what you do here.
 #
 # **Lecture.** [12 When the model does not fit](../../course/lectures/12_model_parallel.ipynb), section 6, shows sharded
 # weights at work; [13 What fills a GPU](../../course/lectures/13_what_fills_a_gpu.ipynb) says when you need them.
 #
-# **Time:** about 150 minutes.
+# **Time:** about {{minutes}} minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
 # your code and run the cell. The next cell runs your code on the ranks and tells you what it saw. Check as often as you

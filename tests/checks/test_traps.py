@@ -1,7 +1,7 @@
 """Mistakes that published graders of distributed training let pass, and what the labs' own checks say of them.
 
 Each is run twice on real ranks: before a check of the usual kind, written here, which it passes, and before the lab's.
-The table in docs/grader.md is made from what these tests show.
+The mistakes are those of the labs' `lab.toml`, of which `lockstep build` makes the table in docs/grader.md.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -28,33 +26,15 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches, state_row
 from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, ids_of
-from autograde.labs.folder import find_lab, load_checks, load_variants
-from autograde.making.build import instructor_notebook
+from autograde.labs.folder import find_lab, load_checks, load_variants, solution_cells
+from autograde.labs.places import REPOSITORY
+from autograde.making.tables import finding, labs_of_the_kit, mistakes_let_pass
 from course.models.translator.sentences import PAD, collate, loss_fn
 from course.world import COMM, RANK, World
 
 TRAIN_STEP = check_module("10_ddp_transformer", "train_step", "probes")
 cloudpickle.register_pickle_by_value(TRAIN_STEP)
 accumulate_gradients = TRAIN_STEP.stand_in([])  # which lab 10's solution calls
-
-ROOT = Path(__file__).parents[2]
-BEGIN, END = "<!-- made by tests/checks/test_traps.py -->\n", "<!-- end -->"
-
-
-@dataclass(frozen=True)
-class Trap:
-    """A mistake, a check of the usual kind that it passes, and the lab's variant that makes it.
-
-    usual: what that check looks at, in words. passes: that check: of a world, of the subject with the mistake, and of
-    the solution's.
-    """
-
-    mistake: str
-    usual: str
-    passes: Callable[[World, Subject, Subject], bool]
-    lab: str
-    todo: str
-    variant: str
 
 
 def steps(subject: Subject, comm: Any, kind: str, micro_batches: int, count: int) -> tuple[list[float], list[float]]:
@@ -244,131 +224,30 @@ def sharded_losses(subject: Subject, earlier: dict[str, str]) -> tuple[list[floa
 
 
 def sharded_losses_are_those_of_data_parallel_training(world: World, mistaken: Subject, solution: Subject) -> bool:
-    cells = {cell.id: cell.source for cell in instructor_notebook(find_lab(ROOT, "13_fully_sharded")).cells}
+    cells = solution_cells(find_lab(REPOSITORY, "13_fully_sharded").source)
     earlier = {todo: cells[todo] for todo in ("shard", "gathered", "reduce_scattered")}
     ranks = world.run(sharded_losses, mistaken, earlier, init="torch")
     return all(sharded == pytest.approx(plain) for sharded, plain in ranks)
 
 
-TRAPS = [
-    Trap(
-        "both partners send first, then receive",
-        "every rank gets its partner's ten numbers: MPI keeps so few until they are received",
-        ten_numbers_come_from_each_partner,
-        "02_hello_ranks",
-        "swap",
-        "both_send_first",
-    ),
-    Trap(
-        "whole arrays go round a ring",
-        "every rank has its chunk of the sum",
-        every_rank_has_its_chunk,
-        "04_collectives",
-        "ring_reduce_scatter",
-        "whole_arrays",
-    ),
-    Trap(
-        "every rank computes the gradient of the whole batch",
-        "the path of SGD is that of one process, and the same on all ranks",
-        path_is_that_of_one_process,
-        "05_distributed_sgd",
-        "distributed_path",
-        "whole_batch",
-    ),
-    Trap(
-        "the forward pass goes past DistributedDataParallel",
-        "the loss falls on every rank, and nothing complains",
-        loss_falls_on_every_rank,
-        "08_ddp_cnn",
-        "train",
-        "past_the_wrapper",
-    ),
-    Trap(
-        "a bucket of gradients leaves as soon as it is full",
-        "where all ranks have one graph, its gradients are those of DistributedDataParallel",
-        gradients_are_those_of_ddp,
-        "09_inside_ddp",
-        "Reducer",
-        "sent_when_full",
-    ),
-    Trap(
-        "gradients are summed, not averaged",
-        "the loss under Adam, which is that of one process: Adam does not see a factor",
-        trains_like_one_process_under_adam,
-        "10_ddp_transformer",
-        "train_step",
-        "gradients_summed",
-    ),
-    Trap(
-        "every rank gets rank 0's gradient",
-        "all ranks hold the same weights, and the loss falls",
-        ranks_agree_and_loss_falls,
-        "10_ddp_transformer",
-        "train_step",
-        "rank_0_loss_only",
-    ),
-    Trap(
-        "ten all-reduces where one is enough",
-        "the weights are those of one process",
-        weights_are_those_of_one_process,
-        "10_ddp_transformer",
-        "train_step",
-        "ten_allreduces_for_one",
-    ),
-    Trap(
-        "after a restart, each rank skips what it has done of its own share",
-        "the killed training, resumed by as many ranks, goes on where it stopped",
-        ranks_go_on_where_they_stopped,
-        "11_failover",
-        "ResumableSampler",
-        "dealt_then_skipped",
-    ),
-    Trap(
-        "nobody sums the gradient of a split layer's input",
-        "the output is that of one process, on all ranks",
-        output_is_that_of_one_process,
-        "12_beyond_data_parallel",
-        "ParallelMLP",
-        "f_left_out",
-    ),
-    Trap(
-        "sharded weights are gathered, and never freed",
-        "the losses are those of data parallel training, on all ranks",
-        sharded_losses_are_those_of_data_parallel_training,
-        "13_fully_sharded",
-        "FullySharded",
-        "never_freed",
-    ),
-    Trap(
-        "every rank trains on the whole set",
-        "each epoch draws every sample, in another order",
-        each_epoch_draws_every_sample_in_another_order,
-        "07_horovod_mnist",
-        "make_loader",
-        "whole_set_on_every_rank",
-    ),
-    Trap(
-        "ten samples on four ranks count as twelve",
-        "the accuracy is 1 where all is right, 0 where nothing is, and the same on all ranks",
-        is_one_if_all_is_right_and_zero_if_nothing_is,
-        "06_distributed_sampler",
-        "distributed_accuracy",
-        "padding_counted",
-    ),
-]
-
-
-def finding_due(trap: Trap) -> str:
-    """The finding that the lab's check must have for the mistake."""
-    return load_variants(find_lab(ROOT, trap.lab).variants)[1][trap.todo][trap.variant].finding
-
-
-def table() -> str:
-    """The page's table."""
-    rows = ["| mistake | a usual check, which it passes | what Lockstep finds |", "|---|---|---|"]
-    for trap in TRAPS:
-        rows.append(f"| {trap.mistake} | {trap.usual} | `{finding_due(trap)}` in `{trap.todo}` of lab {trap.lab[:2]} |")
-    return "\n".join(rows) + "\n"
+# The check of the usual kind, for each mistake in the labs' `lab.toml`, by lab and variant: of a world, of the subject
+# with the mistake, and of the solution's.
+USUAL_CHECKS: dict[tuple[str, str], Callable[[World, Subject, Subject], bool]] = {
+    ("02_hello_ranks", "both_send_first"): ten_numbers_come_from_each_partner,
+    ("04_collectives", "whole_arrays"): every_rank_has_its_chunk,
+    ("05_distributed_sgd", "whole_batch"): path_is_that_of_one_process,
+    ("08_ddp_cnn", "past_the_wrapper"): loss_falls_on_every_rank,
+    ("09_inside_ddp", "sent_when_full"): gradients_are_those_of_ddp,
+    ("10_ddp_transformer", "gradients_summed"): trains_like_one_process_under_adam,
+    ("10_ddp_transformer", "rank_0_loss_only"): ranks_agree_and_loss_falls,
+    ("10_ddp_transformer", "ten_allreduces_for_one"): weights_are_those_of_one_process,
+    ("11_failover", "dealt_then_skipped"): ranks_go_on_where_they_stopped,
+    ("12_beyond_data_parallel", "f_left_out"): output_is_that_of_one_process,
+    ("13_fully_sharded", "never_freed"): sharded_losses_are_those_of_data_parallel_training,
+    ("07_horovod_mnist", "whole_set_on_every_rank"): each_epoch_draws_every_sample_in_another_order,
+    ("06_distributed_sampler", "padding_counted"): is_one_if_all_is_right_and_zero_if_nothing_is,
+}
+TRAPS = [(lab, mistake) for lab in labs_of_the_kit(REPOSITORY) for mistake in mistakes_let_pass(lab)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -378,20 +257,14 @@ def functions_travel_by_value() -> None:
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.mistake.replace(" ", "-"))
-def test_a_mistake_that_usual_checks_let_pass_is_found_by_ours(world, trap):
-    lab = find_lab(ROOT, trap.lab)
-    mistaken = Subject(trap.todo, load_variants(lab.variants)[1][trap.todo][trap.variant].source)
-    solution = Subject(trap.todo, {cell.id: cell.source for cell in instructor_notebook(lab).cells}[trap.todo])
-    assert trap.passes(world, mistaken, solution)
-    assert trap.passes(world, solution, solution), "a usual check that right answers fail would prove nothing"
-    check = {check.todo: check for check in load_checks(lab.checks)}[trap.todo]
+@pytest.mark.parametrize(("lab", "mistake"), TRAPS, ids=[each.mistake.replace(" ", "-") for _, each in TRAPS])
+def test_a_mistake_that_usual_checks_let_pass_is_found_by_ours(world, lab, mistake):
+    passes = USUAL_CHECKS[lab.name, mistake.variant]
+    mistaken = Subject(mistake.todo, load_variants(lab.variants)[1][mistake.todo][mistake.variant].source)
+    solution = Subject(mistake.todo, solution_cells(lab.source)[mistake.todo])
+    assert passes(world, mistaken, solution)
+    assert passes(world, solution, solution), "a usual check that right answers fail would prove nothing"
+    check = {check.todo: check for check in load_checks(lab.checks)}[mistake.todo]
     result = contract.run(check, world, mistaken, SEED)
-    assert finding_due(trap) in [finding.key for finding in result.findings], show.text(result)
+    assert finding(lab, mistake) in [each.key for each in result.findings], show.text(result)
     assert result.score < result.points
-
-
-def test_the_page_on_the_grader_has_the_table_of_these_mistakes():
-    text = (ROOT / "docs" / "grader.md").read_text()
-    assert BEGIN in text, f"docs/grader.md needs, between {BEGIN!r} and {END!r}:\n{table()}"
-    assert text.partition(BEGIN)[2].partition(END)[0] == table(), f"docs/grader.md's table is to be:\n{table()}"

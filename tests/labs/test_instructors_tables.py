@@ -12,7 +12,7 @@ from autograde.labs.folder import Lab, find_lab, load_variants
 from autograde.labs.questions import is_number, is_text, read_questions
 from autograde.making.build import build, instructor_notebook
 
-ROWS = ("Time", "Students need", "Lecture", "Say first", "Say second", "Say third", "Usual mistakes")
+ROWS = ("Students need", "Lecture", "Say first", "Say second", "Say third", "Usual mistakes")
 LECTURES = sorted((COURSE / "course" / "lectures").glob("[0-9]*.md"))
 each_of_ours = pytest.mark.parametrize("lab", OURS, ids=[lab.name for lab in OURS])
 

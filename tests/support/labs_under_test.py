@@ -1,22 +1,32 @@
 """The labs that tests are parametrized by: those of this repository, or of the course that LOCKSTEP_COURSE names.
 
-LABS: what every lab must have, one that `lockstep new` made this minute, too. OURS: those of README.md's table, which
-have a picture, questions, a table for instructors, links to the glossary and a place in the guide besides.
+LABS: what every lab must have, one that `lockstep new` made this minute, too. OURS: those that README.md's table has,
+since their `lab.toml` says what one does in them; they have a picture, questions, a table for instructors, links to the
+glossary and a place in the guide besides.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from contextlib import ExitStack
 from pathlib import Path
 
+from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, find_labs, load_ranks
+from autograde.labs.places import REPOSITORY
+from autograde.making.tables import labs_of_the_kit
 from course.world import World
+
+
+def in_the_readme(lab: Lab) -> bool:
+    """Whether README.md's table has the lab."""
+    described = read_description(lab.folder)
+    return bool(described and described.does)
+
 
 COURSE = Path(os.environ.get("LOCKSTEP_COURSE") or Path(__file__).parents[2]).resolve()
 LABS = find_labs(COURSE)
-OUR_NAMES = re.findall(r"^\| `(\d\d_\w+)` \| ", (Path(__file__).parents[2] / "README.md").read_text(), re.MULTILINE)
+OUR_NAMES = [lab.name for lab in labs_of_the_kit(REPOSITORY) if in_the_readme(lab)]
 OURS = [lab for lab in LABS if lab.name in OUR_NAMES]
 
 

@@ -175,7 +175,7 @@ def read_once(notebook: Path) -> tuple[dict[str, Any] | None, About, Progress]:
     """A student's notebook, None if it cannot be read; what it says of itself, and how far the student is with it."""
     try:
         mine = read_notebook(notebook.read_bytes())
-        return mine, *look_into(mine["cells"])
+        return mine, *look_into(mine)
     except (OSError, NoNotebook) as error:
         return None, About(), Progress(trouble=unread(notebook, error))
 
