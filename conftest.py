@@ -1,4 +1,4 @@
-"""Fixtures of all tests. A world takes seconds to start, so tests share one."""
+"""Fixtures of all tests, those in the labs' folders, too. A world takes seconds to start, so tests share one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import failures
 import pytest
 from chosen import chosen, part_of
+from lab_tests import LabTests, lab_of
 from labs_under_test import COURSE, Worlds
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
@@ -33,7 +34,7 @@ PATIENCE = 240_000  # ms: on a crowded machine, all that a page does takes its t
 # How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
 LONG_FIRST = ("hub", "slurm", "tests/lectures/test_site", "attacks", "tests/grading", "tests/attacks", "tests/mutants")
 LONG_FIRST += ("tests/world", "tests/install", "tests/hub", "tests/course", "tests/checks")
-LONG_FIRST += ("tests/labs/test_lab_", "tests/")
+LONG_FIRST += ("tests/labs/test_lab_", "tests/", "solutions/")
 
 
 class Together(LoadScopeScheduling):
@@ -90,7 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     def is_of_lab(item: pytest.Item) -> bool:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        return any(isinstance(value, Lab) and value.name == name for value in parameters)
+        labs = [getattr(value, "lab", value) for value in parameters]
+        return lab_of(item.path) == name or any(isinstance(lab, Lab) and lab.name == name for lab in labs)
 
     for item in items:
         if group(item.nodeid, config) == "hub":
@@ -108,6 +110,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """A lab's own tests are part of its package."""
+    return LabTests.from_parent(parent, path=module_path) if lab_of(module_path) else None
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave alone the modules of which `-m`, `--lab` or `--chosen` leaves all tests out: importing all of them takes
     ten seconds, and each worker does."""
@@ -115,7 +122,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     source, marks = collection_path.read_text(), config.getvalue("markexpr")
     whole = "".join(re.findall(r"^pytestmark = [^\n]*", source, re.MULTILINE))
-    if config.getoption("lab") and not re.search("LABS|OURS", source):
+    lab = lab_of(collection_path)
+    if (name := config.getoption("lab")) and (lab != name if lab else not re.search("LABS|OURS", source)):
         return True
     if config.getoption("chosen") and re.search(r"mark\.(alone|thorough)\b", whole):
         return True
