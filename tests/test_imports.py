@@ -44,6 +44,7 @@ CHAINS = {
         "processes jupyterlab",
         "lab_choice jupyterhub",
         "lectures",
+        "lab",
         "homes processes",
         "files homes overview exchange jupyterhub",
         "notebook_file corrections",

@@ -1,8 +1,8 @@
 """A lab's Python modules as texts, which can be imported here, in a sandbox, and on ranks, without files.
 
-A lab's folder has ``checks/``, ``probes/`` and perhaps ``shared/``: packages that import from each other relatively.
-All of them run below one name, which follows from their texts. Classes of evidence cannot travel to a rank as pickles
-do; their texts can.
+A lab's folder has ``checks/``, ``probes/`` and perhaps ``shared/`` and ``models/``: packages that import from each
+other relatively. All of them run below one name, which follows from their texts. Classes of evidence cannot travel to a
+rank as pickles do; their texts can.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-BESIDE_STUDENTS = ("probes", "shared")  # the packages that run beside a student's code
+BESIDE_STUDENTS = ("probes", "shared", "models")  # the packages that run beside a student's code
 
 
 @dataclass(frozen=True)

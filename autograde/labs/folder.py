@@ -147,7 +147,7 @@ def lab_package(folder: Path, name: str = "checks") -> LabPackage:
 
 
 def beside_students(lab: Lab) -> dict[str, str]:
-    """The files of a lab that a sandbox shows, by path: `probes/` and `shared/` as they are."""
+    """The files of a lab that a sandbox shows, by path: `probes/`, `shared/` and `models/` as they are."""
     folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
     return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
 

@@ -62,7 +62,7 @@ RELEASE = (
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
-KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants"})
+KEPT_BACK = frozenset({"lab.py", DESCRIPTION, "README.md", "equivalent.toml", "variants", "tests"})
 RUN = REPOSITORY / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 
@@ -180,7 +180,7 @@ def beside_labs(lab: Lab) -> dict[str, File]:
 
 
 def extra_files(lab: Lab) -> dict[str, File]:
-    """Files of the lab's folder that students get unchanged: checks, pictures, data, `run.sh`."""
+    """Files of the lab's folder that students get unchanged: checks, what draws and trains, data, `run.sh`."""
     found = {}
     for path in sorted(lab.folder.rglob("*")):
         name = path.relative_to(lab.folder)

@@ -48,7 +48,7 @@ class Digits(Dataset):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal if and only if images, labels and their order are; for `course.data.agreement`."""
+        """Equal if and only if images, labels and their order are; to be compared between ranks."""
         digest = hashlib.sha256(repr(tuple(self.images.shape)).encode())
         digest.update(self.images.numpy().tobytes())
         digest.update(self.labels.numpy().tobytes())
@@ -110,7 +110,7 @@ class Pairs(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Equal if and only if the pairs and their order are; for `course.data.agreement`."""
+        """Equal if and only if the pairs and their order are; to be compared between ranks."""
         return hashlib.sha256(repr((self.train, self.held_out)).encode()).hexdigest()[:16]
 
 

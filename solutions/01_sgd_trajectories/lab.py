@@ -239,7 +239,7 @@ with needs("mse_gradient", "sgd_path"):
 
 # %% folded=true
 # Draws what each sample counts in the mean of the micro-batches' means.
-from course.figures.data.sample_weights import weights_picture
+from course.lab.figures.sample_weights import weights_picture
 
 weights_picture([8, 6, 2])
 

@@ -249,7 +249,7 @@ with needs("local_place"):
 
 # %% folded=true
 # Draws when each rank acts if nobody waits.
-from course.figures.first_ranks.turns import turns_picture
+from course.lab.figures.turns import turns_picture
 
 
 def act() -> tuple[float, float]:
@@ -403,7 +403,7 @@ print(outcome.report)
 
 # %% folded=true
 # Draws who waits for whom at the end of the attempt above.
-from course.figures.first_ranks.wait_graph import wait_graph
+from course.lab.figures.wait_graph import wait_graph
 
 wait_graph(outcome.events, "Who waits for whom, with 10 000 numbers")
 
@@ -507,7 +507,7 @@ check("chain")
 
 # %% folded=true
 # Runs your chain, and draws which rank multiplies what, when.
-from course.figures.first_ranks.products import products_picture
+from course.lab.figures.products import products_picture
 
 
 def timed_chain(comm, p: int, q: int, r: int, s: int, t: int) -> list[tuple]:

@@ -75,7 +75,8 @@ def f(x: np.ndarray) -> np.ndarray:
 
 # %% folded=true
 # Draws the slices, in the colours of the ranks that own them.
-from course.figures.first_ranks.slices import slices_picture
+from course.lab.figures.slices import slices_picture
+
 from course.models.midpoints import midpoints
 
 owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i
@@ -315,7 +316,7 @@ with needs("partial_sum", "parallel_pi"):
 
 # %% folded=true
 # Draws the error of your pi for more and more intervals.
-from course.figures.first_ranks.convergence import convergence_picture
+from course.lab.figures.convergence import convergence_picture
 
 with needs("partial_sum", "parallel_pi"):
     tried, errors = [], []

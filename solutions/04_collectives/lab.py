@@ -44,10 +44,10 @@
 # %% folded=true
 # Imports for the given cells: nothing to learn here.
 import numpy as np
+from course.lab.figures.sent_ring_film import numbered_array, sent_ring_film
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
-from course.figures.collectives.sent_ring_film import numbered_array, sent_ring_film
 from course.watch.messages import messages
 from course.world import COMM, World
 
@@ -141,7 +141,7 @@ memory_picture(lists, "An all-reduce with four operations")
 
 # %% folded=true
 # A film: rank 0 serving all others in one round, beside serving them one by one.
-from course.figures.collectives.plan_film import plan_film
+from course.lab.figures.plan_film import plan_film
 
 plan_film([[(0, friend) for friend in range(1, 8)]])
 
@@ -403,7 +403,7 @@ with needs(*RING):
 
 # %% folded=true
 # Counts the bytes that the busiest of 2, 3 and 4 ranks sends, and draws them.
-from course.figures.collectives.bytes_picture import bytes_picture
+from course.lab.figures.bytes_picture import bytes_picture
 
 
 def send_all(comm, name: str, count: int) -> None:

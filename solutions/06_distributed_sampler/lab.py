@@ -45,7 +45,8 @@
 
 # %% folded=true
 # Draws which rank drew which sample, in a run on record.
-from course.data.sampler_draws import RECORDED
+from course.lab.figures.sampler_draws import RECORDED
+
 from course.figures.data.draws import draws_picture
 
 draws_picture(RECORDED, 14, "14 samples, as 4 ranks drew them in 5 epochs")
@@ -187,7 +188,7 @@ check("ShuffledSampler")
 
 # %% folded=true
 # Draws what your sampler yields on four ranks.
-from course.data.sampler_draws import draws_of
+from course.lab.figures.sampler_draws import draws_of
 
 with needs("ShuffledSampler"):
     by_rank = world.run(draws_of, ShuffledSampler, 14, 5, RANK, SIZE)
@@ -232,7 +233,7 @@ check("samples_seen")
 
 # %% folded=true
 # Draws the batches of three epochs, without and with set_epoch.
-from course.figures.data.batches import batches_picture
+from course.lab.figures.batches import batches_picture
 
 ids = [100 + 11 * number for number in range(14)]
 
@@ -307,7 +308,7 @@ check("distributed_accuracy")
 
 # %% folded=true
 # Draws the accuracy on 1 to 40 ranks, with copies counted and without.
-from course.figures.data.counting import counting_picture
+from course.lab.figures.counting import counting_picture
 
 SAMPLES = 50
 right = torch.rand(SAMPLES, generator=torch.Generator().manual_seed(1)) < 0.8

@@ -47,8 +47,9 @@
 
 # %% folded=true
 # Draws 64 images, by the ranks that get them.
+from course.lab.figures.digit_samples import digits_picture
+
 from course.data import digits
-from course.figures.data.digit_samples import digits_picture
 
 train_set, test_set = digits()
 images, labels = train_set.images[:64], train_set.labels[:64].tolist()
@@ -503,8 +504,9 @@ check("train")
 import os
 import tempfile
 
-from course.data.agreement import same_on_all_ranks
-from course.figures.training.learning import learning_picture
+from course.lab.figures.learning import learning_picture
+from course.lab.models.agreement import same_on_all_ranks
+
 from course.models.digits import some_digits
 
 
@@ -713,9 +715,9 @@ with needs(*seven, "batch_run"):
 # Traces what Horovod does in a step, and draws it.
 import time
 
+from course.lab.figures.horovod_steps import horovod_picture
 from torch.utils.data import Subset
 
-from course.figures.overlap.horovod_steps import horovod_picture
 from course.watch.libraries.horovod_trace import fused, read_trace, traceable
 
 
@@ -805,7 +807,7 @@ def images_per_second(size: int, batch_size: int) -> float:
 
 # %% folded=true
 # Measures and draws the speed on 1, 2 and 4 ranks.
-from course.figures.scaling.step_speeds import speeds_picture
+from course.lab.figures.step_speeds import speeds_picture
 
 with needs("setup", "make_optimizer"):
     speeds = {}

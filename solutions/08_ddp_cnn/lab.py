@@ -48,6 +48,8 @@ import time
 
 import torch
 import torch.distributed as dist
+from course.lab.figures.step_movie import step_movie
+from course.lab.models.group_norm_cnn import digit_cnn
 from IPython.display import display
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
@@ -55,9 +57,7 @@ from torch.nn.parallel import DistributedDataParallel
 from autograde.notebook import Checker, needs
 from course.batch.launched import by_srun, by_torchrun
 from course.batch.record import record
-from course.figures.scaling.step_movie import step_movie
 from course.models.digits import some_digits
-from course.models.group_norm_cnn import digit_cnn
 from course.processes.surroundings.machine import cores
 from course.simulated.all_reduce import slow_all_reduce
 from course.simulated.device import SimulatedDevice
@@ -357,7 +357,7 @@ with needs("train"):
 
 # %% folded=true
 # Draws what the ranks do in five steps, and when a clock should begin and end.
-from course.figures.scaling.timed_steps import timed_steps_picture
+from course.lab.figures.timed_steps import timed_steps_picture
 
 timed_steps_picture(seconds=[1.0, 1.0, 2.5, 1.0], first=6.0, warmup=2, steps=5)
 
@@ -539,7 +539,7 @@ check("fit_scaling")
 
 # %% folded=true
 # Draws times, speed-up and efficiency, and the parts that the fit finds.
-from course.figures.scaling.scaling import scaling_picture
+from course.lab.figures.scaling import scaling_picture
 
 fits = {}
 with needs("images_per_second", "fit_scaling"):
@@ -601,9 +601,9 @@ check("gradient_bytes")
 
 # %% folded=true
 # Counts and draws the arithmetic and the bytes of three large CNNs, layer by layer.
-from course.figures.scaling.cnn_layers import cnn_layers_picture
-from course.models.layer_costs import layer_costs
-from course.models.published_cnns import CNNS
+from course.lab.figures.cnn_layers import cnn_layers_picture
+from course.lab.models.layer_costs import layer_costs
+from course.lab.models.published_cnns import CNNS
 
 costs, sent = {}, {}
 with needs("gradient_bytes"):
@@ -628,7 +628,7 @@ with needs("gradient_bytes"):
 
 # %% folded=true
 # Predicts the efficiency of three CNNs on 1 to 512 GPUs, beside what was reported.
-from course.figures.scaling.predicted_efficiency import predicted_efficiency_picture
+from course.lab.figures.predicted_efficiency import predicted_efficiency_picture
 
 with needs("gradient_bytes"):
     gradient_bytes(torch.nn.Linear(1, 1))  # is it there?

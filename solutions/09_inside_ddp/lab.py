@@ -150,7 +150,7 @@ for way, means in drift.items():
 
 # %% folded=true
 # Draws the running mean of each rank, step by step, without your broadcast and with it.
-from course.figures.overlap.buffer_drift import buffer_drift_picture
+from course.lab.figures.buffer_drift import buffer_drift_picture
 
 buffer_drift_picture(drift)
 
@@ -592,7 +592,7 @@ steps_picture(ways, LATENCY, BANDWIDTH)
 
 # %% folded=true
 # Draws the backward pass of your reducer, layer by layer, as a film.
-from course.figures.overlap.bucket_movie import bucket_movie
+from course.lab.figures.bucket_movie import bucket_movie
 
 with needs("assign_buckets", "Reducer"):
     two_layers = assign_buckets([LAYER_BYTES] * LAYERS, 2 * LAYER_BYTES)
@@ -631,7 +631,7 @@ for size, seconds in by_size.items():
 
 # %% folded=true
 # Draws the time of a step against the size of a bucket, and marks the best one.
-from course.figures.overlap.bucket_size_picture import bucket_size_picture
+from course.lab.figures.bucket_size_picture import bucket_size_picture
 
 with needs("assign_buckets", "Reducer"):
     if not by_size:

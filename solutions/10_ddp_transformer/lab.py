@@ -58,14 +58,14 @@ import time
 
 import torch
 import torch.distributed as dist
+from course.lab.figures.live_loss import LiveLoss
+from course.lab.figures.training_steps import training_steps_picture
+from course.lab.models.noted_losses import noting
 from IPython.display import display
 from torch.utils.data import DataLoader
 
 from autograde.notebook import Checker, needs
 from course.batch.record import record
-from course.figures.training.live_loss import LiveLoss
-from course.figures.training.training_steps import training_steps_picture
-from course.models.noted_losses import noting
 from course.models.translator.bucketing import pair_length
 from course.models.translator.sentences import PAD, collate, loss_fn
 from course.models.translator.translation import build_model, build_optimizer
@@ -84,8 +84,9 @@ check = Checker("checks", world)
 
 # %% folded=true
 # Makes the sentences, and draws how many tokens and how much padding a step has.
+from course.lab.figures.micro_batches import micro_batches_picture
+
 from course.data import sentence_pairs
-from course.figures.data.micro_batches import micro_batches_picture
 from course.models.translator.tokens import train_tokenizer
 
 
@@ -137,7 +138,7 @@ for english, italian in sentences.train[1:5]:
 
 # %% folded=true
 # Shows one pair of sentences as the model gets it.
-from course.figures.data.token_table import TokenTable
+from course.lab.figures.token_table import TokenTable
 
 chosen = sorted(pairs[:60], key=lambda pair: abs(len(pair[1]) - 9))[0]
 longer = next(pair for pair in pairs if len(pair[1]) == len(chosen[1]) + 3)
@@ -816,7 +817,8 @@ with needs(*TEN):
 
 # %% folded=true
 # Shows translations of sentences that the model has never seen.
-from course.figures.training.translations import TranslationTable, typical
+from course.lab.figures.translations import TranslationTable, typical
+
 from course.models.translator.scores import score
 from course.models.translator.translation import translate
 
@@ -838,7 +840,8 @@ else:
 
 # %% folded=true
 # Draws the attention of your model for one sentence.
-from course.figures.training.attention import attention_picture
+from course.lab.figures.attention import attention_picture
+
 from course.models.translator.transformer import cross_attention
 
 if trained is None:
@@ -882,8 +885,8 @@ import os
 import signal
 from pathlib import Path
 
-from course.figures.training.kill_and_resume import kill_and_resume_picture
-from course.models.noted_losses import noted_losses
+from course.lab.figures.kill_and_resume import kill_and_resume_picture
+from course.lab.models.noted_losses import noted_losses
 
 
 def killing(loss_fn, kill_at: int):
@@ -948,7 +951,8 @@ with needs(*TEN):
 
 # %% folded=true
 # Draws how much of each batch is padding.
-from course.figures.data.padding import padding_picture
+from course.lab.figures.padding import padding_picture
+
 from course.models.translator.bucketing import BucketingSampler, padding_shares
 
 generator = torch.Generator().manual_seed(0)

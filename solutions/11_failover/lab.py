@@ -53,6 +53,8 @@ from statistics import median
 
 import torch
 import torch.distributed as dist
+from course.lab.figures.noted_steps import NotedSteps, attempt_of
+from course.lab.models.settled import settled
 from IPython.display import display
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -61,9 +63,7 @@ from torch.utils.data import DataLoader, Subset
 
 from autograde.notebook import Checker, needs
 from course.batch.launched import by_torchrun
-from course.figures.failures.noted_steps import NotedSteps, attempt_of
 from course.models.digits import some_digits
-from course.models.settled import settled
 from course.world import RanksFailed, World
 
 # %% [markdown]
@@ -543,7 +543,7 @@ with needs(*ALL):
 
 # %% folded=true
 # Draws the loss against the clock through kill and resume, and the wait by parts.
-from course.figures.failures.resume import resume_picture
+from course.lab.figures.resume import resume_picture
 
 if attempts:
     display(resume_picture(attempts))
@@ -555,7 +555,7 @@ else:
 
 # %% folded=true
 # Draws the kill and the resume as a film, a lane for each rank.
-from course.figures.failures.failover_movie import failover_movie
+from course.lab.figures.failover_movie import failover_movie
 
 if attempts:
     display(failover_movie(attempts))
@@ -792,7 +792,7 @@ with needs("best_every"):
 
 # %% folded=true
 # Draws the share that is lost on 1, 100 and 10,000 nodes that fail every five years.
-from course.figures.failures.share_by_nodes import share_by_nodes_picture
+from course.lab.figures.share_by_nodes import share_by_nodes_picture
 
 FIVE_YEARS = 5 * 365.25 * 86_400
 with needs("best_every"):

@@ -46,12 +46,12 @@ import time
 
 import torch
 import torch.distributed as dist
+from course.lab.figures.schedule_movie import schedule_movie
 from IPython.display import display
 from torch import nn
 from torch.optim import AdamW
 
 from autograde.notebook import Checker, needs
-from course.figures.splitting.schedule_movie import schedule_movie
 from course.models.memory import kept_for_backward, memory, optimizer_memory
 from course.simulated.stage import SlowStage
 from course.world import World
@@ -299,7 +299,7 @@ def forward_and_backward(batch: int) -> dict[str, tuple]:
 
 # %% folded=true
 # Draws the two weights, cut by hidden units, and the bytes that cross between ranks.
-from course.figures.splitting.matrices import bytes_by_pass, matrices_picture
+from course.lab.figures.matrices import bytes_by_pass, matrices_picture
 
 with needs("copy_to_ranks", "ParallelMLP"):
     shapes = world.run(forward_and_backward, 32, init="torch")
@@ -738,7 +738,7 @@ memory_bars(used)
 
 # %% folded=true
 # Measures the bytes that a rank sends in a step, for five batch sizes, and draws them.
-from course.figures.splitting.bytes_of_a_step import bytes_of_a_step_picture, bytes_sent
+from course.lab.figures.bytes_of_a_step import bytes_of_a_step_picture, bytes_sent
 
 sent = {}
 for way in ("data parallel", "tensor parallel"):

@@ -110,7 +110,7 @@ check("memory_per_rank")
 
 # %% folded=true
 # Draws what a rank keeps in each stage, in stacked bars.
-from course.figures.sharding.stage_bars import stage_bars
+from course.lab.figures.stage_bars import stage_bars
 
 with needs("memory_per_rank"):
     stages = {stage: memory_per_rank(7_500_000_000, 64, stage) for stage in range(4)}
@@ -516,8 +516,8 @@ for name, by_rank in events.items():
 
 # %% folded=true
 # A film of the weights that rank 0 holds, from notes of your own run.
-from course.figures.sharding.held_film import held_film
-from course.figures.sharding.noted_step import noted_step
+from course.lab.figures.held_film import held_film
+from course.lab.figures.noted_step import noted_step
 
 
 def step_of_yours():
@@ -653,7 +653,7 @@ check("checkpointed")
 
 # %% folded=true
 # Counts activations and calls, with all of them kept and with blocks computed again.
-from course.figures.sharding.kept_picture import kept_picture
+from course.lab.figures.kept_picture import kept_picture
 
 
 def kept_and_called(count: int, again: bool) -> tuple[int, int]:

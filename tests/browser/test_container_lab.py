@@ -9,10 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import TOKEN, jupyterlab
 from notebook_page import START
 from playwright.sync_api import Browser, expect
 from small_clone import ROOT
+
+from conftest import TOKEN, jupyterlab
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.alone, pytest.mark.thorough]
 

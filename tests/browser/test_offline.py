@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 from classroom import Classroom
-from conftest import TOKEN, jupyterlab
 from notebook_page import START
 from playwright.sync_api import Browser, Locator, Page, expect
 from refused_hosts import refuse_other_hosts
 from small_clone import ROOT
+
+from conftest import TOKEN, jupyterlab
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
 LAB = "01_sgd_trajectories"

@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from classroom import Classroom
-from conftest import TOKEN, jupyterlab
 from notebook_page import START, NotebookPage
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
 from autograde.labs.folder import load_variants
+from conftest import TOKEN, jupyterlab
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
 LAB = "03_pi_allreduce"

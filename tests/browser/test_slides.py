@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import TOKEN, jupyterlab
 from notebook_page import START
 from playwright.sync_api import Browser, Page, expect
 from refused_hosts import refuse_other_hosts
@@ -13,6 +12,7 @@ from refused_hosts import refuse_other_hosts
 from autograde.labs.places import REPOSITORY
 from autograde.lectures.notebooks import find_lectures
 from autograde.lectures.slides import parts
+from conftest import TOKEN, jupyterlab
 
 pytestmark = pytest.mark.timeout(300)
 LECTURE = find_lectures(REPOSITORY)[1]

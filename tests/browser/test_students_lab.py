@@ -10,13 +10,13 @@ import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
-from conftest import TOKEN, jupyterlab
 from notebook_page import LONG, START
 from pictures import make_first_screen
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
 
 from autograde.cli import main
+from conftest import TOKEN, jupyterlab
 from course.overview import RESULT
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.alone]

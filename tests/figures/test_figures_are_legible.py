@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import test_figures_collectives
-import test_figures_compressing
-import test_figures_digits
-import test_figures_distributed_sgd
-import test_figures_failures
-import test_figures_hello
-import test_figures_lectures
-import test_figures_model_parallel
-import test_figures_overlap
-import test_figures_pi
-import test_figures_sampler
-import test_figures_scaling
-import test_figures_sgd
-import test_figures_sharding
-import test_figures_splitting
-import test_figures_strip
-import test_figures_training
-import test_figures_transformer
+from lab_tests import FOLDER, lab_test
+from labs_under_test import LABS
 from legibility import (
     Drawn,
     assert_looks_at_home_on_a_dark_ground,
@@ -32,46 +18,35 @@ from legibility import (
     assert_words_are_readable,
 )
 
+from autograde.labs.folder import Lab
 from course.figures.contrast import contrast, ink_on, legible
 
-MODULES = (
-    test_figures_collectives,
-    test_figures_compressing,
-    test_figures_digits,
-    test_figures_distributed_sgd,
-    test_figures_failures,
-    test_figures_hello,
-    test_figures_lectures,
-    test_figures_model_parallel,
-    test_figures_pi,
-    test_figures_overlap,
-    test_figures_sampler,
-    test_figures_scaling,
-    test_figures_sgd,
-    test_figures_sharding,
-    test_figures_splitting,
-    test_figures_strip,
-    test_figures_training,
-    test_figures_transformer,
-)
+MODULES = "test_figures*.py"  # those of them that have FIGURES: how to draw each, by name
 
 
 class Figure(NamedTuple):
-    """How to draw a figure. name: of the module that does."""
+    """How to draw a figure. name: of the module that does. lab: whose it is, if it is a lab's own."""
 
     name: str
     draw: Callable[[], object]
+    lab: Lab | None = None
 
 
-FIGURES = [
-    pytest.param(Figure(module.__name__, draw), id=f"{module.__name__[13:]}: {name}")
-    for module in MODULES
-    for name, draw in module.FIGURES.items()
-]
+def figures() -> Iterator[object]:
+    """The figures of the tests in this folder, and of those in each lab's."""
+    tests = [(path, None) for path in sorted(Path(__file__).parent.glob(MODULES)) if path != Path(__file__)]
+    tests += [(path, lab) for lab in LABS for path in sorted((lab.folder / FOLDER).glob(MODULES))]
+    for path, lab in tests:
+        module = lab_test(path) if lab else import_module(path.stem)
+        for name, draw in getattr(module, "FIGURES", {}).items():
+            place = lab.name if lab else path.stem.removeprefix("test_figures_")
+            yield pytest.param(Figure(module.__name__, draw, lab), id=f"{place}: {name}")
+
+
 of_each_module = pytest.mark.sample(1, "drawn")
 
 
-@pytest.fixture(scope="module", params=FIGURES)
+@pytest.fixture(scope="module", params=figures())
 def drawn(request: pytest.FixtureRequest) -> Drawn:
     """Each figure, drawn once for all tests."""
     return Drawn(request.param.draw())

@@ -1,4 +1,4 @@
-"""The figures of lab 09: what is drawn is what a step computed, and when the line carried it."""
+"""Pictures of overlap: what is drawn is what a step computed, and when the line carried it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from matplotlib.patches import Rectangle
 
 from course.figures.overlap.bucket_counts import bucket_counts
 from course.figures.overlap.bucket_film import bucket_film, sizes_film, two_lanes
-from course.figures.overlap.bucket_movie import bucket_movie
 from course.figures.overlap.bucket_plan import LAYERS, plan
-from course.figures.overlap.bucket_size_picture import bucket_size_picture
-from course.figures.overlap.buffer_drift import buffer_drift_picture
 from course.figures.overlap.step_spans import quickest_step, step_spans
 from course.figures.overlap.steps_picture import ON_THE_LINE, WAITING, steps_picture
 from course.figures.ranks.synchronisation import overlap_picture
@@ -51,7 +48,6 @@ def many_buckets(count: int, seconds: float = 0.009) -> dict:
     return {"backward": 0.0, "buckets": sent}
 
 
-DRIFT = {"each rank its own": [[0.1, 0.2, 0.5], [0.1, 0.3, 0.9]], "broadcast": [[0.1, 0.2, 0.5], [0.1, 0.25, 0.6]]}
 HOOKS = run([0.02, 0.03, 0.04, 0.05], 0.058)
 COUNTS = {1: (84, 166), 2: (83, 130), 4: (83, 112), 8: (84, 106)}  # by number of buckets: computed, arrived
 IDEAL = {1: 160, 2: 120, 4: 100, 8: 90}
@@ -64,11 +60,6 @@ FIGURES = {
         LATENCY,
         BANDWIDTH,
     ),
-    "bucket sizes": lambda: bucket_size_picture({"your reducer": {65536: 0.2, 131072: 0.18, 262144: 0.19}}, 0.15),
-    "two networks": lambda: bucket_size_picture(
-        {"latency 1 ms": {65536: 0.2, 131072: 0.18}, "latency 2 ms": {65536: 0.26, 131072: 0.21}}, 0.15
-    ),
-    "buffers": lambda: buffer_drift_picture(DRIFT),
 }
 
 
@@ -138,29 +129,6 @@ def is_colour(bar: Rectangle, colour: str) -> bool:
 def test_a_step_that_sends_nothing_waits_for_nothing() -> None:
     figure = steps_picture({"nothing sent": run([], 0.052)}, LATENCY, BANDWIDTH)
     assert not any(is_colour(bar, WAITING) or is_colour(bar, ON_THE_LINE) for bar in figure.axes[0].patches)
-
-
-def test_the_best_size_is_marked() -> None:
-    figure = FIGURES["two networks"]()
-    assert "latency 2 ms: 260 ms with 66 kB, 210 ms with 131 kB, the fastest with 131 kB" in figure.alt
-    assert [text.get_text() for text in figure.axes[0].texts] == ["131 kB", "131 kB", "nothing sent"]
-
-
-def test_buffers_that_drift_are_told_with_their_distance() -> None:
-    figure = FIGURES["buffers"]()
-    assert "each rank its own: the ranks are at most 0.400 apart, after the last step 0.400" in figure.alt
-    assert "broadcast: the ranks are at most 0.100 apart" in figure.alt
-    left, right = figure.axes
-    drawn = [list(line.get_ydata()) for line in left.get_lines() if len(line.get_ydata())]
-    assert drawn == DRIFT["each rank its own"] and left.get_ylim() == right.get_ylim()
-
-
-@pytest.mark.thorough
-def test_the_film_shows_which_buckets_arrive_in_time() -> None:
-    movie = bucket_movie(HOOKS, [[3], [2], [1], [0]], LATENCY, BANDWIDTH)
-    assert "3 of them have arrived when the backward pass is over, after 40 ms; the last one after 48 ms" in movie.alt
-    assert movie.gif[:3] == b"GIF" and movie.dark is not None
-    assert "None of them is sent" in bucket_movie(run([], 0.05), [[3, 2], [1, 0]], LATENCY, BANDWIDTH).alt
 
 
 @pytest.mark.parametrize(("buckets", "total"), [(1, 160), (2, 120), (4, 100), (8, 90)])

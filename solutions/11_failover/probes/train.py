@@ -16,8 +16,8 @@ from autograde.contract.evidence import Evidence, judged_in_places, unjudged
 from autograde.fixtures.numbered_net import NumberedSet
 from autograde.fixtures.stepped import group_device
 from autograde.probes.killed_run import KillingProbe, dies
-from course.models.settled import settled
 
+from ..models.settled import settled
 from ..shared.training import LYING, DroppingNet
 from .at_work import DealtSampler, Training, names
 
