@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from click.testing import CliRunner
+from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from labs_under_test import COURSE
 from small_course import CHECKS_PY, LAB, make_course
 
@@ -55,6 +57,13 @@ def test_what_a_notebook_imports_is_found_in_it(built):
     assert not (built / "figures").exists() and not (built / "checks").exists()
     assert python(built, IMPORTED) == "small"
     assert python(built, CHECKER) == "double total"
+
+
+def test_the_file_browser_does_not_show_it(built):
+    settings = (COURSE / "course" / "jupyterlab").rglob("*.json")
+    assert not [path for path in settings if re.search("allow_hidden|showHiddenFiles", path.read_text())]
+    listed = LargeFileManager(root_dir=str(built.parent)).get(LAB)["content"]
+    assert {entry["name"] for entry in listed} == {f"{LAB}.ipynb", "data.txt", "run.sh"}
 
 
 def test_an_author_who_works_in_the_source_needs_none(built, course):
