@@ -21,6 +21,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from autograde.labs.folder import Lab, LabError, find_lab
+from autograde.making.archive import renew
 from course.calls.main_module import main_put_back
 from course.processes.launchers.slurm import SHARED
 from course.world import World
@@ -74,12 +75,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a lab that is not there; hear SIGINT; keep what fails for `--failures`."""
+    """Refuse a lab that is not there; make the labs' archives; hear SIGINT; keep what fails for `--failures`."""
     if name := config.getoption("lab"):
         try:
             find_lab(COURSE, name)
         except LabError as error:
             raise pytest.UsageError(str(error)) from None
+    if not hasattr(config, "workerinput"):
+        renew(COURSE)
     # What a script starts in the background ignores it, and so would all that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     failures.register(config)

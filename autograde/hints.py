@@ -8,8 +8,9 @@
         x = ...
     '''
 
-Students have this file, too. The note is `hints_taken.json` beside the notebook, and is handed in with it. It is for
-the instructor, and costs no points; a student can delete it, so it is never more than what a student lets us know.
+Students have this file in the lab's archive. The note is `hints_taken.json` beside the notebook, and is handed in with
+it. It is for the instructor, and costs no points; a student can delete it, so it is never more than what a student lets
+us know.
 """
 
 from __future__ import annotations
@@ -52,10 +53,19 @@ def load_hints(folder: Path, todos: Collection[str]) -> dict[str, Hints]:
     """
     path = Path(folder) / HINTS
     try:
-        sections = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        content = path.read_bytes() if path.exists() else None
+    except OSError as error:
+        raise LabError(f"{path} cannot be read: {error}") from error
+    return read_hints(content, str(path), todos)
+
+
+def read_hints(content: bytes | None, path: str, todos: Collection[str]) -> dict[str, Hints]:
+    """The hints in the `content` of a `hints.toml`, as `load_hints` gives them; none for None. path: for messages."""
+    if content is None:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    try:
+        sections = tomllib.loads(content.decode())
+    except ValueError as error:
         raise LabError(f"{path} cannot be read: {error}") from error
     there_are = f"the lab's TODOs are {', '.join(todos)}"
     if unknown := [name for name in sections if name not in todos]:

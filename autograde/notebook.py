@@ -1,6 +1,6 @@
 """Checks in the student's notebook, for feedback on a TODO in seconds. They also work under nbgrader's own commands.
 
-check = Checker("checks", world)
+check = Checker(world)
 check("partial_sum")
 check.hint("partial_sum")
 """
@@ -26,13 +26,15 @@ from autograde.contract import check as contract
 from autograde.contract import show
 from autograde.contract.check import Check
 from autograde.contract.result import Result
-from autograde.hints import KINDS, load_hints, next_hint, note_taken, read_taken
-from autograde.labs.folder import load_checks
-from autograde.labs.questions import read_questions
+from autograde.hints import HINTS, KINDS, next_hint, note_taken, read_hints, read_taken
+from autograde.labs.folder import packed_checks
+from autograde.labs.questions import FILE as QUESTIONS
+from autograde.labs.questions import questions_in
 from autograde.slurm.accounting import there_is_slurm
 from autograde.validating import handed_in
 from course.batch.record import FILE
 from course.exchange.due import deadline_here, deadline_sentence
+from course.lab_archive import ARCHIVE, archive_files
 from course.overview import RESULT, text_mark
 from course.world import NotEnoughRanks, RanksFailed, World
 
@@ -52,16 +54,18 @@ class CheckFailed(AssertionError):
 
 
 class Checker:
-    """The checks of one lab, in its notebook.
+    """The checks of the lab whose notebook runs in this folder. They are in the lab's archive, beside the notebook.
 
-    path: of the lab's folder `checks`. world: the ranks that run the student's code. seed: of the cases; None: a new
-    one for each check. Raises LabError if the checks cannot be loaded.
+    world: the ranks that run the student's code. seed: of the cases; None: a new one for each check. Raises
+    ArchiveError if there is no archive, or a damaged one, and LabError if the checks in it cannot be loaded.
     """
 
-    def __init__(self, path: str, world: World, seed: int | None = None) -> None:
-        self.checks = {check.todo: check for check in load_checks(path)}
-        self.folder = Path(path).resolve().parent
-        self.hints = load_hints(self.folder, self.checks)
+    def __init__(self, world: World, seed: int | None = None) -> None:
+        self.folder = Path.cwd()
+        files, archive = archive_files(self.folder), self.folder / ARCHIVE
+        self.checks = {check.todo: check for check in packed_checks(files, archive)}
+        self.hints = read_hints(files.get(HINTS), f"{archive}/{HINTS}", self.checks)
+        self.questions = questions_in(files.get(QUESTIONS), f"{archive}/{QUESTIONS}")
         self.world = world
         self.seed = seed
         self.ran_in: dict[str, str] = {}  # ids of cells by the source that was run in them, where the front end tells
@@ -111,11 +115,10 @@ class Checker:
         What is judged is the text of the cell, since that is what is handed in; `more` is what follows a decimal comma.
         Raises ValueError for an unknown name.
         """
-        questions = read_questions(self.folder)
-        if name not in questions:
-            raise ValueError(f"There is no question {name!r}; there are: {', '.join(questions) or 'none'}")
+        if name not in self.questions:
+            raise ValueError(f"There is no question {name!r}; there are: {', '.join(self.questions) or 'none'}")
         cells = executed_cells()
-        said = questions[name].answer_to(cells[-1] if cells else f"check.answer({name!r}, {number!r})")
+        said = self.questions[name].answer_to(cells[-1] if cells else f"check.answer({name!r}, {number!r})")
         with CellOutput(progress=False) as output:
             output.show(said, show.remark(said)["text/html"])
 

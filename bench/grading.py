@@ -58,7 +58,7 @@ HANGING = (("parallel_pi", "only_rank_0"), ("parallel_pi_horovod", "only_rank_0"
 # What the plain way changes in the lab: it uses plain ranks, and the cases of our seed.
 PLAIN = {
     "from course.world import COMM, World": "from plain_world import COMM, PlainWorld as World",
-    'Checker("checks", world)': f'Checker("checks", world, seed={SEED})',
+    "Checker(world)": f"Checker(world, seed={SEED})",
 }
 GOAL_RATIO, GOAL_OVERHEAD = 8, 2.0
 PATIENCE = 900  # seconds that the plain way has for a cell

@@ -43,6 +43,8 @@ CHAINS = {
         "processes jupyterhub",
         "processes jupyterlab",
         "lab_choice jupyterhub",
+        "lab_archive lab",
+        "lab_archive exchange",
         "lectures",
         "lab",
         "homes processes",

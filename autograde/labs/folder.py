@@ -21,6 +21,7 @@ from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
+JUDGING = ("checks", *BESIDE_STUDENTS)  # the packages that a check is made of
 
 
 class LabError(Exception):
@@ -155,8 +156,26 @@ def beside_students(lab: Lab) -> dict[str, str]:
 def load_checks(folder: Path) -> list[Check]:
     """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name. Raises
     LabError."""
+    checks = checks_in(load_modules(folder), folder)
+    source = Path(folder).parent / "lab.py"
+    order = [*solution_cells(source)] if source.is_file() else []
+    return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
+
+
+def packed_checks(files: Mapping[str, bytes], archive: Path) -> list[Check]:
+    """The checks in the files of a lab's archive, in order of name. archive: its path. Raises LabError."""
+    texts = {path: content.decode() for path, content in files.items() if path.split("/")[0] in JUDGING}
+    try:
+        modules = LabPackage.of(texts, str(archive)).modules("checks")
+    except Exception as error:
+        raise LabError(f"{archive}: checks/ does not load: {type(error).__name__}: {error}{place_of(error)}") from error
+    return checks_in(modules, archive / "checks")
+
+
+def checks_in(modules: Mapping[str, ModuleType], folder: Path) -> list[Check]:
+    """The checks that the modules of a lab's `checks/` set. folder: where these are, for messages. Raises LabError."""
     checks = []
-    for stem, module in load_modules(folder).items():
+    for stem, module in modules.items():
         several, where = getattr(module, "CHECKS", None), f"{folder}/{stem}.py"
         for check in several or [getattr(module, "CHECK", None)]:
             if check is None:
@@ -166,9 +185,7 @@ def load_checks(folder: Path) -> list[Check]:
             checks.append(check)
     if not checks:
         raise LabError(f"{folder} has no module that sets CHECK; it needs one for each TODO, called as the TODO")
-    source = Path(folder).parent / "lab.py"
-    order = [*solution_cells(source)] if source.is_file() else []
-    return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
+    return checks
 
 
 def load_lab(lab: Lab) -> LoadedLab:

@@ -1,6 +1,7 @@
 """The questions at a lab's end whose answer is a number, and what is said to a number.
 
-They count no points: the key is in `questions.toml`, which students get. A question has a table there, with its name:
+They count no points: the key is in `questions.toml`, which students have in the lab's archive. A question has a table
+there, with its name:
 
     [smallest_lr]
     value = 0.41            # right is what is at most `tolerance` away
@@ -132,13 +133,23 @@ def read_questions(folder: Path) -> dict[str, Question]:
     Raises LabError, which names the folder and the question.
     """
     path = Path(folder) / FILE
-    if not path.is_file():
+    try:
+        content = path.read_bytes() if path.is_file() else None
+    except OSError as error:
+        raise LabError(f"{path.parent.name}/{FILE}: {error}") from error
+    return questions_in(content, f"{path.parent.name}/{FILE}")
+
+
+def questions_in(content: bytes | None, where: str) -> dict[str, Question]:
+    """The questions in the `content` of a `questions.toml`, by name; none for None. where: begins messages. Raises
+    LabError."""
+    if content is None:
         return {}
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise LabError(f"{path.parent.name}/{FILE}: {error}") from error
-    return {name: read_question(name, table, f"{path.parent.name}/{FILE}: [{name}]") for name, table in tables.items()}
+        tables = tomllib.loads(content.decode())
+    except ValueError as error:
+        raise LabError(f"{where}: {error}") from error
+    return {name: read_question(name, table, f"{where}: [{name}]") for name, table in tables.items()}
 
 
 def read_question(name: str, table: object, where: str) -> Question:

@@ -3,6 +3,7 @@
     solutions/NN/lab.py --> build/solutions/NN/   the instructor's notebook, answers included: nbgrader's source folder;
                                                   the criteria of NN/checks are in the docstrings of TODOs
                         --> labs/NN/              what students get, as `nbgrader generate_assignment` makes it
+    NN/checks/, NN/probes/ ...  .check.zip in both    what `check()` needs, see archive.py
     slurm/run.sh        --> run.sh in both        the job that runs the notebook, unless the lab has its own
     solutions/GLOSSARY.md    likewise, and labs/  what the terms mean to which notebooks link
     solutions/NN/lab.toml    in the notebook      at its top, see opening.py
@@ -38,12 +39,14 @@ from autograde.labs.description import FILE as DESCRIPTION
 from autograde.labs.description import read_description
 from autograde.labs.folder import Lab, LabError, find_labs, load_lab
 from autograde.labs.places import LABS, REPOSITORY, SOURCE
+from autograde.making.archive import PACKED, ignored, packed
 from autograde.making.cell_marks import answer_marks, grading_metadata, marks, tell_points, untouched, validate
 from autograde.making.course_map import course_map
 from autograde.making.opening import facts, filled_in
 from autograde.rubric.check import CallCheck
 from autograde.rubric.criterion import Criterion
 from autograde.rubric.docstring import with_criteria
+from course.lab_archive import ARCHIVE
 from course.notebook_file import as_bytes, new_cell, new_notebook
 from course.overview.cells import OWN_METADATA
 
@@ -180,11 +183,11 @@ def beside_labs(lab: Lab) -> dict[str, File]:
 
 
 def extra_files(lab: Lab) -> dict[str, File]:
-    """Files of the lab's folder that students get unchanged: checks, what draws and trains, data, `run.sh`."""
-    found = {}
+    """Files of the lab's folder that students get unchanged (pictures, data, `run.sh`), and its archive."""
+    found = {ARCHIVE: File(packed(lab.folder))}
     for path in sorted(lab.folder.rglob("*")):
         name = path.relative_to(lab.folder)
-        if path.is_file() and not ignored(name) and name.parts[0] not in KEPT_BACK and path.suffix != ".ipynb":
+        if path.is_file() and not ignored(name) and name.parts[0] not in KEPT_BACK | PACKED and path.suffix != ".ipynb":
             found[name.as_posix()] = File(path.read_bytes(), bool(path.stat().st_mode & 0o100))
     return found
 
@@ -192,11 +195,6 @@ def extra_files(lab: Lab) -> dict[str, File]:
 def run_script(lab: Lab) -> File:
     """The job that runs the lab's notebook on Slurm."""
     return File(RUN.read_text(encoding="utf-8").replace("@LAB@", lab.name).encode(), executable=True)
-
-
-def ignored(name: Path) -> bool:
-    """Whether a file is a tool's leftover: hidden, or compiled Python."""
-    return any(part.startswith(".") or part == "__pycache__" for part in name.parts)
 
 
 def worked_in(path: Path) -> list[str]:
@@ -217,6 +215,7 @@ def write(built: Built, root: Path, force: bool = False) -> None:
     """Write the files of a lab under `root`. Raises LabError rather than overwrite a student's work in `labs/`."""
     write_instructor(built, root)
     folder = root / "labs" / built.lab.name
+    write_file(folder / ARCHIVE, built.student[ARCHIVE])  # which is no work of anybody's
     notebook = folder / built.lab.notebook
     if not force and notebook.exists() and (cells := worked_in(notebook)):
         raise LabError(
@@ -273,8 +272,10 @@ def same(path: Path, file: File) -> bool:
 
 
 def differences(builts: list[Built], root: Path) -> list[str]:
-    """One line for each file of `labs/` that is missing, or differs from what `build` makes."""
+    """One line for each file of `labs/` that is missing, or differs from what `build` makes; archives, which git does
+    not keep, left out."""
     files = [(f"labs/{built.lab.name}/{name}", file) for built in builts for name, file in built.student.items()]
+    files = [(name, file) for name, file in files if not name.endswith(f"/{ARCHIVE}")]
     files += {f"labs/{name}": file for built in builts for name, file in beside_labs(built.lab).items()}.items()
     return [
         f"{name} {'is not what its source makes' if (root / name).exists() else 'is missing'}; run `lockstep build`"

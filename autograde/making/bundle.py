@@ -23,7 +23,8 @@ from pathlib import Path
 
 from autograde.labs.folder import Lab, find_labs
 from autograde.labs.places import LABS, REPOSITORY
-from autograde.making.build import File, beside_labs, build, ignored, write_file
+from autograde.making.archive import ignored
+from autograde.making.build import File, beside_labs, build, write_file
 from course.exchange.due import BESIDE, FORMAT, content_of
 from course.files import write_whole
 

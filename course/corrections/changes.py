@@ -7,24 +7,27 @@ from pathlib import PurePosixPath
 
 from course.corrections.cells import is_answer, is_todo, name_of, successors, todos
 from course.corrections.releases import Release
+from course.lab_archive import ARCHIVE, archive_files
 from course.overview.cells import Cell, tag_of
 from course.watch.wording import enumerate_words
 
 CHECK = "-check"  # ends the name of a TODO's check
 HINTS, QUESTIONS, RUN = "hints.toml", "questions.toml", "run.sh"
 JUDGING = ("checks", "probes", "shared")  # folders
+SHOWN = {"figures": "pictures", "models": "models"}  # folders, in words
 TO_READ = (".md", ".png", ".svg", ".jpg")
 
 
 def changed_files(old: Release, new: Release) -> list[str]:
-    """The files other than the notebook that differ, or are in one of the two only. Raises OSError."""
-    names = sorted({*old.files, *new.files})
-    return [name for name in names if content(old, name) != content(new, name)]
+    """The files other than the notebook that differ, or are in one of the two only. Raises OSError, ArchiveError."""
+    before, after = contents(old), contents(new)
+    return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
-def content(release: Release, name: str) -> bytes | None:
-    """What is in a file; None if it is not there."""
-    return release.files[name].read_bytes() if name in release.files else None
+def contents(release: Release) -> dict[str, bytes]:
+    """What is in the files other than the notebook, by path; those in the archive by their path in it."""
+    files = {name: path.read_bytes() for name, path in release.files.items() if name != ARCHIVE}
+    return files | (archive_files(release.folder) if ARCHIVE in release.files else {})
 
 
 def stale(files: Iterable[str], cells: list[Cell]) -> tuple[set[str], bool]:
@@ -48,7 +51,7 @@ def checks_of(path: PurePosixPath, cells: list[Cell]) -> set[str]:
 
 
 def in_words(old: Release, new: Release) -> str:
-    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, NoNotebook."""
+    """What was changed, as "2 cells of text, the check of TODO 2". Raises OSError, ArchiveError, NoNotebook."""
     before, after = old.notebook["cells"], new.notebook["cells"]
     next_of, numbers = successors(before, after), todos(after)
     changed = [after[index] for one, index in sorted(next_of.items()) if differ(before[one], after[index])]
@@ -70,7 +73,9 @@ def in_words(old: Release, new: Release) -> str:
     judged_todos = sorted(numbers[name.removesuffix(CHECK)] for name in judged if name.removesuffix(CHECK) in numbers)
     said.append(numbered("the check of TODO", judged_todos))
     told = {HINTS: "hints", QUESTIONS: "what is said to numbers"}
-    said += [told.get(file, file) for file in files if PurePosixPath(file).parts[0] not in JUDGING]
+    folders = {file: PurePosixPath(file).parts[0] for file in files}
+    others = (SHOWN.get(folder, told.get(file, file)) for file, folder in folders.items() if folder not in JUDGING)
+    said += dict.fromkeys(others)
     return enumerate_words([*filter(None, said)] or ["its layout"])
 
 

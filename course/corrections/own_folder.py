@@ -21,6 +21,7 @@ from course.corrections.changes import changed_files, in_words, stale
 from course.corrections.merging import MergeResult, merge
 from course.corrections.releases import Release, current, kept, release_of, stamp_in
 from course.files import write_whole
+from course.lab_archive import ARCHIVE, ArchiveError
 from course.notebook_file import as_bytes
 from course.overview.cells import NoNotebook, read_notebook
 
@@ -74,9 +75,10 @@ def find_correction(root: Path | str, course: str, lab: str, folder: Path, mine:
             return None
         files = of_earlier(folder, new, [release for release in releases if release.stamp != new.stamp])
         if old is not None and old.stamp == new.stamp:
-            return Correction(new, new, files, ", ".join(files)) if files else None
+            words = ", ".join("its checks" if name == ARCHIVE else name for name in files)
+            return Correction(new, new, files, words) if files else None
         return Correction(old, new, files, in_words(old, new) if old else "")
-    except (OSError, NoNotebook):
+    except (OSError, ArchiveError, NoNotebook):
         return None
 
 
@@ -131,6 +133,7 @@ def merged_with(correction: Correction, raw: bytes) -> MergeResult:
 
 def write_files(correction: Correction, folder: Path, day: str) -> dict[str, str]:
     """Write the lab's other files where the student has not changed them; else beside, if they are new to the student.
+    The archive is no student's work, and is replaced whatever it is.
 
     Returns the names of those beside, by what they stand beside. Raises OSError.
     """
@@ -143,7 +146,7 @@ def write_files(correction: Correction, folder: Path, day: str) -> dict[str, str
         if same(path, source):
             continue
         known = old is not None and name in old.files and same(old.files[name], source)
-        if name in correction.files or not path.exists():
+        if name == ARCHIVE or name in correction.files or not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, source.read_bytes())
             path.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)

@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from logging import Logger
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,6 +35,7 @@ from course.exchange.limits import MAX_FOLDER, MAX_NOTEBOOK, NOTEBOOKS, megabyte
 from course.exchange.names import SECRET, TIMESTAMP, hidden, receipt_of
 from course.exchange.own import OwnFeedback, OwnList
 from course.exchange.receipts import Receipt, Receipts
+from course.lab_archive import ARCHIVE
 
 NOTHING = "Nothing was handed in; your files are as they were."
 REPLACED = (
@@ -198,9 +200,8 @@ class PrivateSubmit(ExchangeSubmit):
         return content
 
     def ignored(self, quiet: bool = False) -> ignore_patterns:
-        """What nbgrader leaves out, as `shutil.copytree` takes it. quiet: it is not told."""
-        rules = self.coursedir
-        return ignore_patterns(rules.ignore, rules.include, rules.max_file_size, None if quiet else self.log)
+        """What is left out, as `shutil.copytree` takes it. quiet: it is not told."""
+        return not_handed_in(self.coursedir, None if quiet else self.log)
 
     def left_out(self, path: Path, reason: str) -> None:
         """Warn of what is not handed in."""
@@ -249,13 +250,23 @@ def why(error: OSError) -> str:
     return WHY.get(error.errno, error.strerror or str(error))
 
 
+def not_handed_in(rules: CourseDirectory, log: Logger | None = None, sizes: bool = True) -> ignore_patterns:
+    """What is left out of a lab's folder, as `shutil.copytree` takes it: what nbgrader leaves out, and the archive,
+    which is no student's work.
+
+    log: tells of files that are left out as too large. sizes: whether those are left out.
+    """
+    ignored = [*rules.ignore, ARCHIVE]
+    return ignore_patterns(ignored, rules.include, rules.max_file_size if sizes else None, log)
+
+
 def too_large(folder: Path, rules: CourseDirectory) -> str:
     """Why a lab's folder is too large to be handed in, and what to do; empty if it is not. Raises OSError.
 
     Of links, what they lead to counts, except for files that nbgrader leaves out as too large.
     """
     limit, file_limit, sizes = 1000 * rules.max_dir_size, 1000 * rules.max_file_size, {}
-    for here, _, files in walk(folder, ignore_patterns(rules.ignore, rules.include), lambda *_: None):
+    for here, _, files in walk(folder, not_handed_in(rules, sizes=False), lambda *_: None):
         for path in (here / name for name in files if (here / name).is_file()):
             if path.name.lower().endswith(NOTEBOOKS) and (
                 reason := notebook_too_large(path, min(MAX_NOTEBOOK, file_limit))

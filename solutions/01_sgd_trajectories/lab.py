@@ -73,7 +73,7 @@ lines_picture(x, y, {"A": (-1.0, 3.0), "B": (0.4, 0.6), "C": (1.4, -0.2)})
 # only one:
 
 # %%
-check = Checker("checks", World(1))
+check = Checker(World(1))
 
 # %% [markdown]
 # ## 1. Which way is down?
@@ -345,8 +345,8 @@ with needs("accumulate_gradient"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. The longest step.** Is the comparison fair to the full batch? It has no noise, so it could take longer steps. In
 # a new cell, raise its `lr` from 0.05 in steps of 0.01, with the start and the 20 epochs of `three_runs`. What is the

@@ -65,7 +65,7 @@ from course.world import COMM, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # A cell that begins with `%%px` runs on all ranks at once. The code is the same on each of them. What makes them do
@@ -584,8 +584,8 @@ with needs("chain"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. The largest that returns.** What is the largest count of float64 for which `both_send_first` returns, with two
 # ranks on this machine? In a new cell, try numbers with `world.attempt(both_send_first, COMM, count, size=2).ok`.

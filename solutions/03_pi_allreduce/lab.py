@@ -124,7 +124,7 @@ from course.world import COMM, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # A cell that begins with `%%px` runs on all four ranks at once:
@@ -516,8 +516,8 @@ with needs("partial_sum", "parallel_pi", "parallel_pi_torch", "parallel_pi_horov
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. Nine digits.** What is the smallest number of intervals with which `serial_pi` is off by less than $10^{-9}$?
 # Search for it in a new cell, or work it out from the picture of the errors and then try the numbers around it.

@@ -56,7 +56,7 @@ from course.world import COMM, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # ## What collectives do
@@ -623,8 +623,8 @@ with needs(*RING):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. Where they cross.** With 4 ranks, alpha = 2 ms and 5 MB/s, from how many bytes on is the all-reduce around the
 # ring faster than the one by the tree? Use your `costs` in a new cell, and then look whether the measured dots agree.

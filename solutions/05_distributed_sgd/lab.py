@@ -61,7 +61,7 @@ from course.world import COMM, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # The 48 samples are those of lab 01, and so is the loss: the mean squared error of the line $y = m x + n$.
@@ -706,8 +706,8 @@ with needs("serve", "work", "two_level_sum"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. How late?** In a new cell, run `server_and_workers` with 40 steps and three equal workers (`slow` = 1), and go
 # through `served_by(world.events)`, the requests in the order in which rank 0 received them. For each PUSH, count the

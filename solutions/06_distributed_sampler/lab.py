@@ -90,7 +90,7 @@ from course.world import RANK, SIZE, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 
 # %% todo="shard"
@@ -389,8 +389,8 @@ with needs("ShuffledSampler"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # `shard` draws samples 0 and 1 of 14 twice in every epoch, so they count twice as much as the others. Your
 # `ShuffledSampler` draws different ones twice each time. In a new cell, draw 1000 epochs on 4 ranks with it, and count

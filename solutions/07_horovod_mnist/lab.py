@@ -91,7 +91,7 @@ from course.world import COMM, RANK, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # Run the next cell to see the model that you will train; there is nothing to change in it. It prints where the images
@@ -840,8 +840,8 @@ with needs("setup", "make_optimizer"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. Bytes.** How many bytes of gradients does each rank hand to Horovod in one step? You have seen the number of
 # weights; a gradient has one float32 for each.

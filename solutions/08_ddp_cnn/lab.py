@@ -68,7 +68,7 @@ from course.world import COMM, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # ## 1. Who am I?
@@ -688,8 +688,8 @@ with needs("gradient_bytes"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. The best number of ranks.** By the formula, a step gets slower beyond $\sqrt{T_{par} / T_{comm}}$ ranks. On the
 # simulated network, for which batch size (images of all ranks together) does this formula give 3 ranks? Take 8 ms for

@@ -67,7 +67,7 @@ from course.world.meeting import meet
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # Six things are true in all TODOs of this lab:
@@ -724,8 +724,8 @@ for line in world.run(unused, init="torch")[0].splitlines():
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. A slower start.** Double the latency of the simulated network, on four ranks. Guess first: of the five bucket
 # sizes, which is the best one now? Then call `times_by_size(2 * LATENCY)` in a new cell. By what factor has the best

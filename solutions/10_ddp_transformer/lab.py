@@ -76,7 +76,7 @@ from course.world import World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # One step of the training, as you will write it: each rank computes the gradients of three micro-batches, and then all
@@ -1001,8 +1001,8 @@ padding_picture(
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. Made twice.** Look at the run on four ranks in "A kill, and a resume". How many steps were finished before the
 # kill and had to be made once more after it?

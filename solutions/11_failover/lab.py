@@ -71,7 +71,7 @@ from course.world import RanksFailed, World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # ## 1. What a training depends on
@@ -848,8 +848,8 @@ with needs("best_every"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. A slower save.** Nodes fail every five years, and there are 10,000 of them. Let `save_checkpoint` take 10 times
 # as long as you measured: by which factor does the share of the time that is lost at the best $k$ grow? (In a new cell,

@@ -61,7 +61,7 @@ from course.world import World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 
 def own_device() -> torch.device:
@@ -802,8 +802,8 @@ bytes_of_a_step_picture(sent)
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. Less than a fifth.** With 4 stages, from how many micro-batches on is each rank idle for less than a fifth of the
 # time, by your plan? Count the bubbles of `pipeline_schedule(4, M)`. Then measure with as many, in a new cell:

@@ -58,7 +58,7 @@ from course.world import World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 
 def own_device() -> torch.device:
@@ -764,8 +764,8 @@ with needs("shard", "gathered", "reduce_scattered", "FullySharded", "checkpointe
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. How many GPUs?** A model of 70 billion parameters is to be trained in mixed precision with Adam, fully sharded,
 # on GPUs of 80 GB. You leave 20 GB of each for activations and for the layers that are gathered just then. How many

@@ -55,7 +55,7 @@ ATTACKS = (
             done = 0
             course = pathlib.Path(@COURSE@)
             lab = "90_small"
-            targets = ["class/gradebook.db", f"class/{lab}/grades.csv", f"labs/{lab}/checks/double.py"]
+            targets = ["class/gradebook.db", f"class/{lab}/grades.csv", f"labs/{lab}/.check.zip"]
             for name in targets:
                 try:
                     with open(course / name, "r+b") as file:

@@ -21,6 +21,7 @@ from autograde.classroom.submissions.rebuild import rebuild
 from course.corrections.own_folder import Correction, CorrectionResult, correct, find_correction
 from course.jupyterhub.pages.corrected_text import get_corrected
 from course.jupyterhub.pages.student_exchange import StudentExchange, Unavailable
+from course.lab_archive import ARCHIVE, archive_files
 from course.overview.cells import NoNotebook, read_notebook
 
 COURSE = "lockstep"
@@ -207,7 +208,7 @@ def test_a_todo_that_is_renamed_is_named_and_in_the_copy(room, ada):
     assert "YOUR CODE HERE" in cell(after, "twice").source and cell(after, "total").source == ANSWERS["total"]
     assert cell(copy, "double").source == ANSWERS["double"]
     assert "about double" in [each.source for each in after.cells]
-    assert not (folder_of(ada) / "checks" / "double.py").exists() and (folder_of(ada) / "checks" / "twice.py").exists()
+    assert {"checks/double.py", "checks/twice.py"} & {*archive_files(folder_of(ada))} == {"checks/twice.py"}
 
 
 def test_other_files_are_new_unless_the_student_changed_them(room, ada):
@@ -238,6 +239,54 @@ def test_other_files_are_new_unless_the_student_changed_them(room, ada):
     ada.fetch(COURSE, LAB)
     assert (mine / "data.txt").read_text() == "1 2 3 4\n" and lacks(room, ada).words == "data.txt"
     assert get(room, ada).copy == "" and (mine / "data.txt").read_text() == "5\n"
+
+
+def test_the_archive_of_checks_is_no_work_and_is_replaced_whatever_it_is(room, ada):
+    lab = room.root / "solutions" / LAB
+    hints = "".join(f'[{name}]\nquestion = "?"\npointer = "There."\nskeleton = "..."\n' for name in ANSWERS)
+    (lab / "hints.toml").write_text(hints)
+    for folder in ("figures", "models"):
+        (lab / folder).mkdir()
+        (lab / folder / "__init__.py").write_text("")
+    room.put_out()
+    every, mine = run(work(ada, ANSWERS)), folder_of(ada) / ARCHIVE
+    mine.write_bytes(mine.read_bytes()[:-9])
+    assert lacks(room, ada) is None, "the notebook says what is wrong with it"
+    (lab / "hints.toml").write_text(hints.replace("There", "Here"))
+    room.put_out()
+    assert lacks(room, ada).words == "hints"
+    assert get(room, ada).kept == {} and b"Here" in archive_files(folder_of(ada))["hints.toml"]
+    assert run(read(ada)) == every
+    (lab / "figures" / "__init__.py").write_text("# A picture.\n")
+    (lab / "models" / "__init__.py").write_text("# A model.\n")
+    room.put_out()
+    assert lacks(room, ada).words == "pictures and models"
+    get(room, ada)
+    assert run(read(ada)) == []
+
+    # A notebook that was fetched again stands beside the archive of the release before.
+    (lab / "hints.toml").unlink()
+    room.put_out()
+    (folder_of(ada) / f"{LAB}.ipynb").unlink()
+    ada.fetch(COURSE, LAB)
+    assert lacks(room, ada).words == "its checks"
+    assert get(room, ada).copy == "" and "hints.toml" not in archive_files(folder_of(ada))
+    mine.unlink()
+    ada.fetch(COURSE, LAB)
+    assert archive_files(folder_of(ada)), "and where it is missing, it comes again"
+
+
+def test_the_archive_of_checks_is_not_handed_in_and_no_change_of_what_was(room, ada):
+    room.put_out()
+    work(ada, ANSWERS)
+    ada.hand_in(COURSE, LAB)
+    sent = ada.last_submission(COURSE, LAB)
+    assert (sent / f"{LAB}.ipynb").exists() and not (sent / ARCHIVE).exists()
+    before = ada.content(COURSE, LAB)
+    (folder_of(ada) / ARCHIVE).write_bytes(b"")
+    assert ada.content(COURSE, LAB) == before
+    (folder_of(ada) / "data.txt").write_text("mine")
+    assert ada.content(COURSE, LAB) != before
 
 
 def test_nothing_is_half_written_where_no_room_is_left(room, ada):

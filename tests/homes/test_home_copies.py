@@ -119,13 +119,13 @@ def test_what_is_in_the_way_of_files_stays_and_is_named(home):
     (home / LAB).mkdir()
     (home / SCRIPT).unlink()
     (home / SCRIPT).symlink_to("nowhere")
-    shutil.rmtree(home / "labs/01_sgd_trajectories/checks")
-    (home / "labs/01_sgd_trajectories/checks").write_text("mine")
+    shutil.rmtree(home / "labs/01_sgd_trajectories")
+    (home / "labs/01_sgd_trajectories").write_text("mine")
     said = start(home)
     assert f"{LAB} is a folder, where the kit has a file" in said
     assert f"{SCRIPT} is a link that leads nowhere" in said
-    assert "labs/01_sgd_trajectories/checks is a file, where the kit has a folder" in said
-    assert (home / "labs/01_sgd_trajectories/checks").read_text() == "mine"
+    assert "labs/01_sgd_trajectories is a file, where the kit has a folder" in said
+    assert (home / "labs/01_sgd_trajectories").read_text() == "mine"
 
 
 def test_a_script_can_be_run_and_a_home_that_is_missing_is_made(home):

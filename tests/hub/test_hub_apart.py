@@ -19,6 +19,7 @@ from small_clone import wait_for
 from unix_accounts import REPOSITORY, with_accounts
 
 from course.jupyterhub.accounts.unix import create
+from course.lab_archive import ARCHIVE
 
 pytestmark = [*with_accounts, pytest.mark.thorough]
 COUNT_RANKS = "import ipyparallel, sys; print(len(ipyparallel.Client(sys.argv[1], timeout=5)))"
@@ -58,17 +59,17 @@ def test_what_has_the_hubs_secrets_or_answers_in_it_is_roots(day):
     for person in ("ada", "noor", "grader-hpc"):
         for test in (READ, WRITE):
             assert allowed(day.hub, person, test, paths) == []
-    needed = [REPOSITORY / "course" / "files.py", REPOSITORY / "labs" / LAB / "checks" / "__init__.py"]
+    needed = [REPOSITORY / "course" / "files.py", REPOSITORY / "labs" / LAB / ARCHIVE]
     assert allowed(day.hub, "ada", READ, needed) == needed
     assert allowed(day.hub, "ada", WRITE, [*REPOSITORY.iterdir(), *needed]) == []
 
 
 def test_what_is_released_is_read_by_all_and_changed_by_none(day):
-    released = [day.hub.exchange("hpc") / "outbound" / LAB / name for name in (f"{LAB}.ipynb", "checks/__init__.py")]
+    released = [day.hub.exchange("hpc") / "outbound" / LAB / name for name in (f"{LAB}.ipynb", ARCHIVE)]
     assert allowed(day.hub, "bob", READ, released) == released
     assert allowed(day.hub, "bob", WRITE, [*released, released[0].parent, released[0].parents[1]]) == []
-    text = "".join(path.read_text() for path in released)
-    assert "BEGIN SOLUTION" not in text and "HIDDEN" not in text
+    text = b"".join(path.read_bytes() for path in released)
+    assert b"BEGIN SOLUTION" not in text and b"HIDDEN" not in text
 
 
 def test_feedback_is_under_a_name_that_only_its_student_can_compute(day):

@@ -22,11 +22,11 @@ from traitlets.config import Config
 
 from autograde.cells.cell_code import python_source
 from autograde.classroom.configuration import configure
-from autograde.hints import load_hints
-from autograde.labs.folder import Lab, find_lab, load_checks, load_variants, read_package, solution_cells
+from autograde.labs.folder import Lab, find_lab, load_checks, load_variants, packed_checks
 from autograde.labs.questions import is_text, is_todo
 from autograde.making.build import Built, build, write
 from autograde.making.cell_marks import wide_lines
+from course.lab_archive import ARCHIVE, archive_files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 each_lab = pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
@@ -39,6 +39,11 @@ def files(folder: Path) -> dict[str, bytes]:
     paths = [path for path in folder.rglob("*") if path.is_file()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     return {name: path.read_bytes() for name, path in names.items() if not re.search(r"(^|/)(\.|__pycache__)", name)}
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    """The same of a lab's folder, with what is in its archive."""
+    return files(folder) | archive_files(folder)
 
 
 def build_all(root: Path) -> list[Built]:
@@ -82,12 +87,10 @@ def test_building_again_gives_the_same_bytes(tmp_path):
 
 
 @each_lab
-def test_no_answer_reaches_students(lab, tmp_path):
+def test_no_answer_can_be_read_in_a_students_folder(lab, tmp_path):
     write(build(lab), tmp_path)
-    given = released_source(lab) + "".join(read_package(lab.checks).values())
-    # Skeletons hold lines around the gaps; tests/labs/test_feedback_of_labs.py sees to it that they are no answers.
-    given += "".join(each.skeleton for each in load_hints(lab.folder, [*solution_cells(lab.source)]).values())
-    secrets = {line for line in answers(lab) if line not in given}
+    told = "\n".join(each.says for check in load_checks(lab.checks) for each in check.criteria)  # in the docstrings
+    secrets = {line for line in answers(lab) if line not in released_source(lab) + told}
     assert secrets
     for name, content in files(tmp_path / "labs").items():
         text = content.decode(errors="replace").replace('\\"', '"')
@@ -98,7 +101,7 @@ def test_no_answer_reaches_students(lab, tmp_path):
 def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
     write(build(lab), tmp_path)
     machine = [str(REPOSITORY), str(Path.home()), *site.getsitepackages(), str(tmp_path)]
-    for name, content in files(tmp_path / "labs").items():
+    for name, content in all_files(tmp_path / "labs" / lab.name).items():
         text = content.decode(errors="replace")
         assert not name.endswith(("lab.py", "equivalent.toml")) and "variants" not in name
         for word in ("SOLUTION", "jupytext", "lines_to_next_cell", "variants", *machine):
@@ -108,9 +111,12 @@ def test_nothing_of_the_instructors_reaches_students(lab, tmp_path):
 @each_lab
 def test_students_get_all_checks_as_they_are(lab, tmp_path):
     write(build(lab), tmp_path)
-    given = tmp_path / "labs" / lab.name / "checks"
-    assert read_package(given) == read_package(lab.checks)
-    assert {check.todo for check in load_checks(given)} == {check.todo for check in load_checks(lab.checks)}
+    given, packages = archive_files(tmp_path / "labs" / lab.name), ("checks", "probes", "shared")
+    source = {path.relative_to(lab.folder).as_posix(): path for path in lab.folder.rglob("*.py")}
+    sources = {name: path.read_bytes() for name, path in source.items() if name.split("/")[0] in packages}
+    assert {name: text for name, text in given.items() if name.split("/")[0] in packages} == sources
+    checks = packed_checks(given, tmp_path)
+    assert {check.todo for check in checks} == {check.todo for check in load_checks(lab.checks)}
 
 
 @each_lab
@@ -154,7 +160,8 @@ def test_nbgrader_itself_releases_the_same_notebook(course):
 def test_students_get_the_other_files_too(course):
     write(build(find_lab(course, LAB)), course)
     folder = course / "labs" / LAB
-    assert sorted(path.name for path in folder.iterdir()) == [f"{LAB}.ipynb", "checks", "data.txt", "probes", "run.sh"]
+    assert sorted(path.name for path in folder.iterdir()) == [ARCHIVE, f"{LAB}.ipynb", "data.txt", "run.sh"]
+    assert {name.split("/")[0] for name in archive_files(folder)} == {"checks", "probes"}
     assert folder.joinpath("run.sh").stat().st_mode & 0o111
     notebook = nbformat.read(folder / f"{LAB}.ipynb", as_version=4)
     assert [cell.metadata.get("tags") for cell in notebook.cells if "tags" in cell.metadata] == [["aside"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,19 +19,15 @@ from autograde.making.build import File, build
 from course.processes.kernels import over_files
 
 IMAGE = re.compile(r"data:image/\w+;base64,([^\"]+)")
-CHECKER = 'Checker("checks", '
+CHECKER = "Checker("
 
 
 def executed(lab: Lab, files: dict[str, File], folder: Path) -> nbformat.NotebookNode:
-    """The lab's notebook, run in `folder` as "Restart and run all" would, but for its checks' cases: they are drawn
-    from the seed of the tests, and those that are hidden from students are among them.
-
-    Raises CellExecutionError.
-    """
+    """The lab's notebook, run in `folder` as "Restart and run all" would, but for its checks' cases, which are drawn
+    from the seed of the tests. Raises CellExecutionError."""
     for name, file in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(file.content)
-    shutil.copytree(lab.checks, folder / "checks", dirs_exist_ok=True)
     notebook = nbformat.read(folder / lab.notebook, as_version=4)
     (start,) = (cell for cell in notebook.cells if cell.cell_type == "code" and CHECKER in cell.source)
     start.source = start.source.replace(CHECKER, f"{CHECKER}seed={SEED}, world=")

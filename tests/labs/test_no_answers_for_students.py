@@ -1,6 +1,8 @@
-"""No answer lies in a student's folder: nothing that a lab is released with gets all points where it is handed in.
+"""No answer can be read in a student's folder: nothing that stands there gets all points where it is handed in.
 
-Each function and class of a lab's checks and notebook is handed in, with what it calls, under the name of each TODO
+That is what is in the notebook, and the figures and models of the lab that it imports by name. The checks are in an
+archive, and are no secret: they know the right numbers, which is what grading draws anew. Each function and class is
+handed in, with what it calls, under the name of each TODO
 that takes as many arguments. The rest of the cell is the solution's. A function inside of another one is handed in as
 that one makes it, with the ranks' communicator, and with mocks for what else it is given. Methods that need their
 object are not tried, nor the classes of checks. Of what is installed beside the labs, only what computes figures and
@@ -23,7 +25,8 @@ from labs_under_test import LABS
 import course
 from autograde.cells.cell_code import has_stub, python_source
 from autograde.contract import show
-from autograde.labs.folder import Lab, lab_package
+from autograde.contract.lab_package import LabPackage
+from autograde.labs.folder import Lab, read_package
 from autograde.making.build import instructor_notebook, release
 
 Definition = ast.FunctionDef | ast.ClassDef
@@ -92,8 +95,11 @@ def notebook_cells(lab: Lab) -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def modules_of(lab: Lab) -> dict[str, str]:
-    """What students get of the lab in Python, by module: its checks, and what the notebook's given cells define."""
-    modules = {"__init__": "", **lab_package(lab.folder).texts}
+    """What students can read of the lab in Python, by module: its figures and models, and what the notebook's given
+    cells define."""
+    folders = [lab.folder / name for name in ("figures", "models") if (lab.folder / name).is_dir()]
+    files = {f"{folder.name}/{name}": text for folder in folders for name, text in read_package(folder).items()}
+    modules = {"__init__": "", **LabPackage.of(files, lab.name).texts}
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
     trees = [ast.parse(source) for source in notebook_cells(lab)[1].values() if not has_stub(source)]
     kept = [node for tree in trees for node in tree.body if isinstance(node, kinds)]

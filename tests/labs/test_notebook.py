@@ -21,7 +21,9 @@ from small_clone import wait_for
 
 from autograde.cells.cell_code import bound_names
 from autograde.hints import read_taken
+from autograde.making.archive import packed
 from autograde.notebook import cell_that_defines
+from course.lab_archive import ARCHIVE
 from course.overview import text_mark
 from course.overview.progress import has_passed, results
 from course.processes.kernels import over_files
@@ -73,7 +75,7 @@ START = """
 from autograde.notebook import Checker, needs
 from course.world import COMM, World
 world = World(2, progress=False)
-check = Checker("checks", world)
+check = Checker(world)
 """
 RIGHT = "def total(comm, mine):\n    return comm.allreduce(mine)"
 PARTLY = "def total(comm, mine):\n    return comm.reduce(mine)"
@@ -82,10 +84,16 @@ PATIENCE = 240  # seconds that only a kernel which hangs takes
 BLANK = "def total(comm, mine):\n    raise NotImplementedError()"
 
 
-def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbformat.NotebookNode]:
-    """Run cells in a kernel in a folder with `checks/` and `probes/`; gives the executed cells."""
+def pack(folder: Path) -> None:
+    """Pack the lab, with hints and questions if they are there, into its archive."""
     write_package(folder / "checks", CHECKS)
     write_package(folder / "probes", PROBES)
+    (folder / ARCHIVE).write_bytes(packed(folder))
+
+
+def run(folder: Path, *cells: str, execution: str | None = None) -> list[nbformat.NotebookNode]:
+    """Run cells in a kernel in a folder with the lab's archive; gives the executed cells."""
+    pack(folder)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (START, *cells)])
     environment = {**os.environ, **({"NBGRADER_EXECUTION": execution} if execution else {})}
     resources = {"metadata": {"path": str(folder)}}
@@ -221,8 +229,7 @@ def in_cell(client: BlockingKernelClient, cell: str, source: str) -> str:
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("cell", "said"), [("a1b2", True), ("total", False), ("an editor's:own#id", False)])
 def test_a_todo_that_was_run_in_another_cell_is_told(tmp_path, cell, said):
-    write_package(tmp_path / "checks", CHECKS)
-    write_package(tmp_path / "probes", PROBES)
+    pack(tmp_path)
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
     try:
         in_cell(client, "start", START)

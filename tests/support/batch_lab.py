@@ -34,7 +34,7 @@ from course.batch.record import record
 from course.world import COMM, World
 
 world = World(2)
-check = Checker("checks", world)
+check = Checker(world)
 
 
 # %% todo="rate"

@@ -34,7 +34,8 @@ PROGRAMS = [
     "as",
     "ld",
 ]
-
+# What packs the checks of labs, at each start of JupyterLab.
+PACKING = ("autograde/making/archive.py", "autograde/labs/places.py", "course/lab_archive.py", "course/lab_choice.py")
 
 PATIENCE = 800  # seconds for a set-up, which takes some: only one that hangs takes as many
 
@@ -57,6 +58,9 @@ class Clone:
         shutil.copy(ROOT / machine.relative_to(folder), machine)
         shutil.copytree(ROOT / "course" / "homes", folder / "course" / "homes")
         shutil.copy(ROOT / "course" / "files.py", folder / "course")
+        for name in PACKING:
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
         (folder / "tests").mkdir()
         shutil.copy(ROOT / "tests" / "run.py", folder / "tests")
         (folder / "pyproject.toml").write_text(PYPROJECT)

@@ -25,7 +25,7 @@ from autograde.notebook import Checker
 from course.world import World
 
 world = World(2)
-check = Checker("checks", world)
+check = Checker(world)
 
 
 # %% todo="double"

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from autograde.classroom.release.old_text import about_old_text, as_released
 from autograde.labs.folder import LabError, find_lab, find_labs, labs_left_out
 from autograde.labs.places import LABS
-from autograde.making.build import Built, build, ignored, worked_in, write_file
+from autograde.making.archive import ignored
+from autograde.making.build import Built, build, worked_in, write_file
 from course.corrections.releases import keep, kept
 from course.exchange.deadlines import PrivateRelease
 

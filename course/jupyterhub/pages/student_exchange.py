@@ -17,14 +17,13 @@ from nbgrader.auth import Authenticator
 from nbgrader.auth.jupyterhub import JupyterhubApiError, JupyterhubEnvironmentError
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange import ExchangeError, ExchangeFactory
-from nbgrader.utils import ignore_patterns
 from traitlets.config import Config
 
 from course.exchange.copying import write_synced
 from course.exchange.handed_in.again import ConfirmationNeeded, Unchanged
 from course.exchange.handed_in.content import Digests
 from course.exchange.receipts import CORRECTED, reader, work_of
-from course.exchange.submit import too_large
+from course.exchange.submit import not_handed_in, too_large
 
 QUIET = "lockstep.labs"  # nbgrader tells each thing that it lists, which a page says itself
 
@@ -114,9 +113,7 @@ class StudentExchange:
         rules = CourseDirectory(config=self.config)
         digests = self._digests.setdefault((course, lab), Digests())
         try:
-            return digests.of_folder(
-                self.root / course / lab, ignore_patterns(rules.ignore, rules.include, rules.max_file_size)
-            )
+            return digests.of_folder(self.root / course / lab, not_handed_in(rules))
         except OSError:
             return ""
 

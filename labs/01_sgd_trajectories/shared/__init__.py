@@ -1,1 +1,0 @@
-"""What checks and probes of lab 01 both compute."""

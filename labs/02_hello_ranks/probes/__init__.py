@@ -1,1 +1,0 @@
-"""What runs beside a student's code in lab 02."""

@@ -1,1 +1,0 @@
-"""What the probes and the checks of lab 02 both draw."""

@@ -1,1 +1,0 @@
-"""What the probes and the checks of lab 03 both compute."""

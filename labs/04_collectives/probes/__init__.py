@@ -1,1 +1,0 @@
-"""What runs beside the student's code: calls of each TODO, and what each of them shows."""

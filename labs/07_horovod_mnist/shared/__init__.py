@@ -1,1 +1,0 @@
-"""What checks and probes of lab 07 both compute."""

@@ -1,1 +1,0 @@
-"""What probes and checks of lab 08 have in common."""

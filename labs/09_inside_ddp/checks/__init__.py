@@ -1,3 +1,0 @@
-"""Checks of lab 09."""
-
-RANKS = 4

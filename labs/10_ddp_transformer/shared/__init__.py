@@ -1,1 +1,0 @@
-"""What checks and probes of lab 10 both compute."""

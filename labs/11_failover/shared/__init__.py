@@ -1,1 +1,0 @@
-"""What the checks of lab 11 and its probes both compute."""
