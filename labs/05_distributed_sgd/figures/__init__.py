@@ -1,1 +1,0 @@
-"""Pictures that only this lab draws."""
