@@ -59,13 +59,167 @@ check = Checker("checks", world)
 # ## 3. Who is late?
 
 # %% [markdown]
-# ## 4.
+# ## 4. Which of six?
+
+
+# %% todo="diagnose"
+def diagnose(trace: list) -> str:
+    """The one of six causes that makes a step slow.
+
+    trace: by rank, from one rank on, the spans of one step, as `clocked_step` gives them:
+    `Span(kind, start, end, name)`, in seconds. Returns one of these texts:
+
+    "loader": a rank, or each, waits for its batch, in a span of kind "loading".
+    "synchronisation": on a rank, or on each, the device has nothing to do because the
+        process has waited for a number of it, in spans of kind "wait".
+    "recomputation": each rank computes the forward pass of some layers twice: two
+        spans of kind "compute" have the same name, such as "forward 3".
+    "imbalance": one rank computes longer than the others, who wait for it in their
+        all-reduces, spans of kind "communication".
+    "late bucket": there is at most one all-reduce for each layer, and the last one
+        goes on for long after all ranks have computed their last gradient.
+    "small all-reduces": there is one for each parameter, so several for each layer,
+        and some of them go on for long after that.
+
+    Several may leave spans in one trace. One of them costs at least a tenth of the
+    step, which would be so much shorter without it; each other one costs less than a
+    twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
+
+    Example: spans "loading" from 0 to 3, "forward 0" from 3 to 4 and "backward 0" from
+    4 to 6, on one rank, are "loader".
+    """
+    ### BEGIN SOLUTION
+
+    def seconds(spans, kind):
+        return sum(span.end - span.start for span in spans if span.kind == kind)
+
+    computed = [seconds(spans, "compute") for spans in trace]
+    own = [span for span in trace[0] if span.kind == "compute"]
+    once = {span.name: span.end - span.start for span in own}
+    layers = [name for name in once if name.startswith("backward")]
+    sent = [span.end for span in trace[0] if span.kind == "communication"]
+    last = max(span.end for spans in trace for span in spans if span.name in layers)
+    network = "small all-reduces" if len(sent) > len(layers) else "late bucket"
+    costs = {
+        "loader": max(seconds(spans, "loading") for spans in trace),
+        "synchronisation": max(seconds(spans, "wait") for spans in trace),
+        "recomputation": sum(span.end - span.start for span in own) - sum(once.values()),
+        "imbalance": max(computed) - min(computed),
+        network: max(sent, default=0.0) - last,
+    }
+    return max(costs, key=costs.get)
+    ### END SOLUTION
+
+
+# %% check="diagnose"
+check("diagnose")
 
 # %% [markdown]
-# ## 5.
+# ## 5. Fetch ahead
+
+# %% todo="prefetched"
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+
+def prefetched(loader: Iterable, depth: int) -> Iterator:
+    """Yield the batches of `loader` in order; fetch the next ones while one is in use.
+
+    loader: an iterable, perhaps without an end; `next` of its iterator takes a while, and
+    must not be called by two threads at the same time. depth: 1 or more.
+
+    A batch is in use from when it is yielded until the next one is asked for. In this
+    time a thread fetches on, until the `depth` batches behind it are there; it may fetch
+    one more, but no further. An error that the loader raises is raised here, where the
+    batch would have come that could not be fetched.
+
+    No thread stays behind, neither at the end, nor after an error, nor if the consumer
+    stops early: then the generator is closed (Python calls its `close`).
+
+    Example: with a loader of "abcde" and depth 2, while "a" is in use, "b" and "c" are
+    fetched, and perhaps "d".
+    """
+    ### BEGIN SOLUTION
+    batches, end = iter(loader), object()
+    with ThreadPoolExecutor(1) as pool:  # waits for its thread when the block is left
+        ahead = deque(pool.submit(next, batches, end) for _ in range(depth))
+        while (batch := ahead.popleft().result()) is not end:
+            ahead.append(pool.submit(next, batches, end))
+            yield batch
+    ### END SOLUTION
+
+
+# %% check="prefetched"
+check("prefetched")
 
 # %% [markdown]
-# ## 6.
+# ## 6. Repair a step
+
+# %%
+import torch
+import torch.distributed as dist
+
+
+def slow_step(model, micro_batches, loss_fn) -> float:
+    """One step's gradients. Returns the mean loss of all micro-batches of all ranks.
+
+    Afterwards `.grad` of each parameter is the mean of its gradients in them. Frozen
+    parameters, which need no gradient, are left alone.
+    """
+    model.zero_grad()
+    total = 0.0
+    for x, y in micro_batches:
+        loss = loss_fn(model(x), y) / len(micro_batches)
+        loss.backward()
+        with torch.no_grad():  # for the log
+            total += loss_fn(model(x), y).item() / len(micro_batches)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= dist.get_world_size()
+    mean = torch.tensor(total)
+    dist.all_reduce(mean)
+    return mean.item() / dist.get_world_size()
+
+
+# %% todo="repaired_step"
+import torch
+import torch.distributed as dist
+
+
+def repaired_step(model, micro_batches: list, loss_fn) -> float:
+    """What `slow_step` does, without what makes it slow.
+
+    micro_batches: at least one pair (x, y), as many on all ranks. loss_fn: of outputs
+    and y, a tensor of one number. Each parameter gets a gradient, except frozen ones.
+    All tensors have one dtype. In `.grad` there may be something when the function is
+    called. The optimizer's step comes later, and is not yours.
+
+    Example: with 24 parameters and 4 micro-batches, `slow_step` waits for the device 5
+    times, makes 25 all-reduces and 8 forward passes; yours waits once, and makes one or
+    two all-reduces and 4 forward passes.
+    """
+    ### BEGIN SOLUTION
+    model.zero_grad()
+    total = torch.zeros(())
+    for x, y in micro_batches:
+        loss = loss_fn(model(x), y) / len(micro_batches)
+        loss.backward()
+        total = total + loss.detach()
+    trained = [each for each in model.parameters() if each.requires_grad]
+    row = torch.cat([each.grad.flatten() for each in trained] + [total.view(1)])
+    dist.all_reduce(row)
+    row /= dist.get_world_size()
+    parts = row.split([each.numel() for each in trained] + [1])
+    for parameter, part in zip(trained, parts, strict=False):
+        parameter.grad = part.view_as(parameter)
+    return parts[-1].item()
+    ### END SOLUTION
+
+
+# %% check="repaired_step"
+check("repaired_step")
 
 # %% [markdown]
 # ## What comes next
