@@ -59,13 +59,13 @@ def mean(numbers):
 FIRST = {"loader": first("loading"), "synchronisation": first("wait")}
 MISTAKES = Mistakes(
     """
-    hidden-communication-counted: You take all of the time of an all-reduce for a loss, also where the rank computes
-    meanwhile. How much of it goes on when all gradients are there?
+    one-rank-alone: You look at one rank alone. Another one may be what all of them wait for.
 
     waiting-for-a-rank-counted: You count the time in which a rank waits in an all-reduce for another rank. That is not
     the network's: how long does it take once the last rank is there?
 
-    one-rank-alone: You look at one rank alone. Another one may be what all of them wait for.
+    hidden-communication-counted: You take all of the time of an all-reduce for a loss, also where the rank computes
+    meanwhile. How much of it goes on when all gradients are there?
 
     late-for-another-reason: A rank comes late here, and so you say "imbalance". But it computes no longer than the
     others: what does it do before?
@@ -97,14 +97,14 @@ def named(*causes):
 def cases(rng):
     """Steps without marks of other causes, then with; on four ranks to two, and on one."""
 
-    def calls(marked, sizes, causes=CAUSES):
-        drawn = [(each, size) for size in sizes for each in causes]
+    def calls(size, *form, causes=CAUSES):
+        drawn = [{"trace": drawn_trace(rng, each, size, *form), "marked": form[0]} for each in causes]
         rng.shuffle(drawn)
-        return [{"trace": drawn_trace(rng, *each, marked), "marked": marked} for each in drawn]
+        return drawn
 
     alone = [each for each in CAUSES if each not in ON_SEVERAL_RANKS]
-    yield {"calls": [*calls(False, (4,)), *calls(False, (1,), alone)]}
-    yield {"calls": [*calls(True, (4, rng.choice((2, 3)))), *calls(True, (1,), alone)]}
+    yield {"calls": [*calls(4, False), *calls(1, False, causes=alone)]}
+    yield {"calls": [*calls(4, True), *calls(rng.choice((2, 3)), True, True), *calls(1, True, causes=alone)]}
 
 
 NO_MARKS = "in traces where no other cause leaves spans, {} are told apart from all others"

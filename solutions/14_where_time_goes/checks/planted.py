@@ -10,10 +10,11 @@ COSTS_MUCH, COSTS_LITTLE = 0.1, 0.05  # parts of the step
 ON_SEVERAL_RANKS = CAUSES[3:]
 
 
-def drawn_trace(rng, cause, size, marked):
-    """The rows (kind, start, end, name) of each rank in one step. marked: whether other causes leave marks."""
+def drawn_trace(rng, cause, size, marked, other=False):
+    """The rows (kind, start, end, name) of each rank in one step. marked: whether other causes leave marks. other: of
+    two forms that a cause may have, the other one."""
     while True:
-        trace = clocked_step(plan(rng, cause, size, marked))
+        trace = clocked_step(plan(rng, cause, size, marked, other))
         step = max(span.end for spans in trace for span in spans)
         parts = {name: seconds / step for name, seconds in costs(trace).items()}
         if parts.pop(cause) > 1.2 * COSTS_MUCH and max(parts.values()) < 0.8 * COSTS_LITTLE:
@@ -25,15 +26,18 @@ def rounded(span):
     return [span.kind, round(span.start, 6), round(span.end, 6), span.name]
 
 
-def plan(rng, cause, size, marked):
-    """A step on `size` ranks."""
+def plan(rng, cause, size, marked, other):
+    """A step on `size` ranks. In its other form, all ranks wait for their batches or their device, and not one alone;
+    rank 0 has more work; some layers are computed again; there is one bucket, or else an all-reduce for each parameter
+    that costs little."""
     count = rng.randint(5, 8)
     forward = [rng.uniform(0.002, 0.004) for _ in range(count)]
     small = rng.randrange(1, count)
     forward[small] /= 8
     layers = [(each, 2 * each) for each in forward]
     total = 3 * sum(forward)
-    alone = rng.randrange(size) if marked and rng.random() < 0.5 else None  # the rank that this happens to; None: all
+    behind = rng.randrange(1, size) if size > 1 else 0
+    alone = behind if marked and not other else None  # the rank that waits; None: all
 
     def spread(much, little):
         """By rank, a time that is much for the cause, and else a mark."""
@@ -47,12 +51,12 @@ def plan(rng, cause, size, marked):
     waiting = spread(slow if cause == "synchronisation" else 0.012 * marked, 0.012)
     again = [small] if marked else []
     if cause == "recomputation":
-        again = [layer for layer in range(count) if not marked or layer == small or rng.random() < 0.8]
-    late = rng.randrange(size) if cause == "imbalance" else None
+        again = [layer for layer in range(count) if not other or layer == small or rng.random() < 0.8]
+    late = None if cause != "imbalance" else 0 if other else behind
     work = [rng.uniform(1.4, 1.7) if rank == late else 1 + rng.uniform(0, 0.01) * marked for rank in range(size)]
     return StepPlan(
         layers,
-        buckets(rng, cause, layers, marked) if size > 1 else (),
+        buckets(rng, cause, layers, other) if size > 1 else (),
         work,
         loading,
         [[each / count] * count for each in waiting],
@@ -60,19 +64,19 @@ def plan(rng, cause, size, marked):
     )
 
 
-def buckets(rng, cause, layers, marked):
+def buckets(rng, cause, layers, other):
     """What is all-reduced."""
     count, total = len(layers), sum(map(sum, layers))
     backward = [each for _, each in layers]
     much = rng.uniform(0.3, 0.5) * total
     order = [*reversed(range(count))]
-    if cause == "small all-reduces" or (marked and cause != "late bucket" and rng.random() < 0.5):
+    if cause == "small all-reduces" or (other and cause != "late bucket"):
         each = rng.randint(4, 8)
         whole = sum(backward[:-1]) + much if cause == "small all-reduces" else 0.15 * sum(backward)
         return [(layer, whole / count / each) for layer in order for _ in range(each)]
-    if cause == "late bucket" and marked and rng.random() < 0.5:
+    if cause == "late bucket" and other:
         return [(0, much)]  # everything in one
-    hidden = [(layer, 0.6 * backward[layer - 1]) for layer in order if layer % rng.choice((1, 2)) == 0 and layer]
+    hidden = [(layer, 0.9 * backward[layer - 1]) for layer in order if layer]
     return [*hidden, (0, much if cause == "late bucket" else 0.012 * total)]
 
 

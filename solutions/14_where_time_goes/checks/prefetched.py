@@ -14,12 +14,10 @@ fetched-by-the-consumer: The thread that uses the batches has fetched {own} of t
 compute. Who else could do it?
 
 not-far-enough: With depth = {depth}, fewer than {due} further batches were fetched while a batch was in use, and none
-came in five seconds. What does your thread wait for?
+came within seconds. What does your thread wait for?
 
-too-far: With depth = {depth}, {most} batches were fetched ahead of the one in use. They all take memory. What makes
-your thread wait?
-
-all-at-once: Your code fetches as much as the loader has, whatever `depth` is. A loader may have no end.
+too-far: With depth = {depth}, {most} batches were fetched ahead of the one in use. They all take memory, and a
+loader may have no end. What makes your thread wait?
 
 error-lost: The loader raised an error, and whoever uses the batches does not hear of it: {instead}. An error in a
 thread ends that thread alone.
@@ -29,8 +27,8 @@ good: they have to come first.
 
 another-error: The loader's error does not come out as it is. Raise the very same one.
 
-thread-left-behind: {n:thread} of yours {n:is|are} still there five seconds after {when}. What does it wait for, and who
-tells it to stop?
+thread-left-behind: Seconds after {when}, there is still {n:thread} of yours. What does it wait for, and who tells it
+to stop?
 
 close-waits-forever: The consumer stopped early, and `close` of your generator does not return. Your code waits there
 for something that never comes: what does the thread wait for at that moment?
@@ -65,8 +63,6 @@ def ends(call):
 def in_background(call):
     """Another thread fetches, as far as it should and no further."""
     depth, own, most = number(call, "depth"), seen(call).own, seen(call).most
-    if most > depth + 1 and most >= (number(call, "count") or 10 * depth) - 1:
-        return words("all-at-once")
     if own:
         return words("fetched-by-the-consumer", own=own)
     if seen(call).behind:
@@ -86,6 +82,8 @@ def error_comes(call):
 
 def no_thread(call):
     """No thread stays."""
+    if seen(call).own:
+        return words("fetched-by-the-consumer", own=seen(call).own)
     if seen(call).ended == "waits in close":
         return words("close-waits-forever")
     if not seen(call).left:
@@ -109,6 +107,11 @@ GOT = Same(
     batches,
     lambda call, place: f"The number in batch {place[0]} that you yield" if place else "What you yield",
 )
+
+
+def all_came(call):
+    """Batches came, so that there is something to judge; those before an error are judged with it."""
+    return None if fails(call) else GOT(call)
 
 
 def cases(rng):
@@ -139,7 +142,9 @@ CHECK = CallCheck.of(
         1,
         "while a batch is in use, another thread fetches the next `depth`, where there are so many, and at most one "
         "more",
-        in_background,
+        first_of(in_background, GOT),
+        on=given(fails=None),
+        after=("order",),
     ),
     Criterion(
         "error",
@@ -153,8 +158,8 @@ CHECK = CallCheck.of(
         1,
         "no thread stays: at the end, after an error, and when the consumer stops early, also with a loader without an "
         "end",
-        no_thread,
-        after=("order", "error"),
+        first_of(no_thread, all_came),
+        after=("order", "ahead"),
     ),
     repeats=False,
     consolidation="Whoever starts a thread has to say how it ends, in each way in which the work may end.",

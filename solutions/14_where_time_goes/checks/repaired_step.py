@@ -20,13 +20,13 @@ from ..probes import repaired_step
 from ..shared.small_steps import before_of, loss_fn, micro_batches, model_of
 
 words = Words("""
-waits-too-often: With {micro:micro-batch}, rank {rank} waits for the device {n:time}. A number that is read in Python,
+waits-too-often: In a step of {micro} micro-batches, rank {rank} waits for the device {n:time}. A number that is read in Python,
 as by `.item()`, is waited for. How long can the sum stay a tensor?
 
-second-forward-pass: With {micro:micro-batch}, the model is called {n:time}. Each call computes a forward pass. Where is
+second-forward-pass: In a step of {micro} micro-batches, the model is called {n:time}. Each call computes a forward pass. Where is
 the loss already?
 
-too-few-passes: With {micro:micro-batch}, the model is called {n:time}. Each micro-batch needs a forward pass of its
+too-few-passes: In a step of {micro} micro-batches, the model is called {n:time}. Each micro-batch needs a forward pass of its
 own.
 """)
 

@@ -11,7 +11,7 @@ import torch
 from autograde.contract.call_probe import CallProbe, CallRank
 from autograde.contract.evidence import Evidence
 
-DEADLINE = 5.0  # seconds until what has to come is taken not to come
+DEADLINE = 4.0  # seconds until what has to come is taken not to come
 LOOKING = 0.3  # seconds in which a thread that fetches too far would do so
 ENDLESS = 300  # batches after which even a loader without an end ends
 
@@ -99,7 +99,9 @@ class Consumer(threading.Thread):
             except StopIteration:
                 self.ended = "end"
                 return
-            except Planned as error:
+            except Exception as error:
+                if self.case["fails"] is None or self.loader.fetched <= self.case["fails"]:
+                    raise
                 self.ended = "error" if error is self.loader.error else "another error"
                 return
             self.got.append(int(batch[0]))
@@ -123,15 +125,16 @@ class Consumer(threading.Thread):
 def call(prefetched: Callable, rank: CallRank, case: dict) -> Seen:
     """One call, with a loader and a consumer of its own."""
     loader, before = Loader(case["first"], case["count"], case["fails"]), {*threading.enumerate()}
-    consumer = Consumer(prefetched, loader, case, rank.notes.get("patient", True))
+    consumer = Consumer(prefetched, loader, case, rank.notes.get("ahead", True))
+    patience = rank.notes.get("patience", 1)
     consumer.start()
-    consumer.join(2 * DEADLINE)
-    until = time.monotonic() + (DEADLINE if rank.notes.get("patient", True) else 0.5)
+    consumer.join(2 * DEADLINE * patience)
+    until = time.monotonic() + DEADLINE * patience
     others = {*threading.enumerate()} - before - {consumer}
     for thread in others:
         thread.join(max(0.0, until - time.monotonic()))
     left = sum(thread.is_alive() for thread in others)
-    rank.notes["patient"] = consumer.patient and not left and not consumer.is_alive()
+    rank.notes |= {"ahead": consumer.patient, "patience": 0.1 if left or consumer.is_alive() else patience}
     loader.over = True
     if consumer.raised is not None:
         raise consumer.raised

@@ -13,9 +13,9 @@ from autograde.contract.evidence import Array, Evidence, Number
 from ..shared.small_steps import before_of, loss_fn, micro_batches, model_of
 
 # What gives Python a number, or the host an array, of a tensor: where that is on a GPU, the process waits for it.
+PYTHON = ("bool", "float", "int", "index", "complex", "array", "format", "repr", "str")
 WAITS = frozenset(
-    ("item", "tolist", "numpy", "cpu", "equal", "allclose", "nonzero")
-    + ("__bool__", "__float__", "__int__", "__index__", "__complex__", "__array__", "__format__", "__repr__", "__str__")
+    ["item", "tolist", "numpy", "cpu", "equal", "allclose", "nonzero", *(f"__{each}__" for each in PYTHON)]
 )
 
 
