@@ -42,9 +42,7 @@ class Decoder(nn.Module):
         return self.head(x)
 
 
-def counted_flops(
-    layers: int, width: int, hidden: int, vocabulary: int, sequences: int, length: int
-) -> dict[str, int]:
+def counted_flops(layers: int, width: int, hidden: int, vocabulary: int, sequences: int, length: int) -> dict[str, int]:
     """The floating point operations of a forward and a backward pass of a `Decoder`, as `FlopCounterMode` counts them.
 
     sequences: in the batch. length: tokens of each. "weights": of products with weights. "attention": of products of

@@ -156,10 +156,11 @@ def drawn(rng):
         computed, end = compute(loaded if number == 0 else now + some())
         sent = end - some(3)
         rows += computed
-        rows += [["launch", end, end + 0.5]] if number % 2 else [["launch", sent - 0.25, sent]]
+        rows += [["launch", end, end + 0.5]] if number % 2 else [["launch", sent - 0.5, sent]]
         now = end + some(3)
         rows += [["communication", sent, now + some(3)], ["communication", sent + 0.5, now]]
     last = max(end for _, _, end in rows)
+    rows.append(["launch", last + 0.25, last + 0.75])
     rows += [["wait", last + 1.0, last + 1.0 + some()], ["step", begin, last + 6.0 + some()]]
     return rng.sample(rows, len(rows))
 
@@ -185,6 +186,6 @@ CHECK = CallCheck.of(
     row(IDLE, 0.5, "how much of the whole time is neither"),
     Criterion("no-spans", 0.25, "without spans, all are 0", judge(*NAMES), on=lacking("spans")),
     repeats=False,
-    consolidation="Communication costs what is exposed of it, and no more. So two questions come before all others: how "
-    "much is exposed, and what could the rank compute meanwhile?",
+    consolidation="Communication costs the time in which it is exposed, and no more. So ask two questions first: how much "
+    "of it is exposed, and what could the rank compute meanwhile?",
 )

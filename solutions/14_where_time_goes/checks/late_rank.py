@@ -15,6 +15,10 @@ def differences(call, rank, which=END):
     return [b[which] - a[which] for a, b in zip(first, own, strict=True)]
 
 
+def first(ahead):
+    return ahead[0]
+
+
 def answer(call, shift=median, which=END, sign=-1, of=max, since=None):
     """For each collective, the last rank, and how long each waits.
 
@@ -79,9 +83,9 @@ negative-waits: Your waits are negative. From which moment to which does a rank 
 VALUES = changed(
     answer,
     clocks_not_aligned={"sign": 0},
-    aligned_by_one_end=[{"shift": lambda call: lambda ahead: ahead[0]}, {"shift": lambda call: lambda ahead: ahead[-1]}],
+    aligned_by_one_end=[{"shift": lambda call: first}, {"shift": lambda call: lambda ahead: ahead[-1]}],
     aligned_by_the_mean={"shift": lambda call: fmean},
-    aligned_by_starts=[{"which": START, "shift": lambda call: each} for each in (median, fmean, min)],
+    aligned_by_starts=[{"which": START, "shift": lambda call, each=each: each} for each in (median, fmean, first)],
     wrong_way={"sign": 1},
     by_durations=by_durations,
     first_taken_for_last=[
@@ -91,4 +95,84 @@ VALUES = changed(
     whole_collective_waited=whole_durations,
     since_the_first={"since": lambda call: min},
     negative_waits={"since": lambda call: max},
+)
+
+
+def row(of_pair):
+    """The judge and the mistakes of a part of what is returned for each collective."""
+
+    def mistaken(call):
+        return {key: (lambda sign=sign: parts(sign())) for key, sign in VALUES(call).items()}
+
+    def parts(gives):
+        return gives and type(gives)(*([*map(of_pair, each)] for each in gives.values))
+
+    def expected(call):
+        return [*map(of_pair, answer(call))]
+
+    def shown(call):
+        return [of_pair((each.rank, each.waits)) for each in call.seen[0].collectives]
+
+    return Same(shown, expected, where, instead=lambda call: call.seen[0].kind), Mistakes(TEXT, mistaken)
+
+
+def where(call, place):
+    """A place in what is returned."""
+    if not place:
+        return "What you return"
+    number, *inner = place
+    if inner[:1] == [1]:
+        return f"In collective {number}, {f'the wait of rank {inner[1]}' if inner[1:] else 'what stands for the waits'}"
+    return f"In collective {number}, the last rank"
+
+
+def drawn(rng, size, count, noted_late=0):
+    """Traces of collectives that end everywhere at the same moment, by clocks of their own. noted_late: how many of
+    them, the first one among them, one rank or two note as over too late."""
+    ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
+    late = {0, count - 1, *rng.sample(range(1, count - 1), noted_late - 2)} if noted_late else set()
+    traces, now = [[] for _ in range(size)], 1000.0
+    for number in range(count):
+        starts = [now + each / 4 for each in rng.sample(range(8, 120), size)]
+        end = max(starts) + rng.randint(2, 12) / 4
+        slow = rng.sample(range(size), min(size - 1, 1 + number % 2)) if number in late else []
+        ends = [end + (rng.randint(8, 40) if rank in slow else 0) for rank in range(size)]
+        for rank, own in enumerate(traces):
+            own.append([starts[rank] + ahead[rank], ends[rank] + ahead[rank]])
+        now = max(ends)
+    return traces
+
+
+def cases(rng):
+    """Ends that all ranks note at the same moment, and ends that some note late; a single rank, a single collective."""
+    plain = (4, 3), (3, 5), (2, 4), (5, 6), (1, 3), (3, 1)
+    late = (3, 7, 3), (4, 9, 4), (2, 8, 3), (6, 7, 3)
+    return [
+        (None, *({"traces": drawn(rng, *each), "noted_late": False} for each in plain)),
+        (None, *({"traces": drawn(rng, *each), "noted_late": True} for each in late)),
+    ]
+
+
+LAST, LAST_MISTAKES = row(lambda pair: pair[0])
+WAITS, WAITS_MISTAKES = row(lambda pair: pair[1])
+BOTH, BOTH_MISTAKES = row(list)
+PLAIN = "where all ranks note all ends at the same moment"
+CHECK = CallCheck.of(
+    "late_rank",
+    PROBE,
+    cases,
+    Criterion("last", 0.75, f"{PLAIN}: who is last", LAST, LAST_MISTAKES, on=lacking("noted_late")),
+    Criterion("waits", 0.75, "there: how long each rank waits", WAITS, WAITS_MISTAKES, on=lacking("noted_late")),
+    Criterion(
+        "noted-late",
+        1,
+        "both, where some ranks note some ends late",
+        BOTH,
+        BOTH_MISTAKES,
+        on=given("noted_late"),
+        after=("last", "waits"),
+    ),
+    repeats=False,
+    consolidation="A collective is a clock that all ranks share, for the moment in which it ends. And the longest "
+    "all-reduce is not on the rank that is slow: it is on the one that waits for it.",
 )

@@ -113,7 +113,7 @@ def cases(rng):
         sizes = {"layers": layers, "width": 8 + 2 * width, "sequences": sequences, "length": 9 + length}
         return sizes | {"hidden": rng.randint(30, 39), "vocabulary": rng.randint(50, 99)} | given
 
-    return [(None, *(shape() for _ in range(4)), shape(layers=1), shape(sequences=1, length=1))]
+    return [{"calls": [*(shape() for _ in range(4)), shape(layers=1), shape(sequences=1, length=1)]}]
 
 
 def judge(name):

@@ -10,8 +10,16 @@ def length(spans):
     return seconds
 def of(spans, *kinds):
     return [span for span in spans if span.kind in kinds]
-== by_length
+def joined(spans):
+    result = []
+    for span in sorted(spans, key=lambda span: span.start):
+        if result and span.start <= result[-1][1]:
+            result[-1][1] = span.end
+        else:
+            result.append([span.start, span.end])
+    return result
 def exposed(spans):
+== by_length
     computing = length(of(spans, "compute"))
     sending = length(of(spans, "communication"))
     either = length(of(spans, "compute", "communication"))
@@ -63,7 +71,6 @@ def exposed(spans):
         "idle": width[~(computes | sends)].sum(),
     }
 == durations_added: counted-twice, union
-def exposed(spans):
     busy, sending = of(spans, "compute"), of(spans, "communication")
     computing = sum(span.end - span.start for span in busy)
     hidden = sum(max(0, min(a.end, b.end) - max(a.start, b.start)) for a in busy for b in sending)
@@ -71,15 +78,6 @@ def exposed(spans):
     whole = max((span.end for span in spans), default=0) - min((span.start for span in spans), default=0)
     return {"computing": computing, "hidden": hidden, "exposed": shown, "idle": whole - computing - shown}
 == joined_by_the_last: end-of-the-last-begun, nested
-def joined(spans):
-    result = []
-    for span in sorted(spans, key=lambda span: span.start):
-        if result and span.start <= result[-1][1]:
-            result[-1][1] = span.end
-        else:
-            result.append([span.start, span.end])
-    return result
-def exposed(spans):
     busy, sending = joined(of(spans, "compute")), joined(of(spans, "communication"))
     computing = sum(end - start for start, end in busy)
     hidden = sum(max(0, min(b, d) - max(a, c)) for a, b in busy for c, d in sending)
@@ -114,6 +112,6 @@ whole - either >>> whole - computing - sending
 "computing": computing, "hidden": hidden, >>> "hidden": hidden,
 == a_tuple: another-kind, overlap < by_length
     return {"computing": computing, "hidden": hidden, "exposed": sending - hidden, "idle": whole - either} >>>     return computing, hidden, sending - hidden, whole - either
-== fails_without_spans: own-error, trace < by_length
-, default=0 >>>
+== fails_without_spans: raised, trace < by_length
+    whole = max((span.end for span in spans), default=0) >>>     whole = max(span.end for span in spans)
 """

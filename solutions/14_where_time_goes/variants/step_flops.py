@@ -44,9 +44,9 @@ def step_flops(layers, width, hidden, vocabulary, sequences, length):
 6.0 >>> 4
 12.0 >>> 8
 == with_embedding: embedding-counted, look-up < per_token
-+ width * vocabulary >>> + 2 * width * vocabulary
+2 * hidden) + width >>> 2 * hidden) + 2 * width
 == layers_alone: head-left-out, head < per_token
- + width * vocabulary >>>
+2 * hidden) + width * vocabulary >>> 2 * hidden)
 == three_matrices: no-output-matrix, formula < per_token
 4 * width + >>> 3 * width +
 == one_matrix: one-matrix-in-the-mlp, formula < per_token
