@@ -186,6 +186,6 @@ CHECK = CallCheck.of(
     row(IDLE, 0.5, "how much of the whole time is neither"),
     Criterion("no-spans", 0.25, "without spans, all are 0", judge(*NAMES), on=lacking("spans")),
     repeats=False,
-    consolidation="Communication costs the time in which it is exposed, and no more. So ask two questions first: how much "
-    "of it is exposed, and what could the rank compute meanwhile?",
+    consolidation="Communication costs the time in which it is exposed, and no more. So ask two questions first: how "
+    "much of it is exposed, and what could the rank compute meanwhile?",
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from course.lab.figures.colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
+
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds, quiet_grid
-from course.lab.figures.colours import COMPUTING, EXPOSED, HIDDEN
 
 
 @on_both_grounds
@@ -20,9 +21,8 @@ def parts_bars(parts: Sequence[Mapping[str, float]], title: str, *, ground: Grou
         f"communication, {1e3 * own['exposed']:.0f} ms are exposed, and {1e3 * own['idle']:.0f} ms idle"
         for rank, own in enumerate(parts)
     )
-    figure, axes = new_figure(7.6, 1.5 + 0.42 * len(parts), alt=f"{title}: {told}.", ground=ground)
-    both = {"facecolor": COMPUTING, "hatch": "////", "edgecolor": HIDDEN, "linewidth": 0}
-    looks = ({"color": COMPUTING}, both, {"color": EXPOSED}, {"color": ground.pale})
+    figure, axes = new_figure(7.6, 1.7 + 0.42 * len(parts), alt=f"{title}: {told}.", ground=ground)
+    looks = ({"color": COMPUTING}, HIDDEN, {"color": COMMUNICATING}, {"color": ground.pale})
     for rank, own in enumerate(parts):
         left = 0.0
         widths = own["computing"] - own["hidden"], own["hidden"], own["exposed"], own["idle"]
@@ -35,6 +35,5 @@ def parts_bars(parts: Sequence[Mapping[str, float]], title: str, *, ground: Grou
     axes.set(xlabel="time [ms]", title=title)
     quiet_grid(axes, "x")
     handles = [axes.barh(0, 0, **look) for look in looks]
-    names = ["computing", "computing, and communication hidden", "communication exposed", "idle"]
-    figure.legend(handles, names, loc="outside lower center", ncols=4)
+    figure.legend(handles, NAMES, loc="outside lower center", ncols=2)
     return figure

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from course.lab.figures.colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
+
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds, quiet_grid
-from course.lab.figures.colours import COMPUTING, EXPOSED, HIDDEN
 
 STEP, OPERATIONS, WITHIN, FIRST, SECOND, PARTS = 0, 1, 1, 2.45, 2.95, 4.1  # rows, from above
 THICK, THIN = 0.6, 0.26
@@ -17,15 +18,17 @@ def parts_picture(*, ground: Ground) -> Picture:
         "All-reduces take 3 to 6 and 7 to 11. So the rank computes from 0 to 4 and from 5 to 8; communication is "
         "hidden from 3 to 4, 5 to 6 and 7 to 8, and exposed from 4 to 5 and 8 to 11; the rank is idle from 11 to 12."
     )
-    figure, axes = new_figure(7.6, 2.9, alt=alt, ground=ground)
-    both = {"hatch": "////", "edgecolor": HIDDEN, "linewidth": 0}
+    figure, axes = new_figure(7.6, 3.1, alt=alt, ground=ground)
     bars = [(STEP, THICK, 0, 12, {"color": ground.pale})]
     bars += [(OPERATIONS, THICK, start, end, {"color": COMPUTING}) for start, end in ((0, 4), (5, 8))]
     bars += [(WITHIN, THIN, 1, 3, {"color": ground.ink, "alpha": 0.35})]
-    bars += [(FIRST, THIN + 0.14, 3, 6, {"color": EXPOSED}), (SECOND, THIN + 0.14, 7, 11, {"color": EXPOSED})]
+    bars += [
+        (FIRST, THIN + 0.14, 3, 6, {"color": COMMUNICATING}),
+        (SECOND, THIN + 0.14, 7, 11, {"color": COMMUNICATING}),
+    ]
     bars += [(PARTS, THICK, start, end, {"color": COMPUTING}) for start, end in ((0, 4), (5, 8))]
-    bars += [(PARTS, THICK, start, end, {"facecolor": COMPUTING, **both}) for start, end in ((3, 4), (5, 6), (7, 8))]
-    bars += [(PARTS, THICK, start, end, {"color": EXPOSED}) for start, end in ((4, 5), (8, 11))]
+    bars += [(PARTS, THICK, start, end, HIDDEN) for start, end in ((3, 4), (5, 6), (7, 8))]
+    bars += [(PARTS, THICK, start, end, {"color": COMMUNICATING}) for start, end in ((4, 5), (8, 11))]
     bars += [(PARTS, THICK, 11, 12, {"facecolor": ground.pale})]
     for row, height, start, end, look in bars:
         axes.barh(row, end - start, height, left=start, **look)
@@ -35,8 +38,7 @@ def parts_picture(*, ground: Ground) -> Picture:
     axes.set(ylim=(PARTS + 0.45, -0.45), xlim=(-0.05, 12.05), xlabel="time [s]", xticks=range(13))
     axes.tick_params(axis="y", length=0)
     quiet_grid(axes, "x")
-    handles = [axes.barh(0, 0, color=COMPUTING), axes.barh(0, 0, facecolor=COMPUTING, **both)]
-    handles += [axes.barh(0, 0, color=EXPOSED), axes.barh(0, 0, color=ground.pale)]
-    names = ["computing", "computing, and communication hidden", "communication exposed", "idle"]
-    figure.legend(handles, names, loc="outside lower center", ncols=4)
+    handles = [axes.barh(0, 0, color=COMPUTING), axes.barh(0, 0, **HIDDEN)]
+    handles += [axes.barh(0, 0, color=COMMUNICATING), axes.barh(0, 0, color=ground.pale)]
+    figure.legend(handles, NAMES, loc="outside lower center", ncols=2)
     return figure
