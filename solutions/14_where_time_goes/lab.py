@@ -210,22 +210,22 @@ check("exposed")
 
 # %% [markdown]
 # Now real steps. Four ranks train the Transformer of section 1, wrapped in
-# [DistributedDataParallel](GLOSSARY.md#distributeddataparallel), on sequences of 32 tokens, and `record_steps` has
-# PyTorch's profiler note what each rank does in three of them.
+# [DistributedDataParallel](GLOSSARY.md#distributeddataparallel), each on 8 sequences of 32 tokens, and PyTorch's
+# profiler notes what each rank does in three steps. `record_steps` makes spans of what it has noted:
 
 
 # %%
 def recorded(lengths: list[int]) -> list[Span]:
     """The spans of this rank in three steps. lengths: by rank, of its sequences."""
     torch.manual_seed(0)
-    rank = dist.get_rank()
     model = DistributedDataParallel(Decoder(4, 128, 512, 1000), bucket_cap_mb=1)
-    tokens = torch.randint(1000, (8, lengths[rank]))
+    tokens = torch.randint(1000, (8, lengths[dist.get_rank()]))
 
     def step(number: int) -> None:
         model.zero_grad()
         with record_function("forward"):
-            loss = functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
+            scores = model(tokens).flatten(0, 1)
+            loss = functional.cross_entropy(scores, tokens.flatten())
         with record_function("backward"):
             loss.backward()
 
@@ -233,14 +233,27 @@ def recorded(lengths: list[int]) -> list[Span]:
 
 
 traces = world.run(recorded, [32, 32, 32, 32], init="torch")
-print([len(spans) for spans in traces], "spans, among them", traces[0][1])
+print("spans of each rank:", *map(len, traces))
+for span in traces[0][:5]:
+    print(f"{span.kind:8}{1e3 * span.start:7.2f} to {1e3 * span.end:7.2f} ms", span.name)
+
+# %% [markdown]
+# The first span of each trace is the first step, and most of the others lie within it. This is where the time of that
+# step goes, by your function:
 
 # %% folded=true
-# Draws what your function says of the steps of each rank.
+# Draws what your function says of the first step of each rank.
 from course.lab.figures.parts_bars import parts_bars
 
+
+def of_first_step(traces: list[list[Span]]) -> list[list[Span]]:
+    """By rank, the spans that begin within the first step."""
+    return [[span for span in own if span.start < own[0].end] for own in traces]
+
+
 with needs("exposed"):
-    display(parts_bars([exposed(spans) for spans in traces], "Three steps of four ranks"))
+    parts = [exposed(spans) for spans in of_first_step(traces)]
+    display(parts_bars(parts, "A step of four ranks, with equal work"))
 
 # %% [markdown]
 # These numbers are of this machine, and of this minute. Four ranks that share a few cores wait for these as well, and
@@ -310,6 +323,33 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
 
 # %% check="late_rank"
 check("late_rank")
+
+# %% [markdown]
+# Now the same training once more, but rank 2 gets sequences of 128 tokens, and has more than four times as much to
+# compute. All ranks on one machine have the same clock. So the cell sets three clocks wrong, by an hour, by a day, and
+# by a quarter of a second, before your function sees the traces:
+
+# %%
+with needs("late_rank"):
+    uneven = world.run(recorded, [32, 32, 128, 32], init="torch")
+    wrong = []
+    for spans, ahead in zip(uneven, [0, 3600, -86_400, 0.25], strict=True):
+        own = [span for span in spans if span.kind == "communication"]
+        moved = [(span.start + ahead, span.end + ahead) for span in own]
+        wrong.append([Span("communication", *each, "all-reduce") for each in moved])
+    for number, (last, waits) in enumerate(late_rank(wrong)):
+        told = "".join(f"{1e3 * each:6.0f}" for each in waits)
+        print(f"all-reduce {number:2}: rank {last} is last; the ranks wait{told} ms")
+
+# %% folded=true
+# Draws what your `exposed` says of the first step of each rank.
+with needs("exposed", "late_rank"):
+    parts = [exposed(spans) for spans in of_first_step(uneven)]
+    display(parts_bars(parts, "A step of four ranks, where rank 2 has more to do"))
+
+# %% [markdown]
+# Which rank would you look at, by this picture alone? The one that is late has the *least* exposed communication: when
+# it calls an all-reduce, all others are there already. What costs the others so much time is no network. It is rank 2.
 
 # %% [markdown]
 # ## 4.
