@@ -24,6 +24,8 @@
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
 # [overlap](GLOSSARY.md#overlap) of lab 09. From Python: lists, dicts, sorting.
 #
+# **Lecture.** [16 Where the time goes](../../course/lectures/16_where_time_goes.ipynb) reads such traces by hand.
+#
 # **Time:** 90 to 120 minutes.
 #
 # Run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, replace that line and the one below it with
@@ -89,7 +91,7 @@ products_picture()
 
 # %% todo="step_flops"
 def step_flops(layers, width, hidden, vocabulary, sequences, length) -> dict[str, int]:
-    """The operations of a forward and a backward pass of the Transformer in the picture.
+    """The operations of a forward and a backward pass of the model in the picture.
 
     layers: how many it has. width, hidden, vocabulary: sizes of the matrices, as in the
     picture. sequences: how many are in the batch. length: tokens of each sequence.
@@ -99,8 +101,8 @@ def step_flops(layers, width, hidden, vocabulary, sequences, length) -> dict[str
     count, too. What is no product of matrices counts nothing: looking tokens up,
     softmax, norms. There are no biases.
 
-    Example: 2 layers of width 8, hidden 32, vocabulary 50, with 3 sequences of 5 tokens,
-    are 174240 operations with weights, and 14400 of attention.
+    Example: 2 layers of width 8, hidden 32, vocabulary 50, with 3 sequences of 5 tokens
+    have 174240 operations with weights, and 14400 of attention.
     """
     ### BEGIN SOLUTION
     in_layer = 4 * width**2 + 2 * width * hidden
@@ -235,7 +237,8 @@ def recorded(lengths: list[int]) -> list[Span]:
 traces = world.run(recorded, [32, 32, 32, 32], init="torch")
 print("spans of each rank:", *map(len, traces))
 for span in traces[0][:5]:
-    print(f"{span.kind:8}{1e3 * span.start:7.2f} to {1e3 * span.end:7.2f} ms", span.name)
+    start, end = 1e3 * span.start, 1e3 * span.end
+    print(f"{span.kind:8}{start:7.2f} to {end:7.2f} ms", span.name)
 
 # %% [markdown]
 # The first span of each trace is the first step, and most of the others lie within it. This is where the time of that
@@ -368,3 +371,22 @@ with needs("exposed", "late_rank"):
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
 # is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
 # text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+#
+# **1. How much of it?** The model of 6.6 billion weights in section 1 is trained on a GPU that can make 4 · 10¹⁴
+# operations a second. A step on 8 sequences of 8192 tokens takes 15 seconds. How many percent of the operations that
+# the GPU could make in this time does the step need?
+
+# %% answer="percent_of_peak"
+check.answer("percent_of_peak", None)
+
+# %% [markdown]
+# **2. A faster network?** "All-reduces take 40 percent of our step, so a faster network will save us a third," says a
+# colleague, and shows you the profile of rank 0. What do you ask to see before anything is bought, and what could it
+# show?
+
+# %% [markdown] answer="faster_network"
+# How much of the 40 percent is exposed: what is hidden behind the backward pass costs nothing now, and a faster network
+# saves nothing of it. Then the traces of the other ranks, by one clock. A rank that waits for a late one is in its
+# all-reduce, too, and looks as if the network were slow. If one rank is late again and again, its work, its samples or
+# its machine have to be looked at; the network is idle meanwhile. Only what is exposed after the last rank has called
+# is the network's part. And even this may rather want larger buckets, or an all-reduce that begins earlier.
