@@ -31,6 +31,7 @@ from autograde.fixtures.numbered_net import NumberedNet, NumberedSet, ids_of
 from autograde.labs.folder import find_lab, load_checks, load_variants
 from autograde.making.build import instructor_notebook
 from course.models.translator.sentences import PAD, collate, loss_fn
+from course.profiles.spans import Span
 from course.world import COMM, RANK, World
 
 TRAIN_STEP = check_module("10_ddp_transformer", "train_step", "probes")
@@ -250,6 +251,12 @@ def sharded_losses_are_those_of_data_parallel_training(world: World, mistaken: S
     return all(sharded == pytest.approx(plain) for sharded, plain in ranks)
 
 
+def parts_of_operations_in_a_row_are_right(world: World, mistaken: Subject, solution: Subject) -> bool:
+    times = [("compute", 0, 4), ("communication", 3, 6), ("compute", 7, 9), ("communication", 8, 10)]
+    spans = [Span(kind, float(start), float(end), kind) for kind, start, end in times]
+    return mistaken.load()(spans) == solution.load()(spans)
+
+
 TRAPS = [
     Trap(
         "both partners send first, then receive",
@@ -338,6 +345,14 @@ TRAPS = [
         "13_fully_sharded",
         "FullySharded",
         "never_freed",
+    ),
+    Trap(
+        "durations of operations within each other are added up",
+        "where operations follow each other, each part of a rank's time is right",
+        parts_of_operations_in_a_row_are_right,
+        "14_where_time_goes",
+        "exposed",
+        "durations_added",
     ),
     Trap(
         "every rank trains on the whole set",

@@ -15,7 +15,7 @@ PARTS = ("loading", "forward", "backward", "optimizer", "wait")
 
 def train(rank: int, steps: int, late: float) -> tuple[list[Span], list[int]]:
     """Recorded steps of a small model, with one all-reduce in `backward` and one in `wait`, and the steps' numbers.
-    late: seconds by which the last rank of two begins, and also takes longer to load its samples."""
+    late: seconds that rank 1 takes longer to load its samples; it begins three times as late."""
     import time
 
     import torch
@@ -40,7 +40,7 @@ def train(rank: int, steps: int, late: float) -> tuple[list[Span], list[int]]:
         with record_function("wait"):
             dist.all_reduce(loss.detach(), async_op=True).wait()
 
-    time.sleep(late * rank)
+    time.sleep(3 * late * rank)
     return record_steps(step, steps, warm_up=2), numbers
 
 

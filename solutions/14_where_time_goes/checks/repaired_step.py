@@ -20,14 +20,14 @@ from ..probes import repaired_step
 from ..shared.small_steps import before_of, loss_fn, micro_batches, model_of
 
 words = Words("""
-waits-too-often: In a step of {micro} micro-batches, rank {rank} waits for the device {n:time}. A number that is read in Python,
-as by `.item()`, is waited for. How long can the sum stay a tensor?
+waits-too-often: In a step of {micro} micro-batches, rank {rank} waits for the device {n:time}. A number that is read in
+Python, as by `.item()`, is waited for. How long can the sum stay a tensor?
 
-second-forward-pass: In a step of {micro} micro-batches, the model is called {n:time}. Each call computes a forward pass. Where is
-the loss already?
+second-forward-pass: In a step of {micro} micro-batches, the model is called {n:time}. Each call computes a forward
+pass. Where is the loss already?
 
-too-few-passes: In a step of {micro} micro-batches, the model is called {n:time}. Each micro-batch needs a forward pass of its
-own.
+too-few-passes: In a step of {micro} micro-batches, the model is called {n:time}. Each micro-batch needs a forward pass
+of its own.
 """)
 
 
