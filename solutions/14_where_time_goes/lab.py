@@ -430,7 +430,7 @@ for span in late[0]:
 def diagnose(trace: list) -> str:
     """The one of six causes that makes a step slow.
 
-    trace: by rank, from one rank on, the spans of one step, as `clocked_step` gives them:
+    trace: by rank, from one rank on, the spans of one step, as the six above have them:
     `Span(kind, start, end, name)`, in seconds. Returns one of these texts:
 
     "loader": a rank, or each, waits for its batch, in a span of kind "loading".
@@ -467,7 +467,7 @@ def diagnose(trace: list) -> str:
     costs = {
         "loader": max(seconds(spans, "loading") for spans in trace),
         "synchronisation": max(seconds(spans, "wait") for spans in trace),
-        "recomputation": sum(span.end - span.start for span in own) - sum(once.values()),
+        "recomputation": computed[0] - sum(once.values()),
         "imbalance": max(computed) - min(computed),
         network: max(sent, default=0.0) - last,
     }
@@ -578,13 +578,13 @@ from concurrent.futures import ThreadPoolExecutor
 def prefetched(loader: Iterable, depth: int) -> Iterator:
     """Yield the batches of `loader` in order; fetch the next ones while one is in use.
 
-    loader: an iterable, perhaps without an end; `next` of its iterator takes a while, and
-    must not be called by two threads at the same time. depth: 1 or more.
+    loader: an iterable, perhaps without an end. `next` of its iterator takes a while,
+    and must not be called by two threads at the same time. depth: 1 or more.
 
     A batch is in use from when it is yielded until the next one is asked for. In this
-    time a thread fetches on, until the `depth` batches behind it are there; it may fetch
-    one more, but no further. An error that the loader raises is raised here, where the
-    batch would have come that could not be fetched.
+    time a thread fetches on, until the `depth` batches behind it are there; it may
+    fetch one more, but no further. An error that the loader raises is raised here,
+    where the batch would have come that could not be fetched.
 
     No thread stays behind, neither at the end, nor after an error, nor if the consumer
     stops early: then the generator is closed (Python calls its `close`).

@@ -20,7 +20,7 @@ def repaired_step(model, micro_batches, loss_fn):
     total = torch.stack(losses).mean()
     dist.all_reduce(total)
     return total.item() / dist.get_world_size()
-== loss_as_a_tensor
+== gradients_of_the_sum
     trained = [each for each in model.parameters() if each.requires_grad]
     losses = [loss_fn(model(x), y) for x, y in micro_batches]
     loss = sum(losses) / len(losses)
@@ -32,7 +32,7 @@ def repaired_step(model, micro_batches, loss_fn):
     for each in trained:
         each.grad = row[place : place + each.numel()].view(each.shape).clone()
         place += each.numel()
-    return row[-1]
+    return float(row[-1])
 == copied_as_it_was: waits-too-often, item
     model.zero_grad()
     total = 0.0
@@ -88,7 +88,7 @@ total = torch.zeros(()) >>> total, handles = torch.zeros(()), []
     for parameter, part in zip(trained, parts):
         parameter.grad = part.view_as(parameter)
     return parts[-1].item()
-== wrapped: other-collectives, each micro-batch
+== wrapped: not-in-the-record, each micro-batch
     from torch.nn.parallel import DistributedDataParallel
     model.zero_grad()
     wrapper = DistributedDataParallel(model)
