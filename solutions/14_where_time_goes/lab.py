@@ -143,8 +143,8 @@ with needs("step_flops"):
 
 # %% [markdown]
 # With short sequences attention hardly counts, and a rule of thumb will do: **six operations for each weight and
-# token**. A GPU that makes 10¹⁵ operations a second needs that many seconds at least. If it takes three times as long,
-# the question is where the rest of the time goes.
+# token**. Divide them by the operations that a GPU can make in a second, and you have the seconds that a step takes at
+# least. Mostly it takes two or three times as long. Where does the rest of the time go?
 #
 # ## 2. What is hidden, and what is not
 #
@@ -158,13 +158,13 @@ parts_picture()
 
 # %% [markdown]
 # The first three rows are what is noted: the step as a whole, operations on tensors, of which one calls another, and
-# two [all-reduces](GLOSSARY.md#all-reduce) that run while the rank may compute something else. The last row is what you
-# want to know. Communication costs no time while the rank computes anyway: it is *hidden*. What is left of it is
-# *exposed*: in that time the rank only waits for it. And where it does neither, it is *idle*: it waits for samples, for
-# another process on its core, or for Python.
+# two all-reduces that run while the rank may compute something else. The last row is what you want to know. While the
+# rank computes, communication costs no time: it is *hidden*. Else it is *exposed*: the rank does nothing but wait for
+# it. And where the rank neither computes nor communicates, it is *idle*: it waits for samples, for another process on
+# its core, or for Python.
 #
-# Do not add up durations. The small operation lies within a large one, and both last as long as the clock says; added,
-# they would be more than the time that went by. Spans may also overlap without lying in each other. So ask of each
+# Durations cannot be added up. The small operation lies within the large one, so its two seconds are among the four of
+# the other. Spans may also overlap without lying within each other, as the two all-reduces could. So ask of each
 # *moment* what goes on in it.
 
 
@@ -241,8 +241,7 @@ for span in traces[0][:5]:
     print(f"{span.kind:8}{start:7.2f} to {end:7.2f} ms", span.name)
 
 # %% [markdown]
-# The first span of each trace is the first step, and most of the others lie within it. This is where the time of that
-# step goes, by your function:
+# The first span of each trace is the first step as a whole. This is where the time of that step goes, by your function:
 
 # %% folded=true
 # Draws what your function says of the first step of each rank.
@@ -259,16 +258,16 @@ with needs("exposed"):
     display(parts_bars(parts, "A step of four ranks, with equal work"))
 
 # %% [markdown]
-# These numbers are of this machine, and of this minute. Four ranks that share a few cores wait for these as well, and
-# that is in all of the bars: a profiler notes when things begin and end, and cannot know why they last. On GPUs the
-# collectives are kernels of [NCCL](GLOSSARY.md#nccl) in place of calls of [gloo](GLOSSARY.md#gloo); the question, and
-# your function, are the same.
+# Run these cells again, and the numbers are others. Four ranks that share a few cores also wait for these, and that is
+# in all of the bars: a profiler notes when things begin and end, and cannot know why they last. On GPUs the
+# [collectives](GLOSSARY.md#collective) are kernels of [NCCL](GLOSSARY.md#nccl), here they are calls of
+# [gloo](GLOSSARY.md#gloo); the question, and your function, are the same.
 #
 # ## 3. Who is late?
 #
-# A collective begins when the last rank calls it. Until then all others are in it already, and wait: their trace says
-# "communication", and nothing is sent. So before you blame the network, find out who came late. That takes the traces
-# of all ranks, and these have been noted by different clocks:
+# A collective cannot be over before the last rank has called it. All others are in it already, and wait: their traces
+# say "communication", and nothing is sent. So before you blame the network, find out who came late. That takes the
+# traces of all ranks, and each was noted by a clock of its own:
 
 # %% folded=true
 # Draws three collectives by the clocks of two ranks, and by one clock.
@@ -277,33 +276,30 @@ from course.lab.figures.clocks_picture import clocks_picture
 clocks_picture()
 
 # %% [markdown]
-# On the left, each rank has noted by its own clock when it called a collective, and when it was over. Rank 1's clock is
-# far ahead, and nobody has said how far. But a collective is over on all ranks at nearly the same moment, as nobody has
-# the result before all have brought their part. So its ends tell how far a clock is ahead; on the right, rank 1's clock
-# is set back by that, and the starts can be compared. What is hatched is waiting.
+# On the left, each rank has noted by its own clock when it called a collective, and when that was over. Rank 1's clock
+# is far ahead, and nobody has said how far. But an all-reduce is over on all ranks at nearly the same moment, as nobody
+# has the sum before all have brought their part. So the ends tell how far a clock is ahead. On the right, rank 1's
+# clock is set back by that, and the starts can be compared: what is hatched is waiting.
 #
-# Nearly: a rank whose core is busy with something else may note the end of a collective much later, as rank 1 does with
-# the third one here. And on a real machine no two ends are equal to the last digit. So one collective is not enough.
-# Take the difference of the ends for each of them, and then a number in the middle that a few wrong ones do not move.
-# Is that the mean?
+# *Nearly* the same moment: a rank whose core is busy with something else notes the end of a collective later, as rank 1
+# does with the third one here. So one collective is not enough. Take the difference of the ends of each, and of these
+# differences a number in the middle, which a few wrong ones do not move. Is that the mean?
 
 
 # %% todo="late_rank"
-from statistics import median
-
 from course.profiles.spans import Span
 
 
 def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     """Who calls each collective last, and how long the ranks wait for it.
 
-    traces: by rank, the spans of the same collectives in the same order, one or more.
-    `start` is when the rank calls it, and `end` when the rank notes that it is over,
-    in seconds by the rank's own clock.
-    What you can rely on: a clock differs from rank 0's by the same time throughout.
-    More than half of the collectives are over on all ranks at the same moment, and all
-    ranks note it at once. The others, some ranks note too late, by any time. Nothing is
-    known of starts, but that one rank is last.
+    traces: by rank, from one rank on, the spans of the same collectives in the same
+    order, at least one. A span's `start` is when the rank calls the collective, its
+    `end` when the rank notes that it is over, in seconds by the rank's own clock.
+    You can rely on this: a clock differs from rank 0's by the same time throughout.
+    Each collective is over on all ranks at the same moment. In more than half of them,
+    all ranks note that at once; in each other one, some ranks note it too late, by any
+    time. No two ranks are last to call a collective.
     Returns for each collective the rank that calls it last, and the seconds that each
     rank waits, by rank: from its own call to that of the last rank, which waits 0.
 
@@ -312,6 +308,8 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     [(1, [5, 0]), (1, [1, 0]), (0, [0, 1])].
     """
     ### BEGIN SOLUTION
+    from statistics import median
+
     starts = []
     for own in traces:
         ahead = median(b.end - a.end for a, b in zip(traces[0], own, strict=True))
@@ -329,8 +327,8 @@ check("late_rank")
 
 # %% [markdown]
 # Now the same training once more, but rank 2 gets sequences of 128 tokens, and has more than four times as much to
-# compute. All ranks on one machine have the same clock. So the cell sets three clocks wrong, by an hour, by a day, and
-# by a quarter of a second, before your function sees the traces:
+# compute. Ranks on one machine have the same clock. So the cell sets three clocks wrong, by an hour, by a day and by a
+# quarter of a second, before your function sees the traces:
 
 # %%
 with needs("late_rank"):
