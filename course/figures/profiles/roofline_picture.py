@@ -41,7 +41,7 @@ def roofline_picture(measured: Mapping[str, Measured], *, ground: Ground) -> Pic
     peak, bandwidth = roofs(measured)
     ridge = peak / bandwidth
     told = "; ".join(
-        f"{name}: {each.intensity:.2g} operations a byte, {each.speed / 1e9:.2g} GFLOP/s"
+        f"{name}: {each.intensity:.3g} operations a byte, {each.speed / 1e9:.2g} GFLOP/s"
         for name, each in measured.items()
     )
     alt = f"Roofline of this machine: {bandwidth / 1e9:.2g} GB/s up to {ridge:.2g} operations a byte, then "
