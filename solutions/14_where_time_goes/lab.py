@@ -14,8 +14,9 @@
 # After this lab you can
 #
 # - count the operations of a training step, before anything is measured,
-# - say of each [rank](GLOSSARY.md#rank)'s time how much goes into computing, how much into communication that is
-#   [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how much into neither,
+# - say of the time of each [rank](GLOSSARY.md#rank), a process with a number, how much goes into computing, how much
+#   into communication that is [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how
+#   much into neither,
 # - find the rank that all others wait for, although no two ranks' clocks agree.
 #
 # The idea in one sentence: **a step takes as long as its slowest chain of work, so look for where a rank waits, and
@@ -65,7 +66,8 @@ check = Checker("checks", world)
 # %% [markdown]
 # ## 1. What a step has to compute
 #
-# Before you measure a step, count what there is to do. Here is what a token goes through in a small Transformer:
+# Before you measure a step, count what there is to do. Here is what a [token](GLOSSARY.md#token) goes through in a small
+# Transformer:
 
 # %% folded=true
 # Draws the matrix products of a Transformer.
@@ -77,7 +79,7 @@ products_picture()
 # Nearly all of the work is in products of matrices. Each entry of a product is a sum of `k` terms, and each term is a
 # multiplication and an addition. So a matrix [m, k] times a matrix [k, n] takes 2 · m · k · n floating point
 # *operations*. The tokens of a [batch](GLOSSARY.md#batch) are the rows of the first matrix, the weights are the second
-# one: that is **two operations for each weight and [token](GLOSSARY.md#token)**. The embedding is not multiplied with
+# one: that is **two operations for each weight and token**. The embedding is not multiplied with
 # anything: its rows are looked up.
 #
 # The two products of attention have no weights. In the first, the query of each token meets the key of each token of
@@ -148,7 +150,7 @@ with needs("step_flops"):
 #
 # ## 2. What is hidden, and what is not
 #
-# A profiler notes what a rank does as *spans*: each has a kind, a start and an end. This is a short step of one rank:
+# A [profiler](GLOSSARY.md#profiler) notes what a rank does as *spans*: each has a kind, a start and an end. This is a short step of one rank:
 
 # %% folded=true
 # Draws the spans of a step, and what the rank does in each moment.
@@ -341,6 +343,9 @@ with needs("late_rank"):
     for number, (last, waits) in enumerate(late_rank(wrong)):
         told = "".join(f"{1e3 * each:6.0f}" for each in waits)
         print(f"all-reduce {number:2}: rank {last} is last; the ranks wait{told} ms")
+
+# %% [markdown]
+# And this is where the time of the first of these steps goes, on each rank:
 
 # %% folded=true
 # Draws what your `exposed` says of the first step of each rank.
