@@ -66,8 +66,8 @@ check = Checker("checks", world)
 # %% [markdown]
 # ## 1. What a step has to compute
 #
-# Before you measure a step, count what there is to do. Here is what a [token](GLOSSARY.md#token) goes through in a small
-# Transformer:
+# Before you measure a step, count what there is to do. This is what a [token](GLOSSARY.md#token) goes through in a
+# small Transformer:
 
 # %% folded=true
 # Draws the matrix products of a Transformer.
@@ -150,7 +150,8 @@ with needs("step_flops"):
 #
 # ## 2. What is hidden, and what is not
 #
-# A [profiler](GLOSSARY.md#profiler) notes what a rank does as *spans*: each has a kind, a start and an end. This is a short step of one rank:
+# A [profiler](GLOSSARY.md#profiler) notes what a rank does as *spans*: each has a kind, a start and an end. This is a
+# short step of one rank:
 
 # %% folded=true
 # Draws the spans of a step, and what the rank does in each moment.
