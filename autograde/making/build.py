@@ -60,7 +60,7 @@ METADATA = {
 GLOSSARY = "GLOSSARY.md"  # the terms of all labs
 MAP = "README.md"  # of labs/
 # README.md is for instructors, equivalent.toml shows answers.
-KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants"})
+KEPT_BACK = frozenset({"lab.py", "README.md", "equivalent.toml", "variants", "tests"})
 RUN = REPOSITORY / "slurm" / "run.sh"  # the template for all labs: @LAB@ stands for the name
 
 

@@ -14,8 +14,9 @@
 # After this lab you can
 #
 # - count the operations of a training step, before anything is measured,
-# - say of each [rank](GLOSSARY.md#rank)'s time how much goes into computing, how much into communication that is
-#   [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how much into neither,
+# - say of the time of each [rank](GLOSSARY.md#rank), a process with a number, how much goes into computing, how much
+#   into communication that is [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how
+#   much into neither,
 # - find the rank that all others wait for, although no two ranks' clocks agree.
 #
 # The idea in one sentence: **a step takes as long as its slowest chain of work, so look for where a rank waits, and
@@ -68,7 +69,8 @@ check = Checker("checks", world)
 # %% [markdown]
 # ## 1. What a step has to compute
 #
-# Before you measure a step, count what there is to do. Here is what a token goes through in a small Transformer:
+# Before you measure a step, count what there is to do. This is what a [token](GLOSSARY.md#token) goes through in a
+# small Transformer:
 
 # %% folded=true
 # Draws the matrix products of a Transformer.
@@ -80,7 +82,7 @@ products_picture()
 # Nearly all of the work is in products of matrices. Each entry of a product is a sum of `k` terms, and each term is a
 # multiplication and an addition. So a matrix [m, k] times a matrix [k, n] takes 2 · m · k · n floating point
 # *operations*. The tokens of a [batch](GLOSSARY.md#batch) are the rows of the first matrix, the weights are the second
-# one: that is **two operations for each weight and [token](GLOSSARY.md#token)**. The embedding is not multiplied with
+# one: that is **two operations for each weight and token**. The embedding is not multiplied with
 # anything: its rows are looked up.
 #
 # The two products of attention have no weights. In the first, the query of each token meets the key of each token of
@@ -146,12 +148,13 @@ with needs("step_flops"):
 
 # %% [markdown]
 # With short sequences attention hardly counts, and a rule of thumb will do: **six operations for each weight and
-# token**. A GPU that makes 10¹⁵ operations a second needs that many seconds at least. If it takes three times as long,
-# the question is where the rest of the time goes.
+# token**. Divide them by the operations that a GPU can make in a second, and you have the seconds that a step takes at
+# least. Mostly it takes two or three times as long. Where does the rest of the time go?
 #
 # ## 2. What is hidden, and what is not
 #
-# A profiler notes what a rank does as *spans*: each has a kind, a start and an end. This is a short step of one rank:
+# A [profiler](GLOSSARY.md#profiler) notes what a rank does as *spans*: each has a kind, a start and an end. This is a
+# short step of one rank:
 
 # %% folded=true
 # Draws the spans of a step, and what the rank does in each moment.
@@ -161,13 +164,13 @@ parts_picture()
 
 # %% [markdown]
 # The first three rows are what is noted: the step as a whole, operations on tensors, of which one calls another, and
-# two [all-reduces](GLOSSARY.md#all-reduce) that run while the rank may compute something else. The last row is what you
-# want to know. Communication costs no time while the rank computes anyway: it is *hidden*. What is left of it is
-# *exposed*: in that time the rank only waits for it. And where it does neither, it is *idle*: it waits for samples, for
-# another process on its core, or for Python.
+# two all-reduces that run while the rank may compute something else. The last row is what you want to know. While the
+# rank computes, communication costs no time: it is *hidden*. Else it is *exposed*: the rank does nothing but wait for
+# it. And where the rank neither computes nor communicates, it is *idle*: it waits for samples, for another process on
+# its core, or for Python.
 #
-# Do not add up durations. The small operation lies within a large one, and both last as long as the clock says; added,
-# they would be more than the time that went by. Spans may also overlap without lying in each other. So ask of each
+# Durations cannot be added up. The small operation lies within the large one, so its two seconds are among the four of
+# the other. Spans may also overlap without lying within each other, as the two all-reduces could. So ask of each
 # *moment* what goes on in it.
 
 
@@ -244,8 +247,7 @@ for span in traces[0][:5]:
     print(f"{span.kind:8}{start:7.2f} to {end:7.2f} ms", span.name)
 
 # %% [markdown]
-# The first span of each trace is the first step, and most of the others lie within it. This is where the time of that
-# step goes, by your function:
+# The first span of each trace is the first step as a whole. This is where the time of that step goes, by your function:
 
 # %% folded=true
 # Draws what your function says of the first step of each rank.
@@ -262,16 +264,16 @@ with needs("exposed"):
     display(parts_bars(parts, "A step of four ranks, with equal work"))
 
 # %% [markdown]
-# These numbers are of this machine, and of this minute. Four ranks that share a few cores wait for these as well, and
-# that is in all of the bars: a profiler notes when things begin and end, and cannot know why they last. On GPUs the
-# collectives are kernels of [NCCL](GLOSSARY.md#nccl) in place of calls of [gloo](GLOSSARY.md#gloo); the question, and
-# your function, are the same.
+# Run these cells again, and the numbers are others. Four ranks that share a few cores also wait for these, and that is
+# in all of the bars: a profiler notes when things begin and end, and cannot know why they last. On GPUs the
+# [collectives](GLOSSARY.md#collective) are kernels of [NCCL](GLOSSARY.md#nccl), here they are calls of
+# [gloo](GLOSSARY.md#gloo); the question, and your function, are the same.
 #
 # ## 3. Who is late?
 #
-# A collective begins when the last rank calls it. Until then all others are in it already, and wait: their trace says
-# "communication", and nothing is sent. So before you blame the network, find out who came late. That takes the traces
-# of all ranks, and these have been noted by different clocks:
+# A collective cannot be over before the last rank has called it. All others are in it already, and wait: their traces
+# say "communication", and nothing is sent. So before you blame the network, find out who came late. That takes the
+# traces of all ranks, and each was noted by a clock of its own:
 
 # %% folded=true
 # Draws three collectives by the clocks of two ranks, and by one clock.
@@ -280,33 +282,30 @@ from course.lab.figures.clocks_picture import clocks_picture
 clocks_picture()
 
 # %% [markdown]
-# On the left, each rank has noted by its own clock when it called a collective, and when it was over. Rank 1's clock is
-# far ahead, and nobody has said how far. But a collective is over on all ranks at nearly the same moment, as nobody has
-# the result before all have brought their part. So its ends tell how far a clock is ahead; on the right, rank 1's clock
-# is set back by that, and the starts can be compared. What is hatched is waiting.
+# On the left, each rank has noted by its own clock when it called a collective, and when that was over. Rank 1's clock
+# is far ahead, and nobody has said how far. But an all-reduce is over on all ranks at nearly the same moment, as nobody
+# has the sum before all have brought their part. So the ends tell how far a clock is ahead. On the right, rank 1's
+# clock is set back by that, and the starts can be compared: what is hatched is waiting.
 #
-# Nearly: a rank whose core is busy with something else may note the end of a collective much later, as rank 1 does with
-# the third one here. And on a real machine no two ends are equal to the last digit. So one collective is not enough.
-# Take the difference of the ends for each of them, and then a number in the middle that a few wrong ones do not move.
-# Is that the mean?
+# *Nearly* the same moment: a rank whose core is busy with something else notes the end of a collective later, as rank 1
+# does with the third one here. So one collective is not enough. Take the difference of the ends of each, and of these
+# differences a number in the middle, which a few wrong ones do not move. Is that the mean?
 
 
 # %% todo="late_rank"
-from statistics import median
-
 from course.profiles.spans import Span
 
 
 def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     """Who calls each collective last, and how long the ranks wait for it.
 
-    traces: by rank, the spans of the same collectives in the same order, one or more.
-    `start` is when the rank calls it, and `end` when the rank notes that it is over,
-    in seconds by the rank's own clock.
-    What you can rely on: a clock differs from rank 0's by the same time throughout.
-    More than half of the collectives are over on all ranks at the same moment, and all
-    ranks note it at once. The others, some ranks note too late, by any time. Nothing is
-    known of starts, but that one rank is last.
+    traces: by rank, from one rank on, the spans of the same collectives in the same
+    order, at least one. A span's `start` is when the rank calls the collective, its
+    `end` when the rank notes that it is over, in seconds by the rank's own clock.
+    You can rely on this: a clock differs from rank 0's by the same time throughout.
+    Each collective is over on all ranks at the same moment. In more than half of them,
+    all ranks note that at once; in each other one, some ranks note it too late, by any
+    time. No two ranks are last to call a collective.
     Returns for each collective the rank that calls it last, and the seconds that each
     rank waits, by rank: from its own call to that of the last rank, which waits 0.
 
@@ -315,6 +314,8 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     [(1, [5, 0]), (1, [1, 0]), (0, [0, 1])].
     """
     ### BEGIN SOLUTION
+    from statistics import median
+
     starts = []
     for own in traces:
         ahead = median(b.end - a.end for a, b in zip(traces[0], own, strict=True))
@@ -332,8 +333,8 @@ check("late_rank")
 
 # %% [markdown]
 # Now the same training once more, but rank 2 gets sequences of 128 tokens, and has more than four times as much to
-# compute. All ranks on one machine have the same clock. So the cell sets three clocks wrong, by an hour, by a day, and
-# by a quarter of a second, before your function sees the traces:
+# compute. Ranks on one machine have the same clock. So the cell sets three clocks wrong, by an hour, by a day and by a
+# quarter of a second, before your function sees the traces:
 
 # %%
 with needs("late_rank"):
@@ -346,6 +347,9 @@ with needs("late_rank"):
     for number, (last, waits) in enumerate(late_rank(wrong)):
         told = "".join(f"{1e3 * each:6.0f}" for each in waits)
         print(f"all-reduce {number:2}: rank {last} is last; the ranks wait{told} ms")
+
+# %% [markdown]
+# And this is where the time of the first of these steps goes, on each rank:
 
 # %% folded=true
 # Draws what your `exposed` says of the first step of each rank.
@@ -479,16 +483,15 @@ def diagnose(trace: list) -> str:
 check("diagnose")
 
 # %% [markdown]
-# And real steps? Here the ranks train the Transformer once more, and one of them gets its batches late: in its loader,
-# it sleeps for a fifth of a second. The profiler's names are others than the model's, so the cell makes one layer of
-# each pass. Then it asks your function.
+# And real steps? Here the ranks train the Transformer once more, and one of them gets its batches late: its loader
+# sleeps for a fifth of a second. All gradients go in one row. The profiler's names are others than the model's, so the
+# cell makes one layer of each pass. Then it asks your function.
 
 
 # %%
 def recorded_late(loading: list[float]) -> list[Span]:
     """The spans of this rank in a step. loading: by rank, how long its loader takes."""
-    model = DistributedDataParallel(Decoder(4, 128, 512, 1000), bucket_cap_mb=1)
-    tokens = torch.randint(1000, (8, 32))
+    model, tokens = Decoder(4, 128, 512, 1000), torch.randint(1000, (8, 32))
 
     def step(number: int) -> None:
         with record_function("loading"):
@@ -497,6 +500,7 @@ def recorded_late(loading: list[float]) -> list[Span]:
             loss = model(tokens).square().mean()
         with record_function("backward"):
             loss.backward()
+        dist.all_reduce(torch.cat([each.grad.flatten() for each in model.parameters()]))
 
     return record_steps(step, 1)
 
@@ -721,8 +725,8 @@ def repaired_step(model, micro_batches: list, loss_fn) -> float:
 check("repaired_step")
 
 # %% [markdown]
-# Both steps on four ranks, with a model of 24 layers and 4 micro-batches. The times are of this machine, on which
-# [gloo](GLOSSARY.md#gloo)'s latency is short and no device is waited for; the numbers of calls hold anywhere.
+# Both steps on four ranks, with a model of 24 layers and 4 micro-batches. The times are of this machine, and of this
+# minute; the numbers of all-reduces hold anywhere.
 
 
 # %%
@@ -741,7 +745,7 @@ with needs("repaired_step"):
     for step in (slow_step, repaired_step):
         milliseconds, loss = world.run(ten_steps, step, init="torch")[0]
         calls = sum(event["kind"] == "allreduce" for event in world.events[0]) / 10
-        told = f"{milliseconds:6.1f} ms, {calls:.0f} all-reduces, loss {loss:.6f}"
+        told = f"{milliseconds:6.1f} ms, all-reduces: {calls:2.0f}, loss {loss:.6f}"
         print(f"{step.__name__:14}{told}")
 
 # %% [markdown]

@@ -16,6 +16,7 @@ import test_figures_lectures
 import test_figures_model_parallel
 import test_figures_overlap
 import test_figures_pi
+import test_figures_profiles
 import test_figures_sampler
 import test_figures_scaling
 import test_figures_sgd
@@ -44,6 +45,7 @@ MODULES = (
     test_figures_lectures,
     test_figures_model_parallel,
     test_figures_pi,
+    test_figures_profiles,
     test_figures_overlap,
     test_figures_sampler,
     test_figures_scaling,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from course.lab.figures.colours import COMMUNICATING
-
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds, quiet_grid
+
+from .colours import COMMUNICATING
 
 AHEAD = 100  # of rank 1's clock
 TRACES = ((0, 8), (10, 14), (20, 25)), ((5, 8), (11, 14), (19, 29))  # by the clock of rank 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from course.lab.figures.colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
-
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds, quiet_grid
+
+from .colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
 
 
 @on_both_grounds

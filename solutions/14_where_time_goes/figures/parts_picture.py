@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from course.lab.figures.colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
-
 from course.figures.style import Ground, Picture, new_figure, on_both_grounds, quiet_grid
+
+from .colours import COMMUNICATING, COMPUTING, HIDDEN, NAMES
 
 STEP, OPERATIONS, WITHIN, FIRST, SECOND, PARTS = 0, 1, 1, 2.45, 2.95, 4.1  # rows, from above
 THICK, THIN = 0.6, 0.26
