@@ -39,6 +39,7 @@ CHAINS = {
         "watch world",
         "watch exchange",
         "watch simulated",
+        "watch profiles figures",
         "files exchange corrections jupyterhub figures",
         "processes jupyterhub",
         "processes jupyterlab",

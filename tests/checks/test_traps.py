@@ -30,6 +30,7 @@ from autograde.labs.folder import find_lab, load_checks, load_variants, solution
 from autograde.labs.places import REPOSITORY
 from autograde.making.tables import finding, labs_of_the_kit, mistakes_let_pass
 from course.models.translator.sentences import PAD, collate, loss_fn
+from course.profiles.spans import Span
 from course.world import COMM, RANK, World
 
 TRAIN_STEP = check_module("10_ddp_transformer", "train_step", "probes")
@@ -230,6 +231,12 @@ def sharded_losses_are_those_of_data_parallel_training(world: World, mistaken: S
     return all(sharded == pytest.approx(plain) for sharded, plain in ranks)
 
 
+def parts_of_operations_in_a_row_are_right(world: World, mistaken: Subject, solution: Subject) -> bool:
+    times = [("compute", 0, 4), ("communication", 3, 6), ("compute", 7, 9), ("communication", 8, 10)]
+    spans = [Span(kind, float(start), float(end), kind) for kind, start, end in times]
+    return mistaken.load()(spans) == solution.load()(spans)
+
+
 # The check of the usual kind, for each mistake in the labs' `lab.toml`, by lab and variant: of a world, of the subject
 # with the mistake, and of the solution's.
 USUAL_CHECKS: dict[tuple[str, str], Callable[[World, Subject, Subject], bool]] = {
@@ -244,6 +251,7 @@ USUAL_CHECKS: dict[tuple[str, str], Callable[[World, Subject, Subject], bool]] =
     ("11_failover", "dealt_then_skipped"): ranks_go_on_where_they_stopped,
     ("12_beyond_data_parallel", "f_left_out"): output_is_that_of_one_process,
     ("13_fully_sharded", "never_freed"): sharded_losses_are_those_of_data_parallel_training,
+    ("14_where_time_goes", "durations_added"): parts_of_operations_in_a_row_are_right,
     ("07_horovod_mnist", "whole_set_on_every_rank"): each_epoch_draws_every_sample_in_another_order,
     ("06_distributed_sampler", "padding_counted"): is_one_if_all_is_right_and_zero_if_nothing_is,
 }

@@ -380,4 +380,22 @@ CHANGES = (
         (('SCALED = ("float8_e5m2", "float8_e4m3fn")', "SCALED = ()"),),
         ("none is lost, and the error is 2% in E4M3 and 4% in E5M2",),
     ),
+    Change(
+        16,
+        "sort by `-row.cpu_time_total`",
+        (("-row.self_cpu_time_total)", "-row.cpu_time_total)"),),
+        ("At the top stands the matrix product.",),
+    ),
+    Change(
+        16,
+        "let rank 1 be late instead",
+        (("[0.02, 0.02, 0.02, 0.15]", "[0.02, 0.15, 0.02, 0.02]"),),
+        ("Rank 3, the late one, has the shortest all-reduces of all.", "the other three were waiting for it."),
+    ),
+    Change(
+        16,
+        "write `ROWS = (1, 2, 4, 16, 32)`",
+        (("ROWS = 4096, (1, 8, 64, 512)", "ROWS = 4096, (1, 2, 4, 16, 32)"),),
+        ("with 512 rows 205.",),
+    ),
 )

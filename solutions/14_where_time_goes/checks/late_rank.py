@@ -1,0 +1,178 @@
+"""The check of `late_rank`: who is last, and who waits how long, in drawn traces of clocks that disagree."""
+
+from statistics import fmean, median
+
+from autograde.rubric import CallCheck, Criterion, Mistakes, Same, changed, given, lacking
+
+from ..probes.late_rank import PROBE
+
+START, END = 0, 1
+
+
+def differences(call, rank, which=END):
+    """How much later than rank 0 a rank notes the end, or start, of each collective."""
+    first, own = call.arguments["traces"][0], call.arguments["traces"][rank]
+    return [b[which] - a[which] for a, b in zip(first, own, strict=True)]
+
+
+def first(ahead):
+    return ahead[0]
+
+
+def answer(call, shift=median, which=END, sign=-1, of=max, since=None):
+    """For each collective, the last rank, and how long each waits.
+
+    shift: of differences, how far a clock is ahead. which: what they are differences of. of: which of the starts is
+    that of the rank named. since: of the starts, the moment from which waits count; None: from each own start to `of`.
+    """
+    rows = []
+    for rank, own in enumerate(call.arguments["traces"]):
+        ahead = shift(differences(call, rank, which))
+        rows.append([start + sign * ahead for start, _ in own])
+    result = []
+    for starts in zip(*rows, strict=True):
+        there = of(starts)
+        waits = [there - each if since is None else each - since(starts) for each in starts]
+        result.append([starts.index(there), [float(each) for each in waits]])
+    return result
+
+
+def by_durations(call):
+    """The same, of how long each rank is in a collective."""
+    result = []
+    for spans in zip(*call.arguments["traces"], strict=True):
+        durations = [end - start for start, end in spans]
+        result.append([durations.index(min(durations)), [each - min(durations) for each in durations]])
+    return result
+
+
+def whole_durations(call):
+    """The last rank, and how long each is in the collective."""
+    rows = zip(answer(call), zip(*call.arguments["traces"], strict=True), strict=True)
+    return [[last, [float(end - start) for start, end in spans]] for (last, _), spans in rows]
+
+
+TEXT = """
+clocks-not-aligned: You compare moments of clocks that disagree. Of a collective's start and end, which one do all ranks
+note at the same moment, so that it tells how far a clock is ahead?
+
+aligned-by-one-end: You align the clocks by the end of one collective. Some rank may have noted this one late: how do
+more of them help?
+
+aligned-by-the-mean: You align the clocks by the mean over all collectives. A single end that was noted late moves it:
+which number in the middle does not move?
+
+aligned-by-starts: You align the clocks by the starts of collectives. These are what differs between the ranks, on any
+clock.
+
+wrong-way: You move clocks the wrong way. If a rank's clock is ahead, what has to be done to its times?
+
+by-durations: You go by how long each rank is in the collective. That is right as long as all ranks note its end at the
+same moment, and here some do not.
+
+first-taken-for-last: You name the rank that comes first. It is in the collective for the longest time, because it
+waits.
+
+whole-collective-waited: You give how long each rank is in the collective. Only the time until the last rank comes is
+waited.
+
+since-the-first: You count how much later than the first rank each one comes. How long does each wait for the last one?
+
+negative-waits: Your waits are negative. From which moment to which does a rank wait?
+"""
+VALUES = changed(
+    answer,
+    clocks_not_aligned={"sign": 0},
+    aligned_by_one_end=[{"shift": lambda call: first}, {"shift": lambda call: lambda ahead: ahead[-1]}],
+    aligned_by_the_mean={"shift": lambda call: fmean},
+    aligned_by_starts=[{"which": START, "shift": lambda call, each=each: each} for each in (median, fmean, first)],
+    wrong_way={"sign": 1},
+    by_durations=by_durations,
+    first_taken_for_last=[
+        {"of": lambda call: min},
+        lambda call: [[[*waits].index(max(waits)), waits] for _, waits in answer(call)],
+    ],
+    whole_collective_waited=whole_durations,
+    since_the_first={"since": lambda call: min},
+    negative_waits={"since": lambda call: max},
+)
+
+
+def row(of_pair):
+    """The judge and the mistakes of a part of what is returned for each collective."""
+
+    def mistaken(call):
+        return {key: (lambda sign=sign: parts(sign())) for key, sign in VALUES(call).items()}
+
+    def parts(gives):
+        return gives and type(gives)(*([*map(of_pair, each)] for each in gives.values))
+
+    def expected(call):
+        return [*map(of_pair, answer(call))]
+
+    def shown(call):
+        return [of_pair((each.rank, each.waits)) for each in call.seen[0].collectives]
+
+    return Same(shown, expected, where, instead=lambda call: call.seen[0].kind), Mistakes(TEXT, mistaken)
+
+
+def where(call, place):
+    """A place in what is returned."""
+    if not place:
+        return "What you return"
+    number, *inner = place
+    if inner[:1] == [1]:
+        return f"In collective {number}, {f'the wait of rank {inner[1]}' if inner[1:] else 'what stands for the waits'}"
+    return f"In collective {number}, the last rank"
+
+
+def drawn(rng, size, count, noted_late=0):
+    """Traces of collectives that end everywhere at the same moment, by clocks of their own. noted_late: how many of
+    them, the first one among them, one rank or two note as over too late."""
+    ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
+    late = {0, count - 1, *rng.sample(range(1, count - 1), noted_late - 2)} if noted_late else set()
+    traces, now = [[] for _ in range(size)], 1000.0
+    for number in range(count):
+        starts = [now + each / 4 for each in rng.sample(range(8, 120), size)]
+        end = max(starts) + rng.randint(2, 12) / 4
+        slow = rng.sample(range(size), min(size - 1, 1 + number % 2)) if number in late else []
+        ends = [end + (rng.randint(8, 40) if rank in slow else 0) for rank in range(size)]
+        for rank, own in enumerate(traces):
+            own.append([starts[rank] + ahead[rank], ends[rank] + ahead[rank]])
+        now = max(ends)
+    return traces
+
+
+def cases(rng):
+    """Ends that all ranks note at the same moment, and ends that some note late; a single rank, a single collective."""
+    plain = (4, 3), (3, 5), (2, 4), (5, 6), (1, 3), (3, 1)
+    late = (3, 7, 3), (4, 9, 4), (2, 8, 3), (6, 7, 3)
+    return [
+        (None, *({"traces": drawn(rng, *each), "noted_late": False} for each in plain)),
+        (None, *({"traces": drawn(rng, *each), "noted_late": True} for each in late)),
+    ]
+
+
+LAST, LAST_MISTAKES = row(lambda pair: pair[0])
+WAITS, WAITS_MISTAKES = row(lambda pair: pair[1])
+BOTH, BOTH_MISTAKES = row(list)
+PLAIN = "where all ranks note all ends at the same moment"
+CHECK = CallCheck.of(
+    "late_rank",
+    PROBE,
+    cases,
+    Criterion("last", 0.75, f"{PLAIN}: who is last", LAST, LAST_MISTAKES, on=lacking("noted_late")),
+    Criterion("waits", 0.75, "there: how long each rank waits", WAITS, WAITS_MISTAKES, on=lacking("noted_late")),
+    Criterion(
+        "noted-late",
+        1,
+        "both, where some ranks note some ends late",
+        BOTH,
+        BOTH_MISTAKES,
+        on=given("noted_late"),
+        after=("last", "waits"),
+    ),
+    repeats=False,
+    consolidation="A collective is a clock that all ranks share, for the moment in which it ends. And the longest "
+    "all-reduce is not on the rank that is slow: it is on the one that waits for it.",
+)

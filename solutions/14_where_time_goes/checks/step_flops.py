@@ -1,0 +1,134 @@
+"""The check of `step_flops`: numbers are held against what PyTorch counts in a model of that shape."""
+
+from autograde.rubric import CallCheck, Criterion, HasNumbers, Mistakes, changed, once
+from course.models.decoder import counted_flops
+
+from ..probes.step_flops import PROBE
+
+SHAPE = ("layers", "width", "hidden", "vocabulary", "sequences", "length")
+
+
+@once
+def counted(call):
+    return counted_flops(**call.arguments)
+
+
+def of_weights(call, per_weight=6, attention=4, mlp=2, head=1, tokens=("sequences", "length"), **other):
+    """The operations of products with weights. other: of the shape, what is taken in place of it."""
+    shape = call.arguments | other
+    square, rectangle = shape["width"] ** 2, shape["width"] * shape["hidden"]
+    weights = shape["layers"] * (attention * square + mlp * rectangle) + head * shape["width"] * shape["vocabulary"]
+    for each in tokens:
+        weights *= shape[each]
+    return {"weights": per_weight * weights}
+
+
+def of_attention(call, each=12, factors=("layers", "width", "sequences", "length", "length")):
+    """The operations of products without weights."""
+    for factor in factors:
+        each *= call.arguments[factor]
+    return {"attention": each}
+
+
+OF_WEIGHTS = Mistakes(
+    """
+    multiply-adds-counted-once: You count 3 operations for each weight and token. A multiplication and an addition are
+    two operations: what does a token cost in a forward pass, for each weight?
+
+    forward-pass-alone: You count 2 operations for each weight and token. That is the forward pass. Which two products
+    does the backward pass make for each one of the forward pass?
+
+    backward-like-forward: You count 4 operations for each weight and token, as if the backward pass took as long as the
+    forward pass. It has two gradients to compute: of what, and of what else?
+
+    embedding-counted: You count the embedding, too. A token is looked up there: which of its rows are multiplied?
+
+    head-left-out: You count the layers alone. What gives a score to each token of the vocabulary?
+
+    no-output-matrix: You count three matrices for attention. What happens to the attended values of a token?
+
+    one-matrix-in-the-mlp: You count one matrix of width x hidden in a layer. There is one up and one down.
+
+    hidden-taken-for-four-widths: You count with four times the width in place of `hidden`, which is given.
+
+    one-token: You count one token. How many are in the batch?
+
+    one-sequence: You count one sequence. How many are in the batch?
+    """,
+    changed(
+        of_weights,
+        multiply_adds_counted_once={"per_weight": 3},
+        forward_pass_alone={"per_weight": 2},
+        backward_like_forward={"per_weight": 4},
+        embedding_counted={"head": 2},
+        head_left_out={"head": 0},
+        no_output_matrix={"attention": 3},
+        one_matrix_in_the_mlp={"mlp": 1},
+        hidden_taken_for_four_widths={"hidden": lambda call: 4 * call.arguments["width"]},
+        one_token={"tokens": ()},
+        one_sequence={"tokens": ("length",)},
+    ),
+)
+OF_ATTENTION = Mistakes(
+    """
+    half-of-the-attention: You count half of the attention. For each pair of tokens there are two products, of a query
+    with a key and of an attention weight with a value; in each, a multiplication and an addition are two operations;
+    and what is masked afterwards has been computed, too.
+
+    forward-pass-alone: You count the attention of the forward pass. Which two products does the backward pass make for
+    each one of the forward pass?
+
+    backward-like-forward: You count as much attention in the backward pass as in the forward pass. A product of two
+    matrices has two gradients.
+
+    each-token-once: Your attention grows as the number of tokens does. To how many tokens does each one attend?
+
+    attends-to-other-sequences: In your count, each token attends to those of all sequences. It sees its own alone.
+
+    one-layer: You count the attention of one layer.
+
+    one-sequence: You count the attention in one sequence. How many are in the batch?
+
+    one-token: You count the attention of one token. How many are in the batch?
+    """,
+    changed(
+        of_attention,
+        half_of_the_attention={"each": 6},
+        forward_pass_alone={"each": 4},
+        backward_like_forward={"each": 8},
+        each_token_once={"factors": ("layers", "width", "sequences", "length")},
+        attends_to_other_sequences={"factors": ("layers", "width", "sequences", "length", "sequences", "length")},
+        one_layer={"factors": ("width", "sequences", "length", "length")},
+        one_sequence={"factors": ("layers", "width", "length", "length")},
+        one_token={"factors": ("layers", "width", "length")},
+    ),
+)
+
+
+def cases(rng):
+    """Shapes in which no two sizes are equal, and one sequence of one token."""
+
+    def shape(**given):
+        layers, width, length, sequences = rng.sample(range(2, 9), 4)
+        sizes = {"layers": layers, "width": 8 + 2 * width, "sequences": sequences, "length": 9 + length}
+        return sizes | {"hidden": rng.randint(30, 39), "vocabulary": rng.randint(50, 99)} | given
+
+    return [{"calls": [*(shape() for _ in range(4)), shape(layers=1), shape(sequences=1, length=1)]}]
+
+
+def judge(name):
+    return HasNumbers(counted, SHAPE, of=(name,))
+
+
+WEIGHTS = "the operations of products with weights, as PyTorch's `FlopCounterMode` counts them"
+CHECK = CallCheck.of(
+    "step_flops",
+    PROBE,
+    cases,
+    Criterion("weights", 1, WEIGHTS, judge("weights"), OF_WEIGHTS),
+    Criterion("attention", 1, "those of attention, likewise", judge("attention"), OF_ATTENTION),
+    inputs=SHAPE,
+    repeats=False,
+    consolidation="Six operations for each weight and token: one number that tells how long a step takes at best. "
+    "Attention comes on top, and grows with the length of a sequence.",
+)
