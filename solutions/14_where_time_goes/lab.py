@@ -62,7 +62,7 @@ from course.world import World
 
 # %%
 world = World(4)
-check = Checker("checks", world)
+check = Checker(world)
 
 # %% [markdown]
 # ## 1. What a step has to compute

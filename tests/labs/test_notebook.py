@@ -71,7 +71,7 @@ def call(total, rank, call):
 
 PROBE = CallProbe(Seen, call)
 """
-OPENING = 'check = Checker(world)'
+OPENING = "check = Checker(world)"
 START = f"""
 from autograde.notebook import Checker, needs
 from course.world import COMM, World
