@@ -42,6 +42,9 @@
 
 # %% folded=true
 # Imports for the given cells: nothing to learn here.
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 import torch.distributed as dist
 from IPython.display import display
@@ -359,13 +362,391 @@ with needs("exposed", "late_rank"):
 # it calls an all-reduce, all others are there already. What costs the others so much time is no network. It is rank 2.
 
 # %% [markdown]
-# ## 4.
+# ## 4. Which of six?
+#
+# Now you know what to look at. What is it that makes steps slow? Six causes are common, and here is a step with each of
+# them. In all six the same model is trained on three ranks; without the cause, the step would take 47 ms.
+
+# %% folded=true
+# Makes six steps on a clock of their own, and draws them.
+from course.lab.figures.steps_picture import steps_picture
+
+from course.profiles.clocked import StepPlan, clocked_step
+
+FIVE = [(0.003, 0.006)] * 5  # seconds of each layer's forward and backward pass
+HIDDEN = [(layer, 0.005) for layer in (4, 3, 2, 1)]  # all-reduces, by layer
+
+GOOD = [*HIDDEN, (0, 0.001)]
+
+
+def planned(buckets=GOOD, work=(1, 1, 1), loading=0.0, wait=0.0, again=()) -> list:
+    """A step of three ranks, by what is not as it should be."""
+    waits = [[wait] * len(FIVE)] * 3
+    return clocked_step(StepPlan(FIVE, buckets, work, [loading] * 3, waits, again))
+
+
+small = [(layer, 0.0022) for layer in (4, 3, 2, 1, 0) for _ in range(4)]
+steps_picture(
+    {
+        "loader": planned(loading=0.02),
+        "synchronisation": planned(wait=0.004),
+        "recomputation": planned(again=range(5)),
+        "imbalance": planned(work=(1, 1, 1.5)),
+        "late bucket": planned([*HIDDEN, (0, 0.02)]),
+        "small all-reduces": planned(small),
+    }
+)
 
 # %% [markdown]
-# ## 5.
+# | | what happens | where it comes from |
+# |---|---|---|
+# | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
+# | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
+# | recomputation | a forward pass is made twice | to save memory that is there, or for the log |
+# | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
+# | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
+# | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
+#
+# ([Recomputation](GLOSSARY.md#recomputation) is in lab 13, [buckets](GLOSSARY.md#bucket) are in lab 09, and
+# [latency](GLOSSARY.md#latency) is in lab 04.)
+#
+# The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
+# Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
+# to do, until the process has told it more. It is this pause that costs time, and the trace shows it as "wait".
+#
+# A cause that you can see need not be the one that matters. Nearly every step waits for its batch for a moment, and
+# most have an all-reduce that is not quite hidden. **So do not ask what is there, but by how much shorter the step
+# would be without it.** For three of the six you can add up spans. In the other three, ranks wait for each other, or
+# for the network, and all of them are in an all-reduce meanwhile. What tells these apart?
+#
+# The traces here are made by a model: `clocked_step` works out from a plan when everything begins and ends, so they are
+# the same on any machine, and two spans of one rank overlap only if one of them is communication. This is what rank 0
+# does in the step with the late bucket. A "step" and a "part" are made of other spans:
+
+# %%
+late = planned([*HIDDEN, (0, 0.02)])
+for span in late[0]:
+    times = f"{1e3 * span.start:5.1f} to {1e3 * span.end:5.1f} ms"
+    print(f"{span.kind:14}{times}  {span.name}")
+
+
+# %% todo="diagnose"
+def diagnose(trace: list) -> str:
+    """The one of six causes that makes a step slow.
+
+    trace: by rank, from one rank on, the spans of one step, as the six above have them:
+    `Span(kind, start, end, name)`, in seconds. Returns one of these texts:
+
+    "loader": a rank, or each, waits for its batch, in a span of kind "loading".
+    "synchronisation": on a rank, or on each, the device has nothing to do because the
+        process has waited for a number of it, in spans of kind "wait".
+    "recomputation": each rank computes the forward pass of some layers twice: two
+        spans of kind "compute" have the same name, such as "forward 3".
+    "imbalance": one rank computes longer than the others, who wait for it in their
+        all-reduces, spans of kind "communication".
+    "late bucket": there is at most one all-reduce for each layer, and the last one
+        goes on for long after all ranks have computed their last gradient.
+    "small all-reduces": there is one for each parameter, so several for each layer,
+        and some of them go on for long after that.
+
+    Several may leave spans in one trace. One of them costs at least a tenth of the
+    step, which would be so much shorter without it; each other one costs less than a
+    twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
+
+    Example: spans "loading" from 0 to 3, "forward 0" from 3 to 4 and "backward 0" from
+    4 to 6, on one rank, are "loader".
+    """
+    ### BEGIN SOLUTION
+
+    def seconds(spans, kind):
+        return sum(span.end - span.start for span in spans if span.kind == kind)
+
+    computed = [seconds(spans, "compute") for spans in trace]
+    own = [span for span in trace[0] if span.kind == "compute"]
+    once = {span.name: span.end - span.start for span in own}
+    layers = [name for name in once if name.startswith("backward")]
+    sent = [span.end for span in trace[0] if span.kind == "communication"]
+    last = max(span.end for spans in trace for span in spans if span.name in layers)
+    network = "small all-reduces" if len(sent) > len(layers) else "late bucket"
+    costs = {
+        "loader": max(seconds(spans, "loading") for spans in trace),
+        "synchronisation": max(seconds(spans, "wait") for spans in trace),
+        "recomputation": computed[0] - sum(once.values()),
+        "imbalance": max(computed) - min(computed),
+        network: max(sent, default=0.0) - last,
+    }
+    return max(costs, key=costs.get)
+    ### END SOLUTION
+
+
+# %% check="diagnose"
+check("diagnose")
 
 # %% [markdown]
-# ## 6.
+# And real steps? Here the ranks train the Transformer once more, and one of them gets its batches late: its loader
+# sleeps for a fifth of a second. All gradients go in one row. The profiler's names are others than the model's, so the
+# cell makes one layer of each pass. Then it asks your function.
+
+
+# %%
+def recorded_late(loading: list[float]) -> list[Span]:
+    """The spans of this rank in a step. loading: by rank, how long its loader takes."""
+    model, tokens = Decoder(4, 128, 512, 1000), torch.randint(1000, (8, 32))
+
+    def step(number: int) -> None:
+        with record_function("loading"):
+            time.sleep(loading[dist.get_rank()])
+        with record_function("forward"):
+            loss = model(tokens).square().mean()
+        with record_function("backward"):
+            loss.backward()
+        dist.all_reduce(torch.cat([each.grad.flatten() for each in model.parameters()]))
+
+    return record_steps(step, 1)
+
+
+def in_passes(spans: list[Span]) -> list[Span]:
+    """Each pass as one span of kind "compute", in place of its operations."""
+    kept = [span for span in spans if span.kind in ("loading", "communication")]
+    passes = [span for span in spans if span.name in ("forward", "backward")]
+    return [*kept, *(Span("compute", *each[1:3], f"{each.name} 0") for each in passes)]
+
+
+late = world.run(recorded_late, [0.0, 0.0, 0.2, 0.0], init="torch")
+late = [*map(in_passes, late)]
+display(steps_picture({"a real step": late}))
+with needs("diagnose"):
+    print("your function says:", diagnose(late))
+
+# %% [markdown]
+# All ranks but one are in an all-reduce for most of the step. The network has nothing to do with it.
+#
+# ## 5. Fetch ahead
+#
+# A loader that is too slow is the cause that is found most often, and the easiest to repair:
+
+# %% folded=true
+# Draws when batches are fetched and used, in turn and at the same time.
+from course.lab.figures.fetching_picture import fetching_picture
+
+FETCH, USE = 0.008, 0.010  # seconds
+
+
+def moments(first: float, after: float, seconds: float) -> list[tuple[float, float]]:
+    """When six batches are fetched, or used: each so long after the one before it."""
+    starts = [first + number * after for number in range(6)]
+    return [(start, start + seconds) for start in starts]
+
+
+in_turn = moments(0, FETCH + USE, FETCH), moments(FETCH, FETCH + USE, USE)
+ahead = moments(0, FETCH, FETCH), moments(FETCH, USE, USE)
+fetching_picture({"in turn": in_turn, "ahead, while another batch is in use": ahead})
+
+# %% [markdown]
+# As long as a batch takes less time to fetch than to use, nobody has to wait for one but the first. It takes a second
+# [thread](https://docs.python.org/3/library/threading.html), which fetches while the first one computes. Reading from a
+# disk or a network is mostly waiting, and the operations of PyTorch and NumPy do not hold Python's lock while they
+# compute, so two threads do get on at the same time. (What Python itself computes, only one thread does at a time. For
+# that there are processes: `DataLoader(num_workers=4, prefetch_factor=2)`.)
+#
+# Python has what you need. A pool with one thread does what it is given, one after the other:
+
+
+# %%
+def slowly(number: int) -> int:
+    time.sleep(0.1)
+    return number**2
+
+
+with ThreadPoolExecutor(1) as pool:  # when the block ends, so does the thread
+    results = [pool.submit(slowly, number) for number in (3, 4)]  # returns at once
+    print("submitted:", [result.done() for result in results])
+    print("waited for:", results[0].result(), results[1].result())
+
+# %% [markdown]
+# `result()` waits until the function has returned, and if that raised an error, `result()` raises the same one.
+# `next(batches, end)` gives `end` when there are no more batches. A thread with a
+# [queue](https://docs.python.org/3/library/queue.html) will do as well.
+#
+# What makes it difficult is the end. A thread that waits for a place in a full queue waits forever if nobody takes
+# anything out any more, and a training that stops early, at an error or because the loss is good enough, does that.
+# Inside a generator, a `break` in the loop that uses it appears as an error at the `yield`: `with` blocks and `finally`
+# run.
+
+# %% todo="prefetched"
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+
+def prefetched(loader: Iterable, depth: int) -> Iterator:
+    """Yield the batches of `loader` in order; fetch the next ones while one is in use.
+
+    loader: an iterable, perhaps without an end. `next` of its iterator takes a while,
+    and must not be called by two threads at the same time. depth: 1 or more.
+
+    A batch is in use from when it is yielded until the next one is asked for. In this
+    time a thread fetches on, until the `depth` batches behind it are there; it may
+    fetch one more, but no further. An error that the loader raises is raised here,
+    where the batch would have come that could not be fetched.
+
+    No thread stays behind, neither at the end, nor after an error, nor if the consumer
+    stops early: then the generator is closed (Python calls its `close`).
+
+    Example: with a loader of "abcde" and depth 2, while "a" is in use, "b" and "c" are
+    fetched, and perhaps "d".
+    """
+    ### BEGIN SOLUTION
+    batches, end = iter(loader), object()
+    with ThreadPoolExecutor(1) as pool:  # waits for its thread when the block is left
+        ahead = deque(pool.submit(next, batches, end) for _ in range(depth))
+        while (batch := ahead.popleft().result()) is not end:
+            ahead.append(pool.submit(next, batches, end))
+            yield batch
+    ### END SOLUTION
+
+
+# %% check="prefetched"
+check("prefetched")
+
+# %% [markdown]
+# This is your function at work, with a loader that takes 8 ms for a batch, and a consumer who takes 10 ms:
+
+
+# %%
+def timed(through) -> tuple[list, list]:
+    """When six batches were fetched and used. through: makes batches of a loader."""
+    fetched, used, began = [], [], time.perf_counter()
+
+    def sleep(moments: list, seconds: float) -> None:
+        start = time.perf_counter() - began
+        time.sleep(seconds)
+        moments.append((start, time.perf_counter() - began))
+
+    def loader():
+        for number in range(6):
+            sleep(fetched, FETCH)
+            yield number
+
+    for _ in through(loader()):
+        sleep(used, USE)
+    return fetched, used
+
+
+with needs("prefetched"):
+    ahead = timed(lambda loader: prefetched(loader, 2))
+    display(fetching_picture({"in turn": timed(iter), "by your function": ahead}))
+
+# %% [markdown]
+# ## 6. Repair a step
+#
+# Here is the step of a training that somebody has written, and it is right: its gradients are the mean over all
+# [micro-batches](GLOSSARY.md#micro-batch) of all ranks. It is also slow, for three of the six causes. On the left is
+# what a profiler would show of it, with one micro-batch; on the right, what it could be:
+
+# %% folded=true
+# Makes two steps on a clock of their own, and draws them.
+slow = StepPlan(FIVE, small, (1, 1, 1), [0] * 3, [[0, 0, 0, 0, 0.008]] * 3, range(5))
+right = StepPlan(FIVE, [(0, 0.006)], (1, 1, 1), [0] * 3, [[0.0] * 5] * 3)
+steps_picture({"as it is": clocked_step(slow), "as it could be": clocked_step(right)})
+
+# %% [markdown]
+# The all-reduces need not be hidden for that: in one row they take less time than what was left of the many.
+
+
+# %%
+def slow_step(model, micro_batches, loss_fn) -> float:
+    """One step's gradients. Returns the mean loss of all micro-batches of all ranks.
+
+    Afterwards `.grad` of each parameter is the mean of its gradients in them. Frozen
+    parameters, which need no gradient, are left alone.
+    """
+    model.zero_grad()
+    total = 0.0
+    for x, y in micro_batches:
+        loss = loss_fn(model(x), y) / len(micro_batches)
+        loss.backward()
+        with torch.no_grad():  # for the log
+            total += loss_fn(model(x), y).item() / len(micro_batches)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= dist.get_world_size()
+    mean = torch.tensor(total)
+    dist.all_reduce(mean)
+    return mean.item() / dist.get_world_size()
+
+
+# %% [markdown]
+# Find the three places. Then write the step anew.
+#
+# Tensors become one row by `torch.cat([each.flatten() for each in tensors])`, and a row becomes parts again by
+# `row.split([3, 4, 5])`, which copies nothing; `part.view_as(tensor)` has the tensor's shape. On a GPU,
+# `torch.cuda.set_sync_debug_mode("warn")` warns of each wait. Here your code runs on CPUs, where none takes time, so
+# the check counts them: what would wait on a GPU is each call that gives Python a number or the CPU an array, such as
+# `item()`, `float(loss)`, `tolist()`, `.cpu()`, `print(loss)` or `if loss > 3`.
+
+# %% todo="repaired_step"
+import torch
+import torch.distributed as dist
+
+
+def repaired_step(model, micro_batches: list, loss_fn) -> float:
+    """What `slow_step` does, without what makes it slow.
+
+    micro_batches: at least one pair (x, y), as many on all ranks. loss_fn: of outputs
+    and y, a tensor of one number. Each parameter gets a gradient, except frozen ones.
+    All tensors have one dtype. In `.grad` there may be something when the function is
+    called. The optimizer's step comes later, and is not yours.
+
+    Example: with 24 parameters and 4 micro-batches, `slow_step` waits for the device 5
+    times, makes 25 all-reduces and 8 forward passes; yours waits once, and makes one or
+    two all-reduces and 4 forward passes.
+    """
+    ### BEGIN SOLUTION
+    model.zero_grad()
+    total = torch.zeros(())
+    for x, y in micro_batches:
+        loss = loss_fn(model(x), y) / len(micro_batches)
+        loss.backward()
+        total = total + loss.detach()
+    trained = [each for each in model.parameters() if each.requires_grad]
+    row = torch.cat([each.grad.flatten() for each in trained] + [total.view(1)])
+    dist.all_reduce(row)
+    row /= dist.get_world_size()
+    parts = row.split([each.numel() for each in trained] + [1])
+    for parameter, part in zip(trained, parts, strict=False):
+        parameter.grad = part.view_as(parameter)
+    return parts[-1].item()
+    ### END SOLUTION
+
+
+# %% check="repaired_step"
+check("repaired_step")
+
+# %% [markdown]
+# Both steps on four ranks, with a model of 24 layers and 4 micro-batches. The times are of this machine, and of this
+# minute; the numbers of all-reduces hold anywhere.
+
+
+# %%
+def ten_steps(step) -> tuple[float, float]:
+    """Milliseconds of a step, and the mean loss that it returns."""
+    torch.manual_seed(dist.get_rank())
+    model = torch.nn.Sequential(*[torch.nn.Linear(32, 32) for _ in range(24)])
+    batches = [(torch.randn(16, 32), torch.randn(16, 32)) for _ in range(4)]
+    began = time.perf_counter()
+    for _ in range(10):
+        loss = step(model, batches, functional.mse_loss)
+    return 100 * (time.perf_counter() - began), float(loss)
+
+
+with needs("repaired_step"):
+    for step in (slow_step, repaired_step):
+        milliseconds, loss = world.run(ten_steps, step, init="torch")[0]
+        calls = sum(event["kind"] == "allreduce" for event in world.events[0]) / 10
+        told = f"{milliseconds:6.1f} ms, all-reduces: {calls:2.0f}, loss {loss:.6f}"
+        print(f"{step.__name__:14}{told}")
 
 # %% [markdown]
 # ## What comes next
