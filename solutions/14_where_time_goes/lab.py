@@ -17,7 +17,8 @@
 # - say of the time of each [rank](GLOSSARY.md#rank), a process with a number, how much goes into computing, how much
 #   into communication that is [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how
 #   much into neither,
-# - find the rank that all others wait for, although no two ranks' clocks agree.
+# - find the rank that all others wait for, although no two ranks' clocks agree,
+# - name what makes a step slow, by how much shorter the step would be without it, and mend it.
 #
 # The idea in one sentence: **a step takes as long as its slowest chain of work, so look for where a rank waits, and
 # whom it waits for, before you change anything.**
@@ -402,13 +403,12 @@ steps_picture(
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | recomputation | a forward pass is made twice | to save memory that is there, or for the log |
+# | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory that is there, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
-# | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
-# | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
+# | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
+# | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | a loop over the parameters, with an all-reduce for each |
 #
-# ([Recomputation](GLOSSARY.md#recomputation) is in lab 13, [buckets](GLOSSARY.md#bucket) are in lab 09, and
-# [latency](GLOSSARY.md#latency) is in lab 04.)
+# (Recomputation is in lab 13, buckets are in lab 09, and latency is in lab 04.)
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -750,6 +750,17 @@ with needs("repaired_step"):
 
 # %% [markdown]
 # ## What comes next
+#
+# What you wrote here, tools do for profiles of a hundred thousand spans: [Holistic Trace
+# Analysis](https://hta.readthedocs.io/en/latest/) has the parts of each rank's time and what is hidden, and
+# [Perfetto](https://ui.perfetto.dev) shows a trace of your own, as lecture 16 writes one. Take both to the next training
+# that seems slow, and ask in the order of this lab: what is there to do at least? What of the rest is exposed, and what
+# idle? Who is late? And what would the step be without it? Read:
+#
+# - Kaplan and others, [*Scaling Laws for Neural Language Models*](https://arxiv.org/abs/2001.08361) (2020), section 2.1,
+#   on the operations of a token
+# - Chowdhery and others, [*PaLM*](https://arxiv.org/abs/2204.02311) (2022), appendix B, on what part of a machine's
+#   operations a training uses
 #
 # ## Two questions
 #
