@@ -399,16 +399,17 @@ steps_picture(
 )
 
 # %% [markdown]
+# Three of their words are those of earlier labs: the [recomputation](GLOSSARY.md#recomputation) of lab 13, the
+# [buckets](GLOSSARY.md#bucket) of lab 09, and the [latency](GLOSSARY.md#latency) of lab 04.
+#
 # | | what happens | where it comes from |
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory that is there, or for the log |
+# | recomputation | a forward pass is made twice | to save memory that is there, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
-# | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
-# | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | a loop over the parameters, with an all-reduce for each |
-#
-# (Recomputation is in lab 13, buckets are in lab 09, and latency is in lab 04.)
+# | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
+# | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -752,13 +753,13 @@ with needs("repaired_step"):
 # ## What comes next
 #
 # What you wrote here, tools do for profiles of a hundred thousand spans: [Holistic Trace
-# Analysis](https://hta.readthedocs.io/en/latest/) has the parts of each rank's time and what is hidden, and
-# [Perfetto](https://ui.perfetto.dev) shows a trace of your own, as lecture 16 writes one. Take both to the next training
-# that seems slow, and ask in the order of this lab: what is there to do at least? What of the rest is exposed, and what
-# idle? Who is late? And what would the step be without it? Read:
+# Analysis](https://hta.readthedocs.io/en/latest/) splits the time of each rank and finds what is hidden, and
+# [Perfetto](https://ui.perfetto.dev) shows a trace, as lecture 16 writes one. Take both to the next training that seems
+# slow, and ask in the order of this lab: what is there to do at least? What of the rest is exposed, and what is idle?
+# Who is late? And how long would the step be without it? Read:
 #
-# - Kaplan and others, [*Scaling Laws for Neural Language Models*](https://arxiv.org/abs/2001.08361) (2020), section 2.1,
-#   on the operations of a token
+# - Kaplan and others, [*Scaling Laws for Neural Language Models*](https://arxiv.org/abs/2001.08361) (2020), section
+#   2.1, on the operations of a token
 # - Chowdhery and others, [*PaLM*](https://arxiv.org/abs/2204.02311) (2022), appendix B, on what part of a machine's
 #   operations a training uses
 #
