@@ -17,11 +17,13 @@
 # - say of the time of each [rank](GLOSSARY.md#rank), a process with a number, how much goes into computing, how much
 #   into communication that is [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how
 #   much into neither,
-# - find the rank that all others wait for, although no two ranks' clocks agree.
+# - find the rank that all others wait for, although no two ranks' clocks agree,
+# - name what makes a step slow, by how much shorter the step would be without it, and mend it.
 #
 # The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** {{needs}} From Python: lists, dicts, sorting.
+# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
+# [overlap](GLOSSARY.md#overlap) of lab 09. From Python: lists, dicts, sorting, and generators.
 #
 # **Lecture.** [16 Where the time goes](../../course/lectures/16_where_time_goes.ipynb) reads such traces by hand.
 #
@@ -396,6 +398,9 @@ steps_picture(
 )
 
 # %% [markdown]
+# Three of their words are those of earlier labs: the [recomputation](GLOSSARY.md#recomputation) of lab 13, the
+# [buckets](GLOSSARY.md#bucket) of lab 09, and the [latency](GLOSSARY.md#latency) of lab 04.
+#
 # | | what happens | where it comes from |
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
@@ -404,9 +409,6 @@ steps_picture(
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
 # | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
 # | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
-#
-# ([Recomputation](GLOSSARY.md#recomputation) is in lab 13, [buckets](GLOSSARY.md#bucket) are in lab 09, and
-# [latency](GLOSSARY.md#latency) is in lab 04.)
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -748,6 +750,17 @@ with needs("repaired_step"):
 
 # %% [markdown]
 # ## What comes next
+#
+# What you wrote here, tools do for profiles of a hundred thousand spans: [Holistic Trace
+# Analysis](https://hta.readthedocs.io/en/latest/) splits the time of each rank and finds what is hidden, and
+# [Perfetto](https://ui.perfetto.dev) shows a trace, as lecture 16 writes one. Take both to the next training that seems
+# slow, and ask in the order of this lab: what is there to do at least? What of the rest is exposed, and what is idle?
+# Who is late? And how long would the step be without it? Read:
+#
+# - Kaplan and others, [*Scaling Laws for Neural Language Models*](https://arxiv.org/abs/2001.08361) (2020), section
+#   2.1, on the operations of a token
+# - Chowdhery and others, [*PaLM*](https://arxiv.org/abs/2204.02311) (2022), appendix B, on what part of a machine's
+#   operations a training uses
 #
 # ## Two questions
 #
