@@ -22,8 +22,7 @@
 #
 # The idea in one sentence: **{{idea}}**
 #
-# **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
-# [overlap](GLOSSARY.md#overlap) of lab 09. From Python: lists, dicts, sorting, and generators.
+# **Before you start.** {{needs}} From Python: lists, dicts, sorting, and generators.
 #
 # **Lecture.** [16 Where the time goes](../../course/lectures/16_where_time_goes.ipynb) reads such traces by hand.
 #
