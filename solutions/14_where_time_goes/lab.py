@@ -402,13 +402,10 @@ steps_picture(
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | recomputation | a forward pass is made twice | to save memory that is there, or for the log |
+# | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
-# | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
-# | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
-#
-# ([Recomputation](GLOSSARY.md#recomputation) is in lab 13, [buckets](GLOSSARY.md#bucket) are in lab 09, and
-# [latency](GLOSSARY.md#latency) is in lab 04.)
+# | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when all is computed | one for all, or a large first layer |
+# | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | an all-reduce for each parameter |
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -645,13 +642,24 @@ with needs("prefetched"):
 # what a profiler would show of it, with one micro-batch; on the right, what it could be:
 
 # %% folded=true
-# Makes two steps on a clock of their own, and draws them.
-slow = StepPlan(FIVE, small, (1, 1, 1), [0] * 3, [[0, 0, 0, 0, 0.008]] * 3, range(5))
-right = StepPlan(FIVE, [(0, 0.006)], (1, 1, 1), [0] * 3, [[0.0] * 5] * 3)
-steps_picture({"as it is": clocked_step(slow), "as it could be": clocked_step(right)})
+# Draws a step with one micro-batch, as it is and as it could be.
+FORWARD = [("compute", f"forward {layer}", 0.003) for layer in range(5)]
+BACKWARD = [("compute", f"backward {layer}", 0.006) for layer in (4, 3, 2, 1, 0)]
+ITEM = ("wait", ".item()", 0.008)
 
-# %% [markdown]
-# The all-reduces need not be hidden for that: in one row they take less time than what was left of the many.
+
+def one_after_the_other(*parts: tuple) -> list[list[Span]]:
+    """Three ranks that do the same."""
+    spans = [Span("step", 0.0, 0.0, "step")]
+    for kind, name, seconds in parts:
+        spans.append(Span(kind, spans[-1].end, spans[-1].end + seconds, name))
+    return [spans] * 3
+
+
+many, one = [("communication", "all_reduce", each) for each in (0.0015, 0.006)]
+slow = one_after_the_other(*FORWARD, *BACKWARD, *FORWARD, ITEM, *[many] * 20, ITEM)
+good = one_after_the_other(*FORWARD, *BACKWARD, one, ITEM)
+steps_picture({"as it is": slow, "as it could be": good})
 
 
 # %%
