@@ -17,13 +17,14 @@
 # - say of the time of each [rank](GLOSSARY.md#rank), a process with a number, how much goes into computing, how much
 #   into communication that is [hidden](GLOSSARY.md#overlap) behind it, how much into communication that is not, and how
 #   much into neither,
-# - find the rank that all others wait for, although no two ranks' clocks agree.
+# - find the rank that all others wait for, although no two ranks' clocks agree,
+# - name what makes a step slow, by how much shorter the step would be without it, and mend it.
 #
 # The idea in one sentence: **a step takes as long as its slowest chain of work, so look for where a rank waits, and
 # whom it waits for, before you change anything.**
 #
 # **Before you start.** You need the [all-reduce](GLOSSARY.md#all-reduce) of lab 03 and the
-# [overlap](GLOSSARY.md#overlap) of lab 09. From Python: lists, dicts, sorting.
+# [overlap](GLOSSARY.md#overlap) of lab 09. From Python: lists, dicts, sorting, and generators.
 #
 # **Lecture.** [16 Where the time goes](../../course/lectures/16_where_time_goes.ipynb) reads such traces by hand.
 #
@@ -386,26 +387,33 @@ def planned(buckets=GOOD, work=(1, 1, 1), loading=0.0, wait=0.0, again=()) -> li
 
 
 small = [(layer, 0.0022) for layer in (4, 3, 2, 1, 0) for _ in range(4)]
-steps_picture(
-    {
-        "loader": planned(loading=0.02),
-        "synchronisation": planned(wait=0.004),
-        "recomputation": planned(again=range(5)),
-        "imbalance": planned(work=(1, 1, 1.5)),
-        "late bucket": planned([*HIDDEN, (0, 0.02)]),
-        "small all-reduces": planned(small),
-    }
-)
+six = {
+    "loader": planned(loading=0.02),
+    "synchronisation": planned(wait=0.004),
+    "recomputation": planned(again=range(5)),
+    "imbalance": planned(work=(1, 1, 1.5)),
+    "late bucket": planned([*HIDDEN, (0, 0.02)]),
+    "small all-reduces": planned(small),
+}
+steps_picture(six)
 
 # %% [markdown]
+# Three of their words are those of earlier labs: the [recomputation](GLOSSARY.md#recomputation) of lab 13, the
+# [buckets](GLOSSARY.md#bucket) of lab 09, and the [latency](GLOSSARY.md#latency) of lab 04.
+#
 # | | what happens | where it comes from |
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
 # | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
+<<<<<<< HEAD
 # | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when all is computed | one for all, or a large first layer |
 # | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | an all-reduce for each parameter |
+=======
+# | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
+# | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
+>>>>>>> lab14
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -421,8 +429,7 @@ steps_picture(
 # does in the step with the late bucket. A "step" and a "part" are made of other spans:
 
 # %%
-late = planned([*HIDDEN, (0, 0.02)])
-for span in late[0]:
+for span in six["late bucket"][0]:
     times = f"{1e3 * span.start:5.1f} to {1e3 * span.end:5.1f} ms"
     print(f"{span.kind:14}{times}  {span.name}")
 
@@ -432,7 +439,10 @@ def diagnose(trace: list) -> str:
     """The one of six causes that makes a step slow.
 
     trace: by rank, from one rank on, the spans of one step, as the six above have them:
-    `Span(kind, start, end, name)`, in seconds. Returns one of these texts:
+    `Span(kind, start, end, name)`, in seconds by one clock for all ranks. Spans of kind
+    "step" and "part" are made of others. Spans of kind "compute" are "forward N" and
+    "backward N" for layer N, which has its gradient then, and last "optimizer", which
+    begins when all all-reduces are complete. Returns one of these texts:
 
     "loader": a rank, or each, waits for its batch, in a span of kind "loading".
     "synchronisation": on a rank, or on each, the device has nothing to do because the
@@ -441,13 +451,13 @@ def diagnose(trace: list) -> str:
         spans of kind "compute" have the same name, such as "forward 3".
     "imbalance": one rank computes longer than the others, who wait for it in their
         all-reduces, spans of kind "communication".
-    "late bucket": there is at most one all-reduce for each layer, and the last one
-        goes on for long after all ranks have computed their last gradient.
+    "late bucket": there are no more all-reduces than layers, and the last one goes on
+        for long after all ranks have computed their last gradient, in "backward 0".
     "small all-reduces": there is one for each parameter, so several for each layer,
         and some of them go on for long after that.
 
-    Several may leave spans in one trace. One of them costs at least a tenth of the
-    step, which would be so much shorter without it; each other one costs less than a
+    Several may be seen in one trace. One of them costs at least a tenth of the step,
+    which would be so much shorter without it; each other one costs less than a
     twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
 
     Example: spans "loading" from 0 to 3, "forward 0" from 3 to 4 and "backward 0" from
@@ -758,6 +768,17 @@ with needs("repaired_step"):
 
 # %% [markdown]
 # ## What comes next
+#
+# What you wrote here, tools do for profiles of a hundred thousand spans: [Holistic Trace
+# Analysis](https://hta.readthedocs.io/en/latest/) splits the time of each rank and finds what is hidden, and
+# [Perfetto](https://ui.perfetto.dev) shows a trace, as lecture 16 writes one. Take both to the next training that seems
+# slow, and ask in the order of this lab: what is there to do at least? What of the rest is exposed, and what is idle?
+# Who is late? And how long would the step be without it? Read:
+#
+# - Kaplan and others, [*Scaling Laws for Neural Language Models*](https://arxiv.org/abs/2001.08361) (2020), section
+#   2.1, on the operations of a token
+# - Chowdhery and others, [*PaLM*](https://arxiv.org/abs/2204.02311) (2022), appendix B, on what part of a machine's
+#   operations a training uses
 #
 # ## Two questions
 #

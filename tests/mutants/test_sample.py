@@ -23,7 +23,7 @@ SAMPLE = 40
 SOLUTION_ONLY = (
     *("02_hello_ranks", "04_collectives", "05_distributed_sgd", "07_horovod_mnist"),
     *("08_ddp_cnn", "09_inside_ddp", "10_ddp_transformer", "11_failover", "12_beyond_data_parallel"),
-    "13_fully_sharded",
+    *("13_fully_sharded", "14_where_time_goes"),
 )
 
 

@@ -19,6 +19,14 @@ def first(ahead):
     return ahead[0]
 
 
+def middle(ahead):
+    return ahead[len(ahead) // 2]
+
+
+def last(ahead):
+    return ahead[-1]
+
+
 def answer(call, shift=median, which=END, sign=-1, of=max, since=None):
     """For each collective, the last rank, and how long each waits.
 
@@ -49,7 +57,7 @@ def by_durations(call):
 def whole_durations(call):
     """The last rank, and how long each is in the collective."""
     rows = zip(answer(call), zip(*call.arguments["traces"], strict=True), strict=True)
-    return [[last, [float(end - start) for start, end in spans]] for (last, _), spans in rows]
+    return [[rank, [float(end - start) for start, end in spans]] for (rank, _), spans in rows]
 
 
 TEXT = """
@@ -83,7 +91,7 @@ negative-waits: Your waits are negative. From which moment to which does a rank 
 VALUES = changed(
     answer,
     clocks_not_aligned={"sign": 0},
-    aligned_by_one_end=[{"shift": lambda call: first}, {"shift": lambda call: lambda ahead: ahead[-1]}],
+    aligned_by_one_end=[{"shift": lambda call, one=one: one} for one in (first, middle, last)],
     aligned_by_the_mean={"shift": lambda call: fmean},
     aligned_by_starts=[{"which": START, "shift": lambda call, each=each: each} for each in (median, fmean, first)],
     wrong_way={"sign": 1},
@@ -128,9 +136,10 @@ def where(call, place):
 
 def drawn(rng, size, count, noted_late=0):
     """Traces of collectives that end everywhere at the same moment, by clocks of their own. noted_late: how many of
-    them, the first one among them, one rank or two note as over too late."""
+    them, the first, the last and the middle one among them, one rank or two note as over too late."""
     ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
-    late = {0, count - 1, *rng.sample(range(1, count - 1), noted_late - 2)} if noted_late else set()
+    late = {0, count // 2, count - 1} if noted_late else set()
+    late.update(rng.sample([*{*range(count)} - late], noted_late - len(late)))
     traces, now = [[] for _ in range(size)], 1000.0
     for number in range(count):
         starts = [now + each / 4 for each in rng.sample(range(8, 120), size)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from course.lab.figures.colours import COMPUTING
-
 from course.figures.contrast import ink_on
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds, quiet_grid
+
+from .colours import COMPUTING
 
 FETCHING = COLOURS[4]
 Moments = Sequence[tuple[float, float]]  # by batch, when something begins and ends, in seconds

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from course.lab.figures.colours import COMMUNICATING, COMPUTING
-
 from course.figures.style import COLOURS, Ground, Picture, new_figure, on_both_grounds
 from course.profiles.spans import Span
+
+from .colours import COMMUNICATING, COMPUTING
 
 LOADING, AGAIN, COLUMNS = COLOURS[4], COLOURS[0], 2
 UPPER, LOWER = (-0.12, 0.46), (0.26, 0.16)  # where a bar lies and how high it is: of the rank itself; of all-reduces

@@ -43,6 +43,8 @@ def late_rank(traces):
     return answer([[span.start - own[0].end for span in own] for own in traces])
 == by_the_last_end: aligned-by-one-end, barrier
     return answer([[span.start - own[-1].end for span in own] for own in traces])
+== by_the_middle_end: aligned-by-one-end, barrier
+    return answer([[span.start - own[len(own) // 2].end for span in own] for own in traces])
 == by_the_mean: aligned-by-the-mean, mean
     ahead = [fmean(b.end - a.end for a, b in zip(traces[0], own)) for own in traces]
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
