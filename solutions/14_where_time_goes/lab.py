@@ -85,8 +85,8 @@ products_picture()
 # *operations*. The tokens of a [batch](GLOSSARY.md#batch) are the rows of the first matrix, the weights are the second
 # one: that is **two operations for each weight and token**. A layer has six matrices of weights: four of `width` ×
 # `width`, for queries, keys, values and the output of attention, one of `width` × `hidden`, and one of `hidden` ×
-# `width`. Behind the last layer comes the head, of `width` × `vocabulary`. The embedding is multiplied with nothing: its
-# rows are looked up.
+# `width`. Behind the last layer comes the head, of `width` × `vocabulary`. The embedding is multiplied with nothing:
+# its rows are looked up.
 #
 # The two products of attention have no weights. In the first, the query of each token is multiplied with the key of
 # each token of its own sequence, and both have `width` numbers. In the second, each token adds up the values of all
@@ -193,7 +193,7 @@ def exposed(spans: list[Span]) -> dict[str, float]:
     how long it computes and communicates at the same time, "hidden", which is a part of
     "computing"; how long it communicates and does not compute, "exposed"; how long it
     does neither, "idle". The time looked at goes from the first start to the last end,
-    of spans of any kind. In each number, a moment counts once. Without spans, all are 0.
+    of spans of any kind. In each number a moment counts once. Without spans, all are 0.
 
     Example: the step in the picture computes for 7 seconds, and communicates for 7, of
     which 3 are hidden and 4 exposed. It lasts 12 seconds, so 1 is idle.
@@ -408,15 +408,10 @@ steps_picture(six)
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory, or for the log |
+# | recomputation | a forward pass is made twice | to save memory, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
-<<<<<<< HEAD
-# | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when all is computed | one for all, or a large first layer |
-# | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | an all-reduce for each parameter |
-=======
 # | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
 # | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
->>>>>>> lab14
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
