@@ -81,16 +81,19 @@ products_picture()
 # Nearly all of the work is in products of matrices. Each entry of a product is a sum of `k` terms, and each term is a
 # multiplication and an addition. So a matrix [m, k] times a matrix [k, n] takes 2 · m · k · n floating point
 # *operations*. The tokens of a [batch](GLOSSARY.md#batch) are the rows of the first matrix, the weights are the second
-# one: that is **two operations for each weight and token**. The embedding is not multiplied with
-# anything: its rows are looked up.
+# one: that is **two operations for each weight and token**. A layer has six matrices of weights: four of `width` ×
+# `width`, for queries, keys, values and the output of attention, one of `width` × `hidden`, and one of `hidden` ×
+# `width`. Behind the last layer comes the head, of `width` × `vocabulary`. The embedding is multiplied with nothing:
+# its rows are looked up.
 #
-# The two products of attention have no weights. In the first, the query of each token meets the key of each token of
-# its own sequence: `width` terms for each of these pairs. In the second, each token adds up the values of all tokens of
-# its sequence, each times a score: again `width` terms for each pair. (A token may attend only to those before it. But
-# most programs compute all scores and mask some of them afterwards, so all count.)
+# The two products of attention have no weights. In the first, the query of each token is multiplied with the key of
+# each token of its own sequence, and both have `width` numbers. In the second, each token adds up the values of all
+# tokens of its sequence, each times a score, and a value has `width` numbers, too. So both take `width` multiplications
+# and additions for each pair of tokens, and with several heads there are no more and no fewer. (A token may attend only
+# to those before it. But most programs compute all scores and mask some of them afterwards, so all count.)
 #
-# The backward pass makes two products for each one of the forward pass, and both are as large: one for the gradient of
-# the first matrix, and one for that of the second.
+# The backward pass makes two products for each product of the forward pass, with weights or without. One gives the
+# gradient of the first matrix, the other that of the second, and each takes as many operations as the forward one.
 
 
 # %% todo="step_flops"
@@ -98,7 +101,7 @@ def step_flops(layers, width, hidden, vocabulary, sequences, length) -> dict[str
     """The operations of a forward and a backward pass of the model in the picture.
 
     layers: how many it has. width, hidden, vocabulary: sizes of the matrices, as in the
-    picture. sequences: how many are in the batch. length: tokens of each sequence.
+    text above. sequences: how many are in the batch. length: tokens of each sequence.
     Returns a dict: "weights", the operations of products with weights, those of the
     head included, and "attention", those of the two products of attention.
     A multiplication and an addition are two operations, and scores that are masked
@@ -184,11 +187,11 @@ def exposed(spans: list[Span]) -> dict[str, float]:
     of kind "compute" the rank computes, in those of kind "communication" it
     communicates. All other kinds, such as "step", "launch" or "wait", are neither.
     Spans of any kind may overlap, or lie within each other.
-    Returns a dict of seconds. "computing": in which the rank computes; "hidden": in
-    which it computes and communicates; "exposed": in which it communicates and does not
-    compute; "idle": in which it does neither. The time looked at goes from the first
-    start to the last end, of spans of any kind. No moment counts twice in one of them.
-    Without spans, all are 0.
+    Returns a dict of four numbers of seconds: how long the rank computes, "computing";
+    how long it computes and communicates at the same time, "hidden", which is a part of
+    "computing"; how long it communicates and does not compute, "exposed"; how long it
+    does neither, "idle". The time looked at goes from the first start to the last end,
+    of spans of any kind. In each number a moment counts once. Without spans, all are 0.
 
     Example: the step in the picture computes for 7 seconds, and communicates for 7, of
     which 3 are hidden and 4 exposed. It lasts 12 seconds, so 1 is idle.
@@ -303,8 +306,8 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     `end` when the rank notes that it is over, in seconds by the rank's own clock.
     You can rely on this: a clock differs from rank 0's by the same time throughout.
     Each collective is over on all ranks at the same moment. In more than half of them,
-    all ranks note that at once; in each other one, some ranks note it too late, by any
-    time. No two ranks are last to call a collective.
+    all ranks note that at once; in each other one, some ranks, perhaps rank 0, note it
+    too late, by any time. Each collective has one rank that calls it last.
     Returns for each collective the rank that calls it last, and the seconds that each
     rank waits, by rank: from its own call to that of the last rank, which waits 0.
 
@@ -385,16 +388,15 @@ def planned(buckets=GOOD, work=(1, 1, 1), loading=0.0, wait=0.0, again=()) -> li
 
 
 small = [(layer, 0.0022) for layer in (4, 3, 2, 1, 0) for _ in range(4)]
-steps_picture(
-    {
-        "loader": planned(loading=0.02),
-        "synchronisation": planned(wait=0.004),
-        "recomputation": planned(again=range(5)),
-        "imbalance": planned(work=(1, 1, 1.5)),
-        "late bucket": planned([*HIDDEN, (0, 0.02)]),
-        "small all-reduces": planned(small),
-    }
-)
+six = {
+    "loader": planned(loading=0.02),
+    "synchronisation": planned(wait=0.004),
+    "recomputation": planned(again=range(5)),
+    "imbalance": planned(work=(1, 1, 1.5)),
+    "late bucket": planned([*HIDDEN, (0, 0.02)]),
+    "small all-reduces": planned(small),
+}
+steps_picture(six)
 
 # %% [markdown]
 # Three of their words are those of earlier labs: the [recomputation](GLOSSARY.md#recomputation) of lab 13, the
@@ -404,7 +406,7 @@ steps_picture(
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | recomputation | a forward pass is made twice | to save memory that is there, or for the log |
+# | recomputation | a forward pass is made twice | to save memory, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
 # | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
 # | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
@@ -423,8 +425,7 @@ steps_picture(
 # does in the step with the late bucket. A "step" and a "part" are made of other spans:
 
 # %%
-late = planned([*HIDDEN, (0, 0.02)])
-for span in late[0]:
+for span in six["late bucket"][0]:
     times = f"{1e3 * span.start:5.1f} to {1e3 * span.end:5.1f} ms"
     print(f"{span.kind:14}{times}  {span.name}")
 
@@ -434,7 +435,10 @@ def diagnose(trace: list) -> str:
     """The one of six causes that makes a step slow.
 
     trace: by rank, from one rank on, the spans of one step, as the six above have them:
-    `Span(kind, start, end, name)`, in seconds. Returns one of these texts:
+    `Span(kind, start, end, name)`, in seconds by one clock for all ranks. Spans of kind
+    "step" and "part" are made of others. Spans of kind "compute" are "forward N" and
+    "backward N" for layer N, which has its gradient then, and last "optimizer", which
+    begins when all all-reduces are complete. Returns one of these texts:
 
     "loader": a rank, or each, waits for its batch, in a span of kind "loading".
     "synchronisation": on a rank, or on each, the device has nothing to do because the
@@ -443,13 +447,13 @@ def diagnose(trace: list) -> str:
         spans of kind "compute" have the same name, such as "forward 3".
     "imbalance": one rank computes longer than the others, who wait for it in their
         all-reduces, spans of kind "communication".
-    "late bucket": there is at most one all-reduce for each layer, and the last one
-        goes on for long after all ranks have computed their last gradient.
+    "late bucket": there are no more all-reduces than layers, and the last one goes on
+        for long after all ranks have computed their last gradient, in "backward 0".
     "small all-reduces": there is one for each parameter, so several for each layer,
         and some of them go on for long after that.
 
-    Several may leave spans in one trace. One of them costs at least a tenth of the
-    step, which would be so much shorter without it; each other one costs less than a
+    Several may be seen in one trace. One of them costs at least a tenth of the step,
+    which would be so much shorter without it; each other one costs less than a
     twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
 
     Example: spans "loading" from 0 to 3, "forward 0" from 3 to 4 and "backward 0" from
@@ -644,13 +648,24 @@ with needs("prefetched"):
 # what a profiler would show of it, with one micro-batch; on the right, what it could be:
 
 # %% folded=true
-# Makes two steps on a clock of their own, and draws them.
-slow = StepPlan(FIVE, small, (1, 1, 1), [0] * 3, [[0, 0, 0, 0, 0.008]] * 3, range(5))
-right = StepPlan(FIVE, [(0, 0.006)], (1, 1, 1), [0] * 3, [[0.0] * 5] * 3)
-steps_picture({"as it is": clocked_step(slow), "as it could be": clocked_step(right)})
+# Draws a step with one micro-batch, as it is and as it could be.
+FORWARD = [("compute", f"forward {layer}", 0.003) for layer in range(5)]
+BACKWARD = [("compute", f"backward {layer}", 0.006) for layer in (4, 3, 2, 1, 0)]
+ITEM = ("wait", ".item()", 0.008)
 
-# %% [markdown]
-# The all-reduces need not be hidden for that: in one row they take less time than what was left of the many.
+
+def one_after_the_other(*parts: tuple) -> list[list[Span]]:
+    """Three ranks that do the same."""
+    spans = [Span("step", 0.0, 0.0, "step")]
+    for kind, name, seconds in parts:
+        spans.append(Span(kind, spans[-1].end, spans[-1].end + seconds, name))
+    return [spans] * 3
+
+
+many, one = [("communication", "all_reduce", each) for each in (0.0015, 0.006)]
+slow = one_after_the_other(*FORWARD, *BACKWARD, *FORWARD, ITEM, *[many] * 20, ITEM)
+good = one_after_the_other(*FORWARD, *BACKWARD, one, ITEM)
+steps_picture({"as it is": slow, "as it could be": good})
 
 
 # %%

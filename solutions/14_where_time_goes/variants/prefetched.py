@@ -139,12 +139,12 @@ ready.put((None, error)) >>> ready.put((None, StopIteration()))
 == error_wrapped: another-error, error in a thread < thread_and_semaphore
                 raise error >>>                 raise RuntimeError("the loader failed") from error
 == looks_ahead_in_turn: fetched-by-the-consumer, window
-    from itertools import islice
+    import itertools
     batches = iter(loader)
-    window = deque(islice(batches, depth + 1))
+    window = deque(itertools.islice(batches, depth + 1))
     while window:
         yield window.popleft()
-        window.extend(islice(batches, 1))
+        window.extend(itertools.islice(batches, 1))
 == plain_loop: fetched-by-the-consumer, window
     yield from loader
 == everything_first: fetched-by-the-consumer, all of a generator
