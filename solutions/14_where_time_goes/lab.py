@@ -405,15 +405,10 @@ steps_picture(six)
 # |---|---|---|
 # | loader | a rank has no batch yet | samples are read and prepared more slowly than they are used |
 # | synchronisation | the device has nothing to do | `.item()`, `print(loss)`, `if loss > 3:` in the loop |
-# | [recomputation](GLOSSARY.md#recomputation) | a forward pass is made twice | to save memory, or for the log |
+# | recomputation | a forward pass is made twice | to save memory, or for the log |
 # | imbalance | one rank computes longer | longer sentences, larger pictures, a slower GPU |
-<<<<<<< HEAD
-# | late [bucket](GLOSSARY.md#bucket) | an all-reduce begins when all is computed | one for all, or a large first layer |
-# | small all-reduces | each pays the [latency](GLOSSARY.md#latency) anew | an all-reduce for each parameter |
-=======
 # | late bucket | an all-reduce begins when nothing is left to hide it | one bucket for all, or a large first layer |
 # | small all-reduces | each pays the latency anew | a loop over the parameters, with an all-reduce for each |
->>>>>>> lab14
 #
 # The second one needs a word. A GPU works on its own: the process only tells it what to do next, and runs ahead. Where
 # Python needs a number, the process has to wait until the GPU has done all that it was told. Then the GPU has nothing
@@ -485,6 +480,14 @@ def diagnose(trace: list) -> str:
     return max(costs, key=costs.get)
     ### END SOLUTION
 
+
+# %% [markdown]
+# Try it on the six steps first:
+
+# %%
+with needs("diagnose"):
+    for name, trace in six.items():
+        print(f"{name:18}-> {diagnose(trace)}")
 
 # %% check="diagnose"
 check("diagnose")
@@ -589,12 +592,14 @@ from concurrent.futures import ThreadPoolExecutor
 def prefetched(loader: Iterable, depth: int) -> Iterator:
     """Yield the batches of `loader` in order; fetch the next ones while one is in use.
 
-    loader: an iterable, perhaps without an end. `next` of its iterator takes a while,
-    and must not be called by two threads at the same time. depth: 1 or more.
+    loader: an iterable of objects of any kind, perhaps without an end. `next` of its
+    iterator takes a while, and must not be called by two threads at the same time.
+    Asked again after its end, or after an error, it says that it has ended. depth: 1 or
+    more.
 
     A batch is in use from when it is yielded until the next one is asked for. In this
-    time a thread fetches on, until the `depth` batches behind it are there; it may
-    fetch one more, but no further. An error that the loader raises is raised here,
+    time a thread fetches on, until the next `depth` batches are there; it may fetch
+    one more, but no further. An error that the loader raises is raised here,
     where the batch would have come that could not be fetched.
 
     No thread stays behind, neither at the end, nor after an error, nor if the consumer
@@ -677,7 +682,7 @@ def slow_step(model, micro_batches, loss_fn) -> float:
     """One step's gradients. Returns the mean loss of all micro-batches of all ranks.
 
     Afterwards `.grad` of each parameter is the mean of its gradients in them. Frozen
-    parameters, which need no gradient, are left alone.
+    parameters, which need no gradient, have none.
     """
     model.zero_grad()
     total = 0.0
@@ -713,9 +718,10 @@ def repaired_step(model, micro_batches: list, loss_fn) -> float:
     """What `slow_step` does, without what makes it slow.
 
     micro_batches: at least one pair (x, y), as many on all ranks. loss_fn: of outputs
-    and y, a tensor of one number. Each parameter gets a gradient, except frozen ones.
-    All tensors have one dtype. In `.grad` there may be something when the function is
-    called. The optimizer's step comes later, and is not yours.
+    and y, a tensor of one number. Each parameter gets a gradient in each micro-batch,
+    except frozen ones, whose `.grad` is None from the beginning. In `.grad` of the
+    others there may be something from before. All tensors have one dtype. The
+    optimizer's step comes later, and is not yours.
 
     Example: with 24 parameters and 4 micro-batches, `slow_step` waits for the device 5
     times, makes 25 all-reduces and 8 forward passes; yours waits once, and makes one or
