@@ -46,14 +46,16 @@ class Together(LoadScopeScheduling):
 def group(nodeid: str, config: pytest.Config) -> str:
     """Whose tests run on one worker: those of the hub, those of Slurm, a group of attackers, a lab's TODO, a module."""
     path, _, rest = nodeid.partition("::")
-    if path.startswith(("tests/hub/test_hub_", "tests/browser/")):
+    if path.startswith(("tests/hub/test_hub_", "tests/browser/test_hub_", "tests/browser/test_first_look")):
         return "hub"
     if path.startswith("tests/slurm/"):
         return "slurm"
     parameters = rest.partition("[")[2].strip("]").split("-")
     if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
         return "attacks on memory" if parameters[0] in ("bombs", "floods") else f"attacks {parameters[0]}"
-    if path.startswith("tests/labs/") or ("[" in rest and parameters[0][:2].isdigit() and path.count("/") > 1):
+    if path == "tests/lectures/test_site.py":  # one site for all lectures
+        return path
+    if path.startswith("tests/labs/") or (re.match(r"\d\d_", parameters[0]) and path.count("/") > 1):
         return "-".join([path, *parameters[:2]])
     return path
 
