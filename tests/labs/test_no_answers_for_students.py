@@ -178,14 +178,13 @@ def released(lab: Lab) -> list[Released]:
     return [*found.values()]
 
 
-def asked(lab: Lab) -> list[Asked]:
-    """What the lab asks for."""
-    found, cells = [], notebook_cells(lab)[1]
-    for todo in checks_of(lab):
-        for node in ast.parse(cells[todo]).body:
-            if isinstance(node, Definition) and has_stub(ast.unparse(node)):
-                found.append(Asked(todo, node.name, *arguments(node), names(node)))
-    return found
+def asked(lab: Lab, todo: str) -> list[Asked]:
+    """What one of the lab's TODOs asks for."""
+    return [
+        Asked(todo, node.name, *arguments(node), names(node))
+        for node in ast.parse(notebook_cells(lab)[1][todo]).body
+        if isinstance(node, Definition) and has_stub(ast.unparse(node))
+    ]
 
 
 def handed_in(lab: Lab, asks: Asked, answer: Released) -> str:
@@ -211,28 +210,23 @@ def fits(asks: Asked, answer: Released) -> bool:
     return answer.least <= asks.most and answer.most >= asks.least
 
 
-def hand_ins() -> list:
-    """(lab, what it asks for), each with the marks that it needs."""
-    return [
-        pytest.param(
-            lab,
-            asks,
-            id=f"{lab.name}-{asks.name}",
-            marks=[] if asks.name == QUICK else [pytest.mark.thorough],
-        )
-        for lab in LABS
-        for asks in asked(lab)
-    ]
+TODOS = [
+    pytest.param(lab, todo, id=f"{lab.name}-{todo}", marks=[] if todo == QUICK else [pytest.mark.thorough])
+    for lab in LABS
+    for todo in checks_of(lab)
+]
 
 
-@pytest.mark.parametrize(("lab", "asks"), hand_ins())
-def test_nothing_that_students_get_is_an_answer(worlds, lab, asks):
-    check, answers = checks_of(lab)[asks.todo], []
-    for answer in (*released(lab), *in_the_course().get(asks.arguments, ())):
-        if fits(asks, answer):
+@pytest.mark.parametrize(("lab", "todo"), TODOS)
+def test_nothing_that_students_get_is_an_answer(worlds, lab, todo):
+    check, answers = checks_of(lab)[todo], []
+    for asks in asked(lab, todo):
+        for answer in (*released(lab), *in_the_course().get(asks.arguments, ())):
+            if not fits(asks, answer):
+                continue
             results = results_by_case(worlds.of(lab), check, handed_in(lab, asks, answer))
             lost = next((result for result in results if result.score < result.points), None)
             if lost is None:
-                answers.append(f"{answer.module}.{answer.name}")
+                answers.append(f"{answer.module}.{answer.name} for {asks.name}")
             print(answer.module, answer.name, lost and show.text(lost))
-    assert answers == [], f"all points for {asks.name}: {answers}"
+    assert answers == [], f"all points for {todo}: {answers}"
