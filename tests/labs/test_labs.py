@@ -64,35 +64,19 @@ TODOS = [pytest.param(lab, todo, id=f"{lab.name}-{todo}") for lab in LABS for to
 
 @pytest.mark.sample(1, "lab")
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_the_solution_earns_all_points(worlds, lab, todo):
-    """Each time, this is seen of all TODOs in the notebook with the solutions: see test_lab_notebooks.py."""
-    result = result_of(worlds, lab, todo, cells_of(lab)[0][todo])
-    assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
-    assert result.score == result.points
-
-
-@pytest.mark.sample(1, "lab")
-@pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_several_verdicts_given_at_once_are_as_one(worlds, lab, todo):
-    """As when a class is graded: threads share torch's global generators."""
+def test_the_solution_earns_all_points_in_several_verdicts_at_once(worlds, lab, todo):
+    """At once, as when a class is graded: threads share torch's global generators. Each time, one verdict on each TODO
+    is seen in the notebook with the solutions: see test_lab_notebooks.py."""
     check = checks_of(lab)[todo]
     cases = contract.draw_cases(check, SEED)
     seen = gathered(worlds.of(lab), check, cells_of(lab)[0][todo], cases)
+    on_gpu = [evidence for case, evidence in zip(cases, seen, strict=False) if case.get(ON_GPU)]
+    assert all(each["state"] == "ok" for each in on_gpu), f"an error hides what comes after it; {SEED=}\n{on_gpu}"
     with ThreadPoolExecutor(3) as pool:
         results = [*pool.map(lambda _: contract.judge(check, cases, seen, SEED), range(3))]
     for result in results:
         assert result.findings == [], f"seed {SEED}\n{show.text(result)}"
         assert result.score == result.points
-
-
-@pytest.mark.sample(1, "lab")
-@pytest.mark.parametrize(("lab", "todo"), TODOS)
-def test_the_solution_comes_to_its_end_on_a_gpu(worlds, lab, todo):
-    """No error of another kind hides there what would come after it."""
-    check = checks_of(lab)[todo]
-    cases = [case for case in contract.draw_cases(check, SEED) if case.get(ON_GPU)]
-    evidence = gathered(worlds.of(lab), check, cells_of(lab)[0][todo], cases)
-    assert all(each["state"] == "ok" for each in evidence), f"seed {SEED}\n{evidence}"
 
 
 @pytest.mark.parametrize(("lab", "todo"), TODOS)
