@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from slurm_cluster import eventually, slurm
+from slurm_cluster import completed, eventually, slurm
 from student_cells import call, cell
 
 from course.batch.run import BatchError, current_job
@@ -70,8 +70,7 @@ print(by_srun(number, process_group=group, ranks=2), flush=True)
 
 def ended_job() -> str:
     """Number of a job that has ended."""
-    said = slurm("sbatch", "--parsable", "--wait", "--output=/dev/null", "--wrap=true")
-    return said.strip()
+    return completed("--output=/dev/null", "--wrap=true")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +85,10 @@ def ended_job() -> str:
 def test_a_job_that_is_submitted_in_another_job_has_ranks(tmp_path, code, printed):
     program, output = tmp_path / "job.py", tmp_path / "job.out"
     program.write_text(code)
-    command = ["sbatch", "--wait", "--ntasks=2", "--mem-per-cpu=100", f"--output={output}", f"--chdir={tmp_path}"]
+    options = ["--ntasks=2", "--mem-per-cpu=100", f"--output={output}", f"--chdir={tmp_path}"]
     wrapped = f"--wrap={sys.executable} -P {program}"
     environment = os.environ | OF_ANOTHER | {"PYTHONPATH": str(REPOSITORY), SHARED: os.environ[SHARED]}
-    done = subprocess.run([*command, wrapped], env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, output.read_text()[-3000:] if output.exists() else done.stderr
+    completed(*options, wrapped, log=output, env=environment)
     assert printed in output.read_text()
 
 
@@ -118,9 +116,7 @@ def test_a_world_in_a_heterogeneous_job_has_its_ranks_where_the_notebook_is(tmp_
     wrapped = f"--wrap={within} {sys.executable} -P {program}"
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "SBATCH_OUTPUT": str(output)}
     size = ["--nodes=1", "--ntasks=2"]
-    command = ["sbatch", "--wait", *size, ":", *size, wrapped]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, output.read_text()[-3000:] if output.exists() else done.stderr
+    completed(*size, ":", *size, wrapped, log=output, env=environment, cwd=tmp_path)
     assert "[3, 3] World of 2 ranks: Slurm job" in output.read_text()
 
 
@@ -151,9 +147,8 @@ def test_the_scripts_of_labs_leave_the_options_of_another_job_out(tmp_path):
     output = tmp_path / "job.out"
     program = tmp_path / "job.sh"
     program.write_text(f"#!/bin/bash\nset -euo pipefail\n{unset}\n{unset}\nsrun --mpi=none --kill-on-bad-exit=1 pwd\n")
-    command = ["sbatch", "--wait", "--ntasks=2", "--mem-per-cpu=100", f"--output={output}", f"--chdir={tmp_path}"]
-    done = subprocess.run([*command, program], env=os.environ | OF_ANOTHER, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, output.read_text()[-3000:] if output.exists() else done.stderr
+    options = ["--ntasks=2", "--mem-per-cpu=100", f"--output={output}", f"--chdir={tmp_path}"]
+    completed(*options, str(program), log=output, env=os.environ | OF_ANOTHER)
     said = [line for line in output.read_text().splitlines() if not re.match(r"slurmstepd-node\d: .* TMPDIR ", line)]
     assert said == [str(tmp_path)] * 2, "beside what Slurm says of a TMPDIR that is not there"
 

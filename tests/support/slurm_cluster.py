@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 PROGRAM = Path(__file__).resolve().parents[2] / "slurm" / "local" / "cluster"
+UNDER_WAY = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}
 
 
 @contextmanager
@@ -33,11 +35,27 @@ def running_cluster(*prefix: str) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def slurm(*command: str) -> str:
-    """What one of Slurm's commands prints; it must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+def slurm(*command: str, **options: Any) -> str:
+    """What one of Slurm's commands prints; it must succeed. options: of `subprocess.run`."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, **options)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout
+
+
+def completed(*command: str, log: Path | None = None, **options: Any) -> str:
+    """Submit a job, which must succeed, wait for its end, and return its number.
+
+    `sbatch --wait` looks after 2 seconds, 8 and 32. command: options of `sbatch`, and the script. log: what the job
+    writes. options: of `subprocess.run`.
+    """
+    number = slurm("sbatch", "--parsable", *command, **options).strip()
+
+    def states() -> set[str]:
+        return {*slurm("squeue", "--noheader", "--states=all", f"--jobs={number}", "--format=%T").split()}
+
+    assert eventually(lambda: not states() & UNDER_WAY), f"job {number} does not come to its end"
+    assert states() == {"COMPLETED"}, log.read_text()[-3000:] if log and log.exists() else number
+    return number
 
 
 def jobs(*options: str) -> list[str]:
