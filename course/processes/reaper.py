@@ -75,6 +75,8 @@ def mark_this_process(mark: str) -> None:
 
 def cancel(name: str) -> None:
     """Cancel this person's Slurm jobs by name, patiently: what is not cancelled may hold a cluster's nodes for days."""
+    if not shutil.which("scancel"):  # so no job was asked for
+        return
     # This file is run by its path, so that it needs no package: what lies beside it is found by name alone.
     from slurm_command import SlurmError, called
 
