@@ -15,11 +15,10 @@ from labs_under_test import OUR_NAMES
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.contract import show
-from autograde.labs.folder import LabError, find_lab, load_checks, load_ranks, load_variants
+from autograde.labs.folder import LabError, find_lab, load_checks, load_variants
 from autograde.making import new
 from autograde.making.build import build, write
 from autograde.making.new import make_lab
-from course.world import World
 
 LAB = "14_my_lab"
 RIGHT = "def pass_on(comm, x):\n    return comm.sendrecv(x, (comm.rank + 1) % comm.size)\n"
@@ -35,7 +34,7 @@ def room(tmp_path_factory):
     return room
 
 
-def test_it_is_small_and_holds_to_its_variants(room):
+def test_it_is_small_and_holds_to_its_variants(room, worlds):
     lab = find_lab(room.root, LAB)
     files = [path for name in ("checks", "probes") for path in (lab.folder / name).iterdir()]
     assert sum(bool(line.strip()) for path in files for line in path.read_text().splitlines()) < 80
@@ -44,11 +43,10 @@ def test_it_is_small_and_holds_to_its_variants(room):
     answers = {name: (source, None) for name, source in right["pass_on"].items()}
     answers |= {name: (each.source, each.finding) for name, each in wrong["pass_on"].items()}
     assert len(wrong["pass_on"]) >= 5
-    with World(load_ranks(lab.checks), progress=False) as world:
-        for name, (source, finding) in answers.items():
-            result = contract.run(check, world, Subject("pass_on", source), seed=1)
-            keys = [each.key for each in result.findings]
-            assert keys == ([finding] if finding else []), f"{name}\n{show.text(result)}"
+    for name, (source, finding) in answers.items():
+        result = contract.run(check, worlds.of(lab), Subject("pass_on", source), seed=1)
+        keys = [each.key for each in result.findings]
+        assert keys == ([finding] if finding else []), f"{name}\n{show.text(result)}"
 
 
 @pytest.mark.thorough
