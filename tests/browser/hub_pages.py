@@ -88,14 +88,15 @@ def cell_with(page: Page, text: str) -> Locator:
     cell = page.locator(".jp-CodeCell", has=page.locator(".cm-content", has_text=text)).first
     end = time.monotonic() + START / 1000
     while time.monotonic() < end:  # again and again: a page that has much to do does not keep up with us
-        pane.evaluate("pane => pane.scrollTop = 0")
-        before, after = -1, 0
+        before, after = -1, 0  # first where we are: what is looked for is mostly below what was there last
         while after > before:
-            page.wait_for_timeout(200)
             if cell.is_visible():
                 cell.scroll_into_view_if_needed()
                 return cell
             before, after = pane.evaluate("pane => [pane.scrollTop, (pane.scrollBy(0, 500), pane.scrollTop)]")
+            page.wait_for_timeout(200)
+        pane.evaluate("pane => pane.scrollTop = 0")
+        page.wait_for_timeout(200)
     raise AssertionError(f"no cell has {text!r}")
 
 
