@@ -19,7 +19,7 @@ def write_solved(lab: Lab, folder: Path) -> None:
 
 
 def solved_notebook(lab: str, folder: Path) -> Path:
-    """Write the notebook of `lab`, with answers, into `folder`; `course.batch.torchrun_rank.definitions` reads it."""
-    path = folder / f"{lab}.ipynb"
-    path.write_bytes(build(find_lab(ROOT, lab)).instructor[path.name].content)
-    return path
+    """Write `lab`, with answers, into `folder`. Returns its notebook's path, for
+    `course.batch.torchrun_rank.definitions`."""
+    write_solved(find_lab(ROOT, lab), folder)
+    return folder / f"{lab}.ipynb"

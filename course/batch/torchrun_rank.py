@@ -15,7 +15,7 @@ import json
 import os
 import sys
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, chdir
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,15 @@ def defines(node: ast.stmt) -> bool:
 def definitions(path: Path, entry: str = ENTRY) -> dict[str, Any]:
     """The names that the notebook's imports, functions, classes and constants define, as the module `__main__`.
 
-    Raises SystemExit if `entry` is not one of them."""
-    namespace = become_main({})
-    for cell in read_notebook(path).cells:
-        if cell.cell_type == "code":
-            tree = ast.parse(TransformerManager().transform_cell(cell.source))
-            tree.body = [node for node in tree.body if defines(node)]
-            exec(compile(tree, f"<cell {cell.get('id')}>", "exec"), namespace)
+    Its folder is where `course.lab` finds the lab's own modules. Raises SystemExit if `entry` is not one of the
+    names."""
+    namespace, notebook = become_main({}), read_notebook(path)
+    with chdir(path.parent):
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                tree = ast.parse(TransformerManager().transform_cell(cell.source))
+                tree.body = [node for node in tree.body if defines(node)]
+                exec(compile(tree, f"<cell {cell.get('id')}>", "exec"), namespace)
     if entry not in namespace:
         raise SystemExit(f"{path.name} defines no `{entry}`, so torchrun cannot run it; `sbatch run.sh` can")
     return namespace

@@ -76,7 +76,6 @@ def f(x: np.ndarray) -> np.ndarray:
 # %% folded=true
 # Draws the slices, in the colours of the ranks that own them.
 from course.lab.figures.slices import slices_picture
-
 from course.models.midpoints import midpoints
 
 owner = np.random.default_rng(1).permutation(14) % 4  # the rank that gets slice i

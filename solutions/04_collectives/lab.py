@@ -44,10 +44,10 @@
 # %% folded=true
 # Imports for the given cells: nothing to learn here.
 import numpy as np
-from course.lab.figures.sent_ring_film import numbered_array, sent_ring_film
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
+from course.lab.figures.sent_ring_film import numbered_array, sent_ring_film
 from course.watch.messages import messages
 from course.world import COMM, World
 

@@ -48,12 +48,12 @@
 # Imports for the given cells: nothing to learn here.
 import time
 
-from course.lab.figures.warm_up import warm_up_picture
 from IPython.display import display
 
 from autograde.notebook import Checker, needs
 from course.figures.training.rank_gradients import steps_film
 from course.figures.training.rank_paths import rank_paths_picture
+from course.lab.figures.warm_up import warm_up_picture
 from course.world import COMM, World
 
 # %% [markdown]

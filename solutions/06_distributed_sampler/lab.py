@@ -45,9 +45,8 @@
 
 # %% folded=true
 # Draws which rank drew which sample, in a run on record.
-from course.lab.figures.sampler_draws import RECORDED
-
 from course.figures.data.draws import draws_picture
+from course.lab.figures.sampler_draws import RECORDED
 
 draws_picture(RECORDED, 14, "14 samples, as 4 ranks drew them in 5 epochs")
 

@@ -47,9 +47,8 @@
 
 # %% folded=true
 # Draws 64 images, by the ranks that get them.
-from course.lab.figures.digit_samples import digits_picture
-
 from course.data import digits
+from course.lab.figures.digit_samples import digits_picture
 
 train_set, test_set = digits()
 images, labels = train_set.images[:64], train_set.labels[:64].tolist()
@@ -506,7 +505,6 @@ import tempfile
 
 from course.lab.figures.learning import learning_picture
 from course.lab.models.agreement import same_on_all_ranks
-
 from course.models.digits import some_digits
 
 
@@ -715,9 +713,9 @@ with needs(*seven, "batch_run"):
 # Traces what Horovod does in a step, and draws it.
 import time
 
-from course.lab.figures.horovod_steps import horovod_picture
 from torch.utils.data import Subset
 
+from course.lab.figures.horovod_steps import horovod_picture
 from course.watch.libraries.horovod_trace import fused, read_trace, traceable
 
 

@@ -48,8 +48,6 @@ import time
 
 import torch
 import torch.distributed as dist
-from course.lab.figures.step_movie import step_movie
-from course.lab.models.group_norm_cnn import digit_cnn
 from IPython.display import display
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
@@ -57,6 +55,8 @@ from torch.nn.parallel import DistributedDataParallel
 from autograde.notebook import Checker, needs
 from course.batch.launched import by_srun, by_torchrun
 from course.batch.record import record
+from course.lab.figures.step_movie import step_movie
+from course.lab.models.group_norm_cnn import digit_cnn
 from course.models.digits import some_digits
 from course.processes.surroundings.machine import cores
 from course.simulated.all_reduce import slow_all_reduce

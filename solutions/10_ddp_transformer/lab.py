@@ -58,14 +58,14 @@ import time
 
 import torch
 import torch.distributed as dist
-from course.lab.figures.live_loss import LiveLoss
-from course.lab.figures.training_steps import training_steps_picture
-from course.lab.models.noted_losses import noting
 from IPython.display import display
 from torch.utils.data import DataLoader
 
 from autograde.notebook import Checker, needs
 from course.batch.record import record
+from course.lab.figures.live_loss import LiveLoss
+from course.lab.figures.training_steps import training_steps_picture
+from course.lab.models.noted_losses import noting
 from course.models.translator.bucketing import pair_length
 from course.models.translator.sentences import PAD, collate, loss_fn
 from course.models.translator.translation import build_model, build_optimizer
@@ -84,9 +84,8 @@ check = Checker(world)
 
 # %% folded=true
 # Makes the sentences, and draws how many tokens and how much padding a step has.
-from course.lab.figures.micro_batches import micro_batches_picture
-
 from course.data import sentence_pairs
+from course.lab.figures.micro_batches import micro_batches_picture
 from course.models.translator.tokens import train_tokenizer
 
 
@@ -818,7 +817,6 @@ with needs(*TEN):
 # %% folded=true
 # Shows translations of sentences that the model has never seen.
 from course.lab.figures.translations import TranslationTable, typical
-
 from course.models.translator.scores import score
 from course.models.translator.translation import translate
 
@@ -841,7 +839,6 @@ else:
 # %% folded=true
 # Draws the attention of your model for one sentence.
 from course.lab.figures.attention import attention_picture
-
 from course.models.translator.transformer import cross_attention
 
 if trained is None:
@@ -952,7 +949,6 @@ with needs(*TEN):
 # %% folded=true
 # Draws how much of each batch is padding.
 from course.lab.figures.padding import padding_picture
-
 from course.models.translator.bucketing import BucketingSampler, padding_shares
 
 generator = torch.Generator().manual_seed(0)

@@ -53,8 +53,6 @@ from statistics import median
 
 import torch
 import torch.distributed as dist
-from course.lab.figures.noted_steps import NotedSteps, attempt_of
-from course.lab.models.settled import settled
 from IPython.display import display
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -63,6 +61,8 @@ from torch.utils.data import DataLoader, Subset
 
 from autograde.notebook import Checker, needs
 from course.batch.launched import by_torchrun
+from course.lab.figures.noted_steps import NotedSteps, attempt_of
+from course.lab.models.settled import settled
 from course.models.digits import some_digits
 from course.world import RanksFailed, World
 

@@ -46,12 +46,12 @@ import time
 
 import torch
 import torch.distributed as dist
-from course.lab.figures.schedule_movie import schedule_movie
 from IPython.display import display
 from torch import nn
 from torch.optim import AdamW
 
 from autograde.notebook import Checker, needs
+from course.lab.figures.schedule_movie import schedule_movie
 from course.models.memory import kept_for_backward, memory, optimizer_memory
 from course.simulated.stage import SlowStage
 from course.world import World

@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-from lab_packages import check_module
 from torch.nn.parallel import DistributedDataParallel
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
 from autograde.probes.ddp_trace import buffers_noted, recorded_wrapping, trace_passes
 from course.models.translator.sentences import collate, loss_fn
 from course.world import RANK, World
-
-on_rank = check_module("10_ddp_transformer", "passes").on_rank
-Entry = check_module("10_ddp_transformer", "traced", "probes").Entry
 
 BATCHES = draw_batches(random.Random(1), 2, 3)
 
@@ -43,24 +39,6 @@ def test_a_trace_has_each_pass_in_order_and_gradients_are_averaged_where_it_says
     assert [entry["inside"] for entry in trace if entry["what"] == "forward"] == [True, True, False]
     assert all(entry["wrapped"] and entry["grads"] for entry in trace if entry["what"] == "forward")
     assert one == pytest.approx(other)
-
-
-@pytest.mark.parametrize(
-    ("inside", "directly", "due"),
-    [
-        ([0, 1], False, None),
-        ([], False, "synchronised-every-micro-batch"),
-        ([1, 2], False, "synchronised-too-early"),
-        ([0, 1, 2], False, "never-synchronised"),
-        ([1], False, "synchronised-too-often"),
-        ([0, 1], True, "forward-through-module"),
-    ],
-)
-def test_gradients_that_are_averaged_at_another_time_are_found_by_the_trace(world, inside, directly, due) -> None:
-    results = world.run(three_passes, RANK, inside, directly, init="torch", size=2)
-    traces = [[Entry(**each) for each in trace] for trace, _ in results]
-    found = [on_rank(3, *seen) for seen in zip(traces, world.events, strict=True)]
-    assert [each and each.key for each in found] == [due] * 2
 
 
 def unequal_forwards(rank: int) -> int:

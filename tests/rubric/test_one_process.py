@@ -6,7 +6,6 @@ import random
 
 import pytest
 import torch
-from lab_packages import check_module
 
 from autograde.fixtures.awkward_translator import AwkwardTranslator, draw_batches
 from autograde.rubric.training.one_process import (
@@ -18,9 +17,7 @@ from autograde.rubric.training.one_process import (
     with_gradients,
 )
 from autograde.rubric.training.parts import mean_of
-from course.models.translator.sentences import collate, loss_fn
-
-token_loss = check_module("10_ddp_transformer", "model", "shared").token_loss
+from course.models.translator.sentences import PAD, collate, loss_fn
 
 RANKS, MICRO_BATCHES = 3, 2
 WRONG_AVERAGES = [
@@ -33,6 +30,12 @@ ONE = torch.Generator().manual_seed(1)
 ROWS = [torch.randn(9, generator=ONE, dtype=torch.float64) for _ in range(4)]
 OF_ONE_RANK = [MicroBatch(0, 1.0, count, gradient=count * row) for count, row in zip((5, 2, 3), ROWS, strict=False)]
 DUE, LEFT = expected_gradient(OF_ONE_RANK), ROWS[3]
+
+
+def token_loss(model: torch.nn.Module, batch: tuple) -> tuple[torch.Tensor, int, int]:
+    """The loss of a batch summed over its tokens, how many these are, and how many with padding."""
+    source, shifted, target = batch
+    return loss_fn(model(source, shifted), target), int((target != PAD).sum()), target.numel()
 
 
 @pytest.fixture

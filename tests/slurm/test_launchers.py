@@ -15,12 +15,12 @@ import pytest
 from lab_packages import check_module
 
 from autograde.cells.subject import Subject
-from autograde.labs.folder import find_labs, solution_cells
+from autograde.labs.folder import find_lab, solution_cells
 from course.batch.launched import by_srun, by_torchrun
 from course.batch.srun_tasks import tasks_of
 
 ROOT = Path(__file__).resolve().parents[2]
-LAB = next(lab for lab in find_labs(ROOT) if lab.name.startswith("08"))
+LAB = "08_ddp_cnn"
 TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 OF_SRUN = """
 import json, os
@@ -38,7 +38,7 @@ print(json.dumps([launch.launcher, launch.results, by_srun(place, 1, process_gro
 
 def translate(environ: dict[str, str]) -> dict[str, str]:
     """What lab 08's own answer makes of the variables of a task."""
-    source = solution_cells(LAB.source)["process_group_from_slurm"]
+    source = solution_cells(find_lab(ROOT, LAB).source)["process_group_from_slurm"]
     return Subject("process_group_from_slurm", source).load()(environ)
 
 
@@ -92,7 +92,7 @@ def test_a_step_on_part_of_a_job_has_its_own_nodes_and_tasks():
 @pytest.mark.thorough
 @pytest.mark.usefixtures("on_slurm")
 def test_lists_of_nodes_are_read_as_scontrol_reads_them():
-    draw_list = check_module(LAB.name, "node_lists").draw_list
+    draw_list = check_module(LAB, "node_lists").draw_list
     for form in range(5):
         for count in range(1, 5):
             text, names = draw_list(random.Random(10 * form + count), form, count)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lab_packages import check_module
-from labs_under_test import LABS
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.folder import load_checks, load_variants
+from autograde.labs.folder import find_lab, load_checks, load_variants
+from autograde.labs.places import REPOSITORY
+
+from ..shared import timeline
 
 RUN = "    run(steps)\n"
 CLOCK = "took = torch.tensor([time.monotonic()"
@@ -29,7 +30,6 @@ def noted(*spans: tuple[str, float, float]) -> list[dict]:
 
 @pytest.mark.parametrize(("gap", "beside"), [("before", True), ("behind", True), ("between", False)])
 def test_a_rank_is_held_up_where_it_does_nothing_beside_its_clock(gap, beside):
-    timeline = check_module("08_ddp_cnn", "timeline", "shared")
     late = {name: 0.5 * (name == gap) for name in ("before", "behind", "between")}
     begin = 1.1 + late["before"]
     second = begin + 0.1 + late["between"]
@@ -42,8 +42,8 @@ def test_a_rank_is_held_up_where_it_does_nothing_beside_its_clock(gap, beside):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("lab", [lab for lab in LABS if lab.name == "08_ddp_cnn"], ids=lambda lab: lab.name)
-def test_a_rank_that_was_held_up_beside_its_clock_is_asked_again(worlds, lab, tmp_path):
+def test_a_rank_that_was_held_up_beside_its_clock_is_asked_again(worlds, tmp_path):
+    lab = find_lab(REPOSITORY, "08_ddp_cnn")
     check = next(each for each in load_checks(lab.checks) if each.todo == "images_per_second")
     source = load_variants(lab.variants)[0][check.todo]["with_a_barrier"]
     assert source.count(RUN) == 1 and CLOCK in source

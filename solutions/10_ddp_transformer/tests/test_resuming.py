@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
-from lab_packages import check_module
 
 from autograde.rubric import Call
 
-CHECK = check_module("10_ddp_transformer", "train").CHECK
+from ..checks.train import CHECK
+
 CRITERIA = {each.name: each for each in CHECK.criteria}
 
 

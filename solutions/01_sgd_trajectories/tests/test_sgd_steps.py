@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from lab_packages import check_module
 
-steps = check_module("01_sgd_trajectories", "steps")
-drawn_line = check_module("01_sgd_trajectories", "mse_gradient").drawn_line
+from ..checks import steps
+from ..checks.mse_gradient import drawn_line
+
 BATCHES = [[0, 3, 4, 8], [1, 2, 5, 7], [6], [2, 2, 5], [0, 1, 2, 3, 4, 5, 6, 7, 8]]
 
 

@@ -16,13 +16,13 @@ import torch
 from seeds import SEED
 
 from autograde.labs.folder import find_lab
+from autograde.labs.places import REPOSITORY
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook
 from autograde.probes.file_watch import half_a_file
 from course.models.translator.translation import build_model
 from course.world import RANK, RanksFailed, World, WorldError
 
-ROOT = Path(__file__).parents[2]
 WORDS, BATCH, EPOCHS, CLOSE = 40, 4, 3, 1e-5
 RANKS = {2: "half", 4: "written"}  # and where rank 0 is killed while it writes
 
@@ -30,7 +30,7 @@ RANKS = {2: "half", 4: "written"}  # and where rank 0 is killed while it writes
 @pytest.fixture(scope="module")
 def cells() -> dict[str, str]:
     """The source of each TODO's cell, with the solution."""
-    notebook = instructor_notebook(find_lab(ROOT, "10_ddp_transformer"))
+    notebook = instructor_notebook(find_lab(REPOSITORY, "10_ddp_transformer"))
     return {cell.id: cell.source for cell in notebook.cells if is_todo(cell.metadata.get("nbgrader", {}))}
 
 

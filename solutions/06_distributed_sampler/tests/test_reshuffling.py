@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from lab_packages import check_module
 
 from autograde.contract.check import draw_cases
 from autograde.contract.evidence import decoded
 from autograde.probes.sampler_passes import passes_of
 from autograde.rubric.judge import Call
 
-SHUFFLED = check_module("06_distributed_sampler", "ShuffledSampler")
+from ..checks import ShuffledSampler
+
 GRADINGS = range(10)
 
 
@@ -50,7 +50,7 @@ def sampler_of(order_of: Callable[[int, int, int, int], list[int]]) -> type:
 
 def graded(sampler: type, seed: int) -> tuple[float, list[str]]:
     """Score and keys of one grading, on ranks that are played in this process."""
-    calls, check = [], SHUFFLED.CHECK
+    calls, check = [], ShuffledSampler.CHECK
     for case in draw_cases(check, seed):
         for number, plan in enumerate(case["calls"]):
             about = {**plan, "size": case["size"]}

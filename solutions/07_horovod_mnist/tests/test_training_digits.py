@@ -9,6 +9,7 @@ import pytest
 from torch.utils.data import Subset
 
 from autograde.labs.folder import find_lab
+from autograde.labs.places import REPOSITORY
 from autograde.labs.questions import is_todo
 from autograde.making.build import instructor_notebook
 from course.data import digits
@@ -18,7 +19,7 @@ from course.world import RANK, World
 @cache
 def program() -> str:
     """The lab's model and its solutions."""
-    cells = instructor_notebook(find_lab(Path(__file__).parents[2], "07_horovod_mnist")).cells
+    cells = instructor_notebook(find_lab(REPOSITORY, "07_horovod_mnist")).cells
     wanted = [cell for cell in cells if is_todo(cell.metadata.get("nbgrader", {}))]
     return "from course.models.digits import digit_model\n" + "\n".join(cell.source for cell in wanted)
 

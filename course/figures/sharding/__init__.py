@@ -1,1 +1,0 @@
-"""Pictures of sharded training: what a rank keeps, and when it has the whole of a layer."""
