@@ -32,31 +32,6 @@ from course.models.translator.sentences import PAD, collate, loss_fn
 from course.profiles.spans import Span
 from course.world import COMM, RANK, World
 
-<<<<<<< HEAD
-TRAIN_STEP = check_module("10_ddp_transformer", "train_step", "probes")
-cloudpickle.register_pickle_by_value(TRAIN_STEP)
-accumulate_gradients = TRAIN_STEP.stand_in([])  # which lab 10's solution calls
-=======
-ROOT = Path(__file__).parents[2]
-BEGIN, END = "<!-- made by tests/checks/test_traps.py -->\n", "<!-- end -->"
-
-
-@dataclass(frozen=True)
-class Trap:
-    """A mistake, a check of the usual kind that it passes, and the lab's variant that makes it.
-
-    usual: what that check looks at, in words. passes: that check: of a world, of the subject with the mistake, and of
-    the solution's.
-    """
-
-    mistake: str
-    usual: str
-    passes: Callable[[World, Subject, Subject], bool]
-    lab: str
-    todo: str
-    variant: str
->>>>>>> folder
-
 
 def accumulate_gradients(model: DistributedDataParallel, micro_batches: list, loss_fn: Callable) -> tuple[float, int]:
     """What a `train_step` calls, with the right results: it goes back once for all micro-batches."""
