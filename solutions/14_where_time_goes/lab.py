@@ -485,6 +485,14 @@ def diagnose(trace: list) -> str:
     ### END SOLUTION
 
 
+# %% [markdown]
+# Try it on the six steps first:
+
+# %%
+with needs("diagnose"):
+    for name, trace in six.items():
+        print(f"{name:18}-> {diagnose(trace)}")
+
 # %% check="diagnose"
 check("diagnose")
 
@@ -588,12 +596,14 @@ from concurrent.futures import ThreadPoolExecutor
 def prefetched(loader: Iterable, depth: int) -> Iterator:
     """Yield the batches of `loader` in order; fetch the next ones while one is in use.
 
-    loader: an iterable, perhaps without an end. `next` of its iterator takes a while,
-    and must not be called by two threads at the same time. depth: 1 or more.
+    loader: an iterable of objects of any kind, perhaps without an end. `next` of its
+    iterator takes a while, and must not be called by two threads at the same time.
+    Asked again after its end, or after an error, it says that it has ended. depth: 1 or
+    more.
 
     A batch is in use from when it is yielded until the next one is asked for. In this
-    time a thread fetches on, until the `depth` batches behind it are there; it may
-    fetch one more, but no further. An error that the loader raises is raised here,
+    time a thread fetches on, until the next `depth` batches are there; it may fetch
+    one more, but no further. An error that the loader raises is raised here,
     where the batch would have come that could not be fetched.
 
     No thread stays behind, neither at the end, nor after an error, nor if the consumer
@@ -676,7 +686,7 @@ def slow_step(model, micro_batches, loss_fn) -> float:
     """One step's gradients. Returns the mean loss of all micro-batches of all ranks.
 
     Afterwards `.grad` of each parameter is the mean of its gradients in them. Frozen
-    parameters, which need no gradient, are left alone.
+    parameters, which need no gradient, have none.
     """
     model.zero_grad()
     total = 0.0
@@ -712,9 +722,10 @@ def repaired_step(model, micro_batches: list, loss_fn) -> float:
     """What `slow_step` does, without what makes it slow.
 
     micro_batches: at least one pair (x, y), as many on all ranks. loss_fn: of outputs
-    and y, a tensor of one number. Each parameter gets a gradient, except frozen ones.
-    All tensors have one dtype. In `.grad` there may be something when the function is
-    called. The optimizer's step comes later, and is not yours.
+    and y, a tensor of one number. Each parameter gets a gradient in each micro-batch,
+    except frozen ones, whose `.grad` is None from the beginning. In `.grad` of the
+    others there may be something from before. All tensors have one dtype. The
+    optimizer's step comes later, and is not yours.
 
     Example: with 24 parameters and 4 micro-batches, `slow_step` waits for the device 5
     times, makes 25 all-reduces and 8 forward passes; yours waits once, and makes one or

@@ -99,10 +99,10 @@ class Consumer(threading.Thread):
             except StopIteration:
                 self.ended = "end"
                 return
-            except Exception as error:
+            except Exception as raised:
                 if self.case["fails"] is None or self.loader.fetched <= self.case["fails"]:
                     raise
-                self.ended = "error" if error is self.loader.error else "another error"
+                self.ended = "error" if raised is self.loader.error else "another error"
                 return
             self.got.append(int(batch[0]))
             self.use(len(self.got))

@@ -107,7 +107,7 @@ def cases(rng):
     yield {"calls": [*calls(4, True), *calls(rng.choice((2, 3)), True, True), *calls(1, True, causes=alone)]}
 
 
-NO_MARKS = "in traces where no other cause leaves spans, {} are told apart from all others"
+NO_MARKS = "in traces with signs of one cause alone, {} are told apart from all others"
 CHECK = CallCheck.of(
     "diagnose",
     diagnose.PROBE,
@@ -139,7 +139,7 @@ CHECK = CallCheck.of(
     Criterion(
         "cost",
         1,
-        "in traces where other causes leave spans, too, the one that costs most is named",
+        "in traces with signs of other causes, too, the one that costs most is named",
         RIGHT,
         MISTAKES,
         on=lambda arguments: arguments["marked"],
