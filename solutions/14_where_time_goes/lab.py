@@ -83,16 +83,19 @@ products_picture()
 # Nearly all of the work is in products of matrices. Each entry of a product is a sum of `k` terms, and each term is a
 # multiplication and an addition. So a matrix [m, k] times a matrix [k, n] takes 2 · m · k · n floating point
 # *operations*. The tokens of a [batch](GLOSSARY.md#batch) are the rows of the first matrix, the weights are the second
-# one: that is **two operations for each weight and token**. The embedding is not multiplied with
-# anything: its rows are looked up.
+# one: that is **two operations for each weight and token**. A layer has six matrices of weights: four of `width` ×
+# `width`, for queries, keys, values and the output of attention, one of `width` × `hidden`, and one of `hidden` ×
+# `width`. Behind the last layer comes the head, of `width` × `vocabulary`. The embedding is multiplied with nothing:
+# its rows are looked up.
 #
-# The two products of attention have no weights. In the first, the query of each token meets the key of each token of
-# its own sequence: `width` terms for each of these pairs. In the second, each token adds up the values of all tokens of
-# its sequence, each times a score: again `width` terms for each pair. (A token may attend only to those before it. But
-# most programs compute all scores and mask some of them afterwards, so all count.)
+# The two products of attention have no weights. In the first, the query of each token is multiplied with the key of
+# each token of its own sequence, and both have `width` numbers. In the second, each token adds up the values of all
+# tokens of its sequence, each times a score, and a value has `width` numbers, too. So both take `width` multiplications
+# and additions for each pair of tokens, and with several heads there are no more and no fewer. (A token may attend only
+# to those before it. But most programs compute all scores and mask some of them afterwards, so all count.)
 #
-# The backward pass makes two products for each one of the forward pass, and both are as large: one for the gradient of
-# the first matrix, and one for that of the second.
+# The backward pass makes two products for each product of the forward pass, with weights or without. One gives the
+# gradient of the first matrix, the other that of the second, and each takes as many operations as the forward one.
 
 
 # %% todo="step_flops"
@@ -100,7 +103,7 @@ def step_flops(layers, width, hidden, vocabulary, sequences, length) -> dict[str
     """The operations of a forward and a backward pass of the model in the picture.
 
     layers: how many it has. width, hidden, vocabulary: sizes of the matrices, as in the
-    picture. sequences: how many are in the batch. length: tokens of each sequence.
+    text above. sequences: how many are in the batch. length: tokens of each sequence.
     Returns a dict: "weights", the operations of products with weights, those of the
     head included, and "attention", those of the two products of attention.
     A multiplication and an addition are two operations, and scores that are masked
@@ -186,11 +189,11 @@ def exposed(spans: list[Span]) -> dict[str, float]:
     of kind "compute" the rank computes, in those of kind "communication" it
     communicates. All other kinds, such as "step", "launch" or "wait", are neither.
     Spans of any kind may overlap, or lie within each other.
-    Returns a dict of seconds. "computing": in which the rank computes; "hidden": in
-    which it computes and communicates; "exposed": in which it communicates and does not
-    compute; "idle": in which it does neither. The time looked at goes from the first
-    start to the last end, of spans of any kind. No moment counts twice in one of them.
-    Without spans, all are 0.
+    Returns a dict of four numbers of seconds: how long the rank computes, "computing";
+    how long it computes and communicates at the same time, "hidden", which is a part of
+    "computing"; how long it communicates and does not compute, "exposed"; how long it
+    does neither, "idle". The time looked at goes from the first start to the last end,
+    of spans of any kind. In each number a moment counts once. Without spans, all are 0.
 
     Example: the step in the picture computes for 7 seconds, and communicates for 7, of
     which 3 are hidden and 4 exposed. It lasts 12 seconds, so 1 is idle.
@@ -304,11 +307,12 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     order, at least one. A span's `start` is when the rank calls the collective, its
     `end` when the rank notes that it is over, in seconds by the rank's own clock.
     You can rely on this: a clock differs from rank 0's by the same time throughout.
-    Each collective is over on all ranks at the same moment. In more than half of them,
-    all ranks note that at once; in each other one, some ranks note it too late, by any
-    time. No two ranks are last to call a collective.
+    In more than half of the collectives, all ranks note the end within 2 ms of each
+    other. In each other one, some ranks, perhaps rank 0, note it too late, by any time.
+    Each collective has one rank that calls it last.
     Returns for each collective the rank that calls it last, and the seconds that each
-    rank waits, by rank: from its own call to that of the last rank, which waits 0.
+    rank waits, by rank: from its own call to that of the last rank, which waits 0. They
+    are right if they are off by less than 10 ms.
 
     Example: rank 0 has the spans 0 to 8, 10 to 14 and 20 to 25; rank 1 has 105 to 108,
     111 to 114 and 119 to 129. Then rank 1's clock is 100 ahead, and the result is

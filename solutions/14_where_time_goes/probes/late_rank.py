@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 from autograde.contract.call_probe import CallProbe, CallRank
@@ -43,7 +43,7 @@ def call(late_rank: Callable, rank: CallRank, call: dict) -> Seen:
     result = late_rank(traces)
     if not isinstance(result, (list, tuple)):
         return Seen(type_in_words(result), [])
-    return Seen("", [of_pair(each, len(traces)) for each in islice(result, len(traces[0]) + 1)])
+    return Seen("", [of_pair(each, len(traces)) for each in itertools.islice(result, len(traces[0]) + 1)])
 
 
 PROBE = CallProbe(Seen, call)
