@@ -305,11 +305,12 @@ def late_rank(traces: list[list[Span]]) -> list[tuple[int, list[float]]]:
     order, at least one. A span's `start` is when the rank calls the collective, its
     `end` when the rank notes that it is over, in seconds by the rank's own clock.
     You can rely on this: a clock differs from rank 0's by the same time throughout.
-    Each collective is over on all ranks at the same moment. In more than half of them,
-    all ranks note that at once; in each other one, some ranks, perhaps rank 0, note it
-    too late, by any time. Each collective has one rank that calls it last.
+    In more than half of the collectives, all ranks note the end within 2 ms of each
+    other. In each other one, some ranks, perhaps rank 0, note it too late, by any time.
+    Each collective has one rank that calls it last.
     Returns for each collective the rank that calls it last, and the seconds that each
-    rank waits, by rank: from its own call to that of the last rank, which waits 0.
+    rank waits, by rank: from its own call to that of the last rank, which waits 0. They
+    are right if they are off by less than 10 ms.
 
     Example: rank 0 has the spans 0 to 8, 10 to 14 and 20 to 25; rank 1 has 105 to 108,
     111 to 114 and 119 to 129. Then rank 1's clock is 100 ahead, and the result is

@@ -7,6 +7,8 @@ from autograde.rubric import CallCheck, Criterion, Mistakes, Same, changed, give
 from ..probes.late_rank import PROBE
 
 START, END = 0, 1
+TICK = 2.0**-20  # seconds, about one microsecond
+SPREAD, NEAR = 0.002, 0.01  # seconds: between the ranks' ends of a collective, and to which a wait has to be right
 
 
 def differences(call, rank, which=END):
@@ -27,15 +29,18 @@ def last(ahead):
     return ahead[-1]
 
 
-def answer(call, shift=median, which=END, sign=-1, of=max, since=None):
+def answer(call, shift=median, which=END, sign=-1, of=max, since=None, apart=False):
     """For each collective, the last rank, and how long each waits.
 
-    shift: of differences, how far a clock is ahead. which: what they are differences of. of: which of the starts is
-    that of the rank named. since: of the starts, the moment from which waits count; None: from each own start to `of`.
+    shift: of differences, how far a clock is ahead. which: what they are differences of. apart: whether `shift` is
+    taken of each rank's moments, and then the difference. of: which of the starts is that of the rank named. since: of
+    the starts, the moment from which waits count; None: from each own start to `of`.
     """
     rows = []
     for rank, own in enumerate(call.arguments["traces"]):
         ahead = shift(differences(call, rank, which))
+        if apart:
+            ahead = shift([span[which] for span in own]) - shift([span[which] for span in call.arguments["traces"][0]])
         rows.append([start + sign * ahead for start, _ in own])
     result = []
     for starts in zip(*rows, strict=True):
@@ -67,6 +72,9 @@ note at the same moment, so that it tells how far a clock is ahead?
 aligned-by-one-end: You align the clocks by the end of one collective. Some rank may have noted this one late: how do
 more of them help?
 
+difference-of-medians: You take a median of each rank's ends, and then the difference. That is the end of one
+collective, and some rank may have noted it late. In which order do you need the two?
+
 aligned-by-the-mean: You align the clocks by the mean over all collectives. A single end that was noted late moves it:
 which number in the middle does not move?
 
@@ -92,6 +100,7 @@ VALUES = changed(
     answer,
     clocks_not_aligned={"sign": 0},
     aligned_by_one_end=[{"shift": lambda call, one=one: one} for one in (first, middle, last)],
+    difference_of_medians={"apart": True},
     aligned_by_the_mean={"shift": lambda call: fmean},
     aligned_by_starts=[{"which": START, "shift": lambda call, each=each: each} for each in (median, fmean, first)],
     wrong_way={"sign": 1},
@@ -121,7 +130,14 @@ def row(of_pair):
     def shown(call):
         return [of_pair((each.rank, each.waits)) for each in call.seen[0].collectives]
 
-    return Same(shown, expected, where, instead=lambda call: call.seen[0].kind), Mistakes(TEXT, mistaken)
+    return Same(shown, expected, where, near=near, instead=lambda call: call.seen[0].kind), Mistakes(TEXT, mistaken)
+
+
+def near(actual, expected):
+    """Whether a number is the expected one: a rank exactly, seconds to within `NEAR`."""
+    if isinstance(expected, int):
+        return actual == expected
+    return isinstance(actual, (int, float)) and isinstance(expected, float) and abs(actual - expected) <= NEAR
 
 
 def where(call, place):
@@ -135,8 +151,8 @@ def where(call, place):
 
 
 def drawn(rng, size, count, noted_late=0):
-    """Traces of collectives that end everywhere at the same moment, by clocks of their own. noted_late: how many of
-    them, the first, the last and the middle one among them, one rank or two note as over too late."""
+    """Traces of collectives that end everywhere at nearly the same moment, by clocks of their own. noted_late: how many
+    of them, the first, the last and the middle one among them, one rank or two note as over too late."""
     ahead = [float(rng.randint(100, 900) * rng.choice((-1, 1))) for _ in range(size)]
     late = {0, count // 2, count - 1} if noted_late else set()
     late.update(rng.sample([*{*range(count)} - late], noted_late - len(late)))
@@ -145,7 +161,8 @@ def drawn(rng, size, count, noted_late=0):
         starts = [now + each / 4 for each in rng.sample(range(8, 120), size)]
         end = max(starts) + rng.randint(2, 12) / 4
         slow = rng.sample(range(size), min(size - 1, 1 + number % 2)) if number in late else []
-        ends = [end + (rng.randint(8, 40) if rank in slow else 0) for rank in range(size)]
+        ends = [end + TICK * rng.randint(0, int(SPREAD / TICK)) for _ in range(size)]
+        ends = [each + (rng.randint(8, 40) if rank in slow else 0) for rank, each in enumerate(ends)]
         for rank, own in enumerate(traces):
             own.append([starts[rank] + ahead[rank], ends[rank] + ahead[rank]])
         now = max(ends)
@@ -165,7 +182,7 @@ def cases(rng):
 LAST, LAST_MISTAKES = row(lambda pair: pair[0])
 WAITS, WAITS_MISTAKES = row(lambda pair: pair[1])
 BOTH, BOTH_MISTAKES = row(list)
-PLAIN = "where all ranks note all ends at the same moment"
+PLAIN = "where all ranks note all ends within 2 ms"
 CHECK = CallCheck.of(
     "late_rank",
     PROBE,

@@ -18,7 +18,7 @@ def late_rank(traces):
     starts = times[:, :, 0] - ahead
     waits = starts.max(axis=0) - starts
     return [(int(rank), column) for rank, column in zip(starts.argmax(axis=0), waits.T)]
-== by_the_most_common
+== by_the_most_common: aligned-by-one-end, blind
     from collections import Counter
     rows = []
     for own in traces:
@@ -45,6 +45,9 @@ def late_rank(traces):
     return answer([[span.start - own[-1].end for span in own] for own in traces])
 == by_the_middle_end: aligned-by-one-end, barrier
     return answer([[span.start - own[len(own) // 2].end for span in own] for own in traces])
+== medians_apart: difference-of-medians, blind
+    ahead = [median(span.end for span in own) - median(span.end for span in traces[0]) for own in traces]
+    return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
 == by_the_mean: aligned-by-the-mean, mean
     ahead = [fmean(b.end - a.end for a, b in zip(traces[0], own)) for own in traces]
     return answer([[span.start - off for span in own] for own, off in zip(traces, ahead)])
