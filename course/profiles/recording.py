@@ -15,8 +15,7 @@ from course.watch.recorder import unwatched
 
 STEP, ZERO = "step", "zero of the clock"
 MARKED: dict[str, Kind] = {STEP: "step", "loading": "loading", "wait": "wait"}  # by the name of a mark; else "part"
-BACKENDS = ("gloo:", "nccl:")  # how names of running collectives begin
-LAUNCHES = "c10d::"  # how names of calls begin that hand one over
+RUNS, LAUNCHES = "gloo:", "c10d::"  # how names of running collectives begin, and of calls that hand one over
 
 
 def record_steps(step: Callable[[int], object], steps: int, warm_up: int = 2) -> list[Span]:
@@ -31,8 +30,8 @@ def record_steps(step: Callable[[int], object], steps: int, warm_up: int = 2) ->
     first recorded step, by this machine's clock; so ranks on one machine have the same clock, and those on several
     have clocks that agree as well as the machines' do. Without a process group it is the time of this process alone.
 
-    Spans are sorted by their start, and a span comes before those within it. What other threads than the one that
-    calls `step` have computed is left out.
+    Tensors are those of the CPU, and collectives those of gloo. Spans are sorted by their start, and a span comes
+    before those within it. What other threads than the one that calls `step` have computed is left out.
     """
     for number in range(warm_up):
         step(number)
@@ -54,7 +53,7 @@ def record_steps(step: Callable[[int], object], steps: int, warm_up: int = 2) ->
         )
         for event in events
         if event.time_range.start > mark.time_range.start
-        and (event.thread == mark.thread or event.name.startswith(BACKENDS))
+        and (event.thread == mark.thread or event.name.startswith(RUNS))
     ]
     return sorted(spans, key=lambda span: (span.start, -span.end))
 
@@ -71,7 +70,7 @@ def agreed_zero() -> int:
 
 def kind_of(event: FunctionEvent) -> Kind:
     """The kind of a span that an event of the profiler becomes."""
-    if event.name.startswith(BACKENDS):
+    if event.name.startswith(RUNS):
         return "communication"
     if event.name.startswith(LAUNCHES):
         return "launch"
