@@ -373,6 +373,7 @@ with needs("exposed", "late_rank"):
 # %% folded=true
 # Makes six steps on a clock of their own, and draws them.
 from course.lab.figures.steps_picture import steps_picture
+
 from course.profiles.clocked import StepPlan, clocked_step
 
 FIVE = [(0.003, 0.006)] * 5  # seconds of each layer's forward and backward pass
@@ -455,6 +456,8 @@ def diagnose(trace: list) -> str:
     Several may be seen in one trace. One of them costs at least a tenth of the step,
     which would be so much shorter without it; each other one costs less than a
     twentieth. `exposed` and `late_rank` are not there when the check runs: do without.
+
+    A single rank communicates nothing. Its trace has no such span.
 
     Example: spans "loading" from 0 to 3, "forward 0" from 3 to 4 and "backward 0" from
     4 to 6, on one rank, are "loader".
@@ -598,10 +601,11 @@ def prefetched(loader: Iterable, depth: int) -> Iterator:
     Asked again after its end, or after an error, it says that it has ended. depth: 1 or
     more.
 
-    A batch is in use from when it is yielded until the next one is asked for. In this
-    time a thread fetches on, until the next `depth` batches are there; it may fetch
-    one more, but no further. An error that the loader raises is raised here,
-    where the batch would have come that could not be fetched.
+    The first fetch begins when the first batch is asked for, or before. A batch is in
+    use from when it is yielded until the next one is asked for. In this time a thread
+    fetches on, until the next `depth` batches are there; it may fetch one more, but no
+    further. An error that the loader raises is raised here, where the batch would have
+    come that could not be fetched.
 
     No thread stays behind, neither at the end, nor after an error, nor if the consumer
     stops early: then the generator is closed (Python calls its `close`).

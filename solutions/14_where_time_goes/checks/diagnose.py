@@ -59,13 +59,16 @@ def mean(numbers):
 FIRST = {"loader": first("loading"), "synchronisation": first("wait")}
 MISTAKES = Mistakes(
     """
-    one-rank-alone: You look at one rank alone. Another one may be what all of them wait for.
+    waiting-for-a-rank-counted: You count the time in which a rank waits in an all-reduce for another one, as you see it
+    if you look at one rank alone. It is not the network's: how long does that take once the last rank is there?
 
-    waiting-for-a-rank-counted: You count the time in which a rank waits in an all-reduce for another rank. That is not
-    the network's: how long does it take once the last rank is there?
+    one-rank-alone: You look at one rank alone. Another one may be what all of them wait for.
 
     hidden-communication-counted: You take all of the time of an all-reduce for a loss, also where the rank computes
     meanwhile. How much of it goes on when all gradients are there?
+
+    optimizer-taken-for-the-end: You find no time in which the network alone is at work. The optimizer computes, too,
+    but when all all-reduces are complete: when is the last gradient computed?
 
     late-for-another-reason: A rank comes late here, and so you say "imbalance". But it computes no longer than the
     others: what does it do before?
@@ -81,7 +84,11 @@ MISTAKES = Mistakes(
         waiting_for_a_rank_counted=[
             *({"tail": lambda call, choose=each: not_hidden(choose)} for each in (max, mean, lambda all: all[0]))
         ],
-        one_rank_alone=lambda call: cause(call, **FIRST),
+        one_rank_alone=[
+            lambda call: cause(call, **FIRST),
+            lambda call: cause(call, **FIRST, tail=lambda trace: exposed(trace[0])),
+        ],
+        optimizer_taken_for_the_end={"tail": lambda call: lambda trace: 0.0},
     ),
     late_for_another_reason=late,
     one_or_many=of_bytes,

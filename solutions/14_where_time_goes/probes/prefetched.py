@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from unittest import mock
 
 import torch
 
@@ -122,13 +123,20 @@ class Consumer(threading.Thread):
         self.most = max(self.most, self.loader.fetched - number)
 
 
+def but_for_the_planned_one(args: threading.ExceptHookArgs) -> None:
+    """Prints an error that ended a thread, unless it is the loader's: that is judged, and told in words."""
+    if args.exc_type is not Planned:
+        threading.__excepthook__(args)
+
+
 def call(prefetched: Callable, rank: CallRank, case: dict) -> Seen:
     """One call, with a loader and a consumer of its own."""
     loader, before = Loader(case["first"], case["count"], case["fails"]), {*threading.enumerate()}
     consumer = Consumer(prefetched, loader, case, rank.notes.get("ahead", True))
     patience = rank.notes.get("patience", 1)
-    consumer.start()
-    consumer.join(2 * DEADLINE * patience)
+    with mock.patch.object(threading, "excepthook", but_for_the_planned_one):
+        consumer.start()
+        consumer.join(2 * DEADLINE * patience)
     until = time.monotonic() + DEADLINE * patience
     others = {*threading.enumerate()} - before - {consumer}
     for thread in others:

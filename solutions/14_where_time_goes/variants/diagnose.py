@@ -67,6 +67,8 @@ max(sent, default=0.0) - last >>> min(seconds(spans, "communication") for spans 
 min(map(alone, trace)) >>> max(map(alone, trace))
 == waiting_on_rank_0: waiting-for-a-rank-counted, rank 0 alone < by_exposed_communication
 min(map(alone, trace)) >>> alone(trace[0])
+== up_to_the_optimizer: optimizer-taken-for-the-end, blind < solution
+for span in spans if span.name in layers) >>> for span in spans if span.kind == "compute")
 == latest_rank: late-for-another-reason, imbalance < solution
 "imbalance": max(computed) - min(computed) >>> "imbalance": 1.01 * (max(ends) - min(ends))
     computed = [ >>>     ends = [max(span.end for span in spans if span.name == "backward") for spans in trace]\n    computed = [
