@@ -373,7 +373,6 @@ with needs("exposed", "late_rank"):
 # %% folded=true
 # Makes six steps on a clock of their own, and draws them.
 from course.lab.figures.steps_picture import steps_picture
-
 from course.profiles.clocked import StepPlan, clocked_step
 
 FIVE = [(0.003, 0.006)] * 5  # seconds of each layer's forward and backward pass
