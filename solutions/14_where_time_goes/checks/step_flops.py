@@ -1,9 +1,9 @@
 """The check of `step_flops`: numbers are held against what PyTorch counts in a model of that shape."""
 
 from autograde.rubric import CallCheck, Criterion, HasNumbers, Mistakes, changed, once
-from course.models.decoder import counted_flops
 
 from ..probes.step_flops import PROBE
+from .counting import counted_flops
 
 SHAPE = ("layers", "width", "hidden", "vocabulary", "sequences", "length")
 
