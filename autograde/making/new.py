@@ -26,7 +26,7 @@ def make_lab(root: Path, name: str, parent: Path | None = None, todo: str = TODO
     """
     if not NAME.fullmatch(name):
         raise LabError(
-            f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 14_my_lab"
+            f"{name!r} cannot be the name of a lab; it has two digits, `_` and small letters, e.g. 15_my_lab"
         )
     if not todo.isidentifier() or iskeyword(todo):
         raise LabError(f"{todo!r} cannot be the name of a TODO, which is that of a function: e.g. pass_on")
@@ -39,7 +39,7 @@ def make_lab(root: Path, name: str, parent: Path | None = None, todo: str = TODO
         path = folder / file.replace(TODO, todo)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            text.replace("14 My lab", f"{number} {title}").replace("lab 14", f"lab {number}").replace(TODO, todo),
+            text.replace("15 My lab", f"{number} {title}").replace("lab 15", f"lab {number}").replace(TODO, todo),
             encoding="utf-8",
         )
     return folder

@@ -793,8 +793,8 @@ with needs("repaired_step"):
 # ## Two questions
 #
 # They count no points. The first answer is a number: write it in place of `None`, and run the cell to hear whether it
-# is right. (The key is in `questions.toml`, next to this notebook. Find your own number first.) The second answer is a
-# text: double-click the cell, write a few sentences, and run it. Your instructor reads it. Both are handed in.
+# is right. The second answer is a text: double-click the cell, write a few sentences, and run it. Your instructor reads
+# it. Both are handed in.
 #
 # **1. How much of it?** The model of 6.6 billion weights in section 1 is trained on a GPU that can make 4 · 10¹⁴
 # operations a second. A step on 8 sequences of 8192 tokens takes 15 seconds. How many percent of the operations that

@@ -14,7 +14,7 @@ from small_clone import ROOT
 from unix_accounts import with_accounts
 
 pytestmark = [*with_accounts, pytest.mark.thorough]
-LAB = "14_my_lab"
+LAB = "15_my_lab"
 RIGHT = """def pass_on(comm, x):
     return comm.sendrecv(x, dest=(comm.rank + 1) % comm.size, source=(comm.rank - 1) % comm.size)
 """
@@ -90,7 +90,7 @@ def test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there(hub:
 
     # The hub's page has the new lab's report.
     iris.goto(f"{hub.url}/hub/home")
-    report = iris.get_by_role("region", name=course).get_by_role("link", name="Class report on 14 My lab")
+    report = iris.get_by_role("region", name=course).get_by_role("link", name="Class report on 15 My lab")
     expect(report).to_be_visible(timeout=START)
     iris.context.close()
     ada.stop_server()

@@ -10,6 +10,7 @@ from course.profiles.recording import record_steps
 from course.profiles.spans import KINDS, Span
 from course.world import RANK, World
 
+CLOCK = 0.005  # seconds: the profiler works moments out from a counter of the processor, not exactly alike on all ranks
 PARTS = ("loading", "forward", "backward", "optimizer", "wait")
 
 
@@ -94,7 +95,8 @@ def test_of_one_thread_two_spans_are_apart_or_nested(profile: list[list[Span]]) 
 def test_all_ranks_have_one_clock(profile: list[list[Span]]) -> None:
     assert all(spans[0].start >= 0 for spans in profile), "it counts from when the last rank was ready"
     for both in zip(*(of_kind(spans, "communication") for spans in profile), strict=True):
-        assert max(span.start for span in both) < min(span.end for span in both), "both are in the same all-reduce"
+        begun, over = max(span.start for span in both), min(span.end for span in both)
+        assert begun < over + CLOCK, "both are in the same all-reduce"
     for here, there in zip(of_kind(profile[0], "communication")[::2], of_kind(profile[1], "loading"), strict=True):
         assert here.end > there.end, "no sum is complete on rank 0 before rank 1 has its samples"
 

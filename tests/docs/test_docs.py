@@ -16,7 +16,7 @@ ROOT_PAGES = [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SE
 PAGES = [*ROOT_PAGES, *DOCS]
 BLOCK = re.compile(r"^ *```(.*)\n((?:(?! *```).*\n)*) *```$", re.MULTILINE)
 INLINE = re.compile(r"`(?:sudo )?\./lockstep ([^`]+)`")
-EXAMPLE = re.compile(r"14_my_lab|LAB|N_name")  # in names that stand for others
+EXAMPLE = re.compile(r"15_my_lab|LAB|N_name")  # in names that stand for others
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 LOCKSTEP = re.compile(r"(?:sudo )?\./lockstep (.+)")
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())

@@ -20,7 +20,7 @@ from autograde.making import new
 from autograde.making.build import build, write
 from autograde.making.new import make_lab
 
-LAB = "14_my_lab"
+LAB = "15_my_lab"
 RIGHT = "def pass_on(comm, x):\n    return comm.sendrecv(x, (comm.rank + 1) % comm.size)\n"
 HANGS = "def pass_on(comm, x):\n    comm.ssend(x, (comm.rank + 1) % comm.size)\n    return comm.recv()\n"
 

@@ -73,10 +73,10 @@ def test_a_damaged_notebook_is_named_with_the_next_step(notebook, damage):
 
 def test_labs_stand_in_the_maps_order_and_one_of_ones_own_after_them(notebook):
     root = notebook.parents[2]
-    (root / "labs" / "13_mine").mkdir()
-    nbformat.write(nbformat.v4.new_notebook(), root / "labs" / "13_mine" / "13_mine.ipynb")
+    (root / "labs" / "99_mine").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(), root / "labs" / "99_mine" / "99_mine.ipynb")
     entries = lab_entries(root, "labs", ())
-    assert [one.name for one in entries][-1] == "13_mine"
+    assert [one.name for one in entries][-1] == "99_mine"
     assert [one.name for one in entries] == sorted(one.name for one in entries)
     by_name = {one.name: one for one in entries}
     assert by_name[LAB].path == f"labs/{LAB}/{LAB}.ipynb" and by_name[LAB].minutes and by_name[LAB].idea
