@@ -7,6 +7,8 @@ root_doc = "course/lectures/index"
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 autodoc_typehints = "none"  # prose says what is taken and given
 autodoc_member_order = "bysource"
+add_module_names = False
+default_role = "code"  # of `this` in a docstring
 exclude_patterns = [
     "**/README.md",
     "CONTRIBUTING.md",
