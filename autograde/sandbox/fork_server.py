@@ -1,10 +1,10 @@
 """The fork server of sandboxes: imports what every prober and its ranks need, and forks a supervisor for each sandbox.
 
-Importing torch, Horovod and ipyparallel takes two seconds of CPU time; forking a process that has imported them takes
-none. No student code runs here, and no secret comes here. The server reads requests from a socket; when that is
-closed, it ends, and all supervisors with it:
+Importing ipyparallel takes a second of CPU time, torch and Horovod, for labs that use them, three or four; forking a
+process that has imported them takes none. No student code runs here, and no secret comes here. The server reads
+requests from a socket; when that is closed, it ends, and all supervisors with it:
 
-    python -P -m autograde.sandbox.fork_server SOCKET       requests of `autograde.sandbox.pool.Sandboxes`, see
+    python -P -m autograde.sandbox.fork_server SOCKET [torch]       requests of `autograde.sandbox.pool.Sandboxes`, see
     `autograde.sandbox.supervisor.supervise`
 """
 
@@ -26,6 +26,7 @@ IMPORTED = (
     "ipyparallel.cluster",
     "jsonschema",
     "tqdm",
+    "course.processes.launchers.forked_controller",
     "course.world",
     "autograde.sandbox.prober",
 )
@@ -41,7 +42,7 @@ def main() -> None:
     """Import, then serve requests."""
     line = socket.socket(fileno=int(sys.argv[1]))
     line.set_inheritable(False)
-    rank.import_libraries()
+    rank.import_libraries(torch="torch" in sys.argv[2:])
     for name in IMPORTED:
         importlib.import_module(name)
     gc.freeze()  # as import_libraries does

@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import re
 import select
 import signal
 import socket
@@ -26,7 +27,7 @@ from autograde.labs.folder import Lab, beside_students, load_ranks
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.resources.limits import BEGIN, LATE, Limits
 from autograde.sandbox.untrusted import load_evidence
-from course.processes import fork_server, reaper
+from course.processes import handover, reaper
 from course.world.deadline import Deadline
 
 if TYPE_CHECKING:
@@ -105,6 +106,12 @@ class Sandboxes:
         """How many ranks each has. Raises LabError if the lab's checks do not load."""
         return load_ranks(self.lab.checks)
 
+    def uses_torch(self) -> bool:
+        """Whether the lab's notebook or its probes speak of torch or Horovod, which then are imported once for all
+        submissions. Where a student imports them in another lab, each rank does so in its own time."""
+        texts = (self.lab.source.read_text(encoding="utf-8"), *self.checks.values())
+        return any(re.search("torch|horovod", text, re.IGNORECASE) for text in texts)
+
     def warm_up(self) -> None:
         """Start the fork server, which takes seconds to import what ranks compute with, before a sandbox is needed."""
         with self._lock, contextlib.suppress(OSError):  # whoever needs a sandbox will get the error
@@ -135,7 +142,7 @@ class Sandboxes:
             channel, prober = socket.socketpair()
             control, supervisor = socket.socketpair()
             with prober, supervisor:
-                fork_server.send(self._requests, request, [prober.fileno(), supervisor.fileno()])
+                handover.send(self._requests, request, [prober.fileno(), supervisor.fileno()])
                 self._asked = True
         except OSError as error:
             raise NoSandbox(f"no sandbox could be started: {error.strerror or error}{self._last_line()}") from error
@@ -147,9 +154,10 @@ class Sandboxes:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115, until the server ends
         etc, fds = bubblewrap.own_etc() if self.sandboxed else ([], [])
         outer = bubblewrap.outer(self._visible, etc) if self.sandboxed else []
+        program = (sys.executable, "-P", "-m", "autograde.sandbox.fork_server")
         with server_end:
             self._server = subprocess.Popen(
-                [*outer, sys.executable, "-P", "-m", "autograde.sandbox.fork_server", str(server_end.fileno())],
+                [*outer, *program, str(server_end.fileno()), *(["torch"] if self.uses_torch() else [])],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,

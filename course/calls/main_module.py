@@ -17,7 +17,7 @@ from typing import Any
 
 import cloudpickle
 
-from course.processes.rank import FOLDER
+from course.processes.handover import FOLDER
 
 MAIN = "__main__"
 NAMES = (MAIN, "__mp_main__")  # the second is the name in processes that multiprocessing starts by itself

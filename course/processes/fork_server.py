@@ -1,7 +1,7 @@
 """Import once, fork each: a process that has imported what many need, and becomes each of them in a fork.
 
-A request is a JSON object together with open files of whoever sends it; the fork has both. A program that only sends
-one starts fast: nothing but the standard library is imported here.
+A request is a JSON object together with open files of whoever sends it (`course.processes.handover.send`); the fork has
+both.
 """
 
 from __future__ import annotations
@@ -15,13 +15,6 @@ from collections.abc import Callable, Iterable
 
 Request = tuple[dict, list[int]]  # the object, and the files as descriptors of the process that received it
 ENDS = {signal.SIGCHLD}
-
-
-def send(line: socket.socket, request: dict, files: list[int]) -> None:
-    """Send a request. The sender may close its files at once. Raises OSError."""
-    message = json.dumps(request).encode()
-    socket.send_fds(line, [len(message).to_bytes(8, "big")], files)
-    line.sendall(message)
 
 
 def same_person(line: socket.socket) -> bool:

@@ -1,14 +1,14 @@
 """What mpiexec or srun starts on each rank: it gives its place to the process of the rank proper, and stays.
 
-Where there is a fork server (see `course.processes.rank_server`), it forks that process; else this program does. How
-the process ended, by exit status or signal, is noted, and this program stays until the world replaces its ranks. So a
-rank that dies does not take the MPI job with it at once, and the world can still ask the others where they stand.
+Where a node of Slurm's has a fork server (see `course.processes.rank_server`), it forks that process; else this program
+does. (One machine always has one; there, `course.processes.handover` is started.) How the process ended, by exit status
+or signal, is noted, and this program stays until the world replaces its ranks. So a rank that dies does not take the
+MPI job with it at once, and the world can still ask the others where they stand.
 Under srun, and without a fork server, that also needs `course.processes.shared_files`.
 """
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import gc
 import os
@@ -20,22 +20,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypedDict
 
-from course.processes.fork_server import run, same_person, send
+from course.processes.fork_server import run, same_person
+from course.processes.handover import POLL, SIGNALS, WAIT, ForkRequest, die_with_parent, own_place, send, world_rank
 from course.processes.ranks.status import read_status, write_end, write_status
 from course.processes.shared_files import share_open_files
 
-FOLDER = "LOCKSTEP_FOLDER"
-FORK_SERVER = "LOCKSTEP_FORK_SERVER"  # its socket; for ranks on one machine
 NODE_SERVERS = "LOCKSTEP_NODE_SERVERS"  # what the files begin with that name the socket of each node's fork server
 MEMORY = "LOCKSTEP_RANK_MEMORY"  # bytes that a rank may take, beyond what its libraries have
-WAIT = 120.0  # seconds that a rank waits for the fork server's imports, on a slow machine
 NODE_WAIT = 30.0  # seconds that Slurm may take to start a node's fork server; without it ranks start all the same
 STARTED, ASKED = b"s", b"?"  # what is told on the connection to a node's fork server
-POLL = 2.0  # seconds between two checks whether the world is there
-SIGNALS = {signal.SIGCHLD, signal.SIGUSR1}
-PR_SET_PDEATHSIG = 1
-# What ranks use, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second. The first
-# optimizer that a process makes imports torch._dynamo: on four ranks at once, on two cores, that takes 2.4 s.
+# What every rank uses, and what ipykernel imports when it starts: debugpy alone takes it a tenth of a second.
 IMPORTED = (
     "IPython.core.completerlib",
     "IPython.core.oinspect",
@@ -45,20 +39,10 @@ IMPORTED = (
     "ipyparallel.engine.app",
     "mpi4py",
     "numpy.random",
-    "torch._dynamo",
-    "torch.distributed",
     "tornado.platform.asyncio",
 )
-
-
-class ForkRequest(TypedDict):
-    """What the fork server must know to make a rank's process. directory: to run in. folder: of all these ranks."""
-
-    folder: str
-    rank: int
-    argv: list[str]
-    directory: str
-    environment: dict[str, str]
+# The first optimizer that a process makes imports torch._dynamo: on four ranks at once, on two cores, that takes 2.4 s.
+TORCH = ("torch._dynamo", "torch.distributed")
 
 
 class Place(TypedDict):
@@ -80,19 +64,6 @@ def place_in_world() -> Place:
     return {"rank": world_rank(), "size": MPI.COMM_WORLD.size, "library": library, "files": sorted(files)}
 
 
-def world_rank() -> int:
-    """This process's rank, from the environment that Open MPI, MPICH or Slurm gives."""
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
-        if name in os.environ:
-            return int(os.environ[name])
-    raise RuntimeError("No rank in the environment: start this program by mpiexec or srun.")
-
-
-def die_with_parent() -> None:
-    """Ask Linux to kill this process when its parent dies; see prctl(2)."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def outermost() -> str:
     """The end of what faulthandler writes: the name of the outermost function that runs on this thread."""
     frame = sys._getframe()
@@ -107,7 +78,9 @@ def become_engine(folder: str, rank: int) -> None:
     stack = open(f"{folder}/rank-{rank}.stack", "w")  # noqa: SIM115, stays open as long as the process lives
     print(outermost(), file=stack, flush=True)
     faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
-    import_libraries()  # before the rank counts as ready, so that no deadline pays for it
+    # Before the rank counts as ready, so that no deadline pays for it: Horovod may be there only since the fork server
+    # has imported all else.
+    import_libraries(torch="torch" in sys.modules)
     from ipyparallel.engine.app import IPEngine, main
 
     from course.processes.surroundings.folder import folder_last
@@ -131,8 +104,8 @@ def become_engine(folder: str, rank: int) -> None:
     main()
 
 
-def import_libraries() -> None:
-    """Import what ranks use, but mpi4py.MPI, whose import starts MPI.
+def import_libraries(torch: bool = True) -> None:
+    """Import what ranks use, but mpi4py.MPI, whose import starts MPI. torch: whether torch and Horovod are used.
 
     What is imported stays, so the garbage collector need not look through it again and again, which also would give
     each fork a copy of it.
@@ -142,10 +115,10 @@ def import_libraries() -> None:
     from course.processes.horovod_setup import is_awaited
 
     gc.disable()
-    for name in IMPORTED:
+    for name in (*IMPORTED, *(TORCH if torch else ())):
         importlib.import_module(name)
     # Labs without it work where it is not installed, or not yet.
-    if importlib.util.find_spec("horovod") and not is_awaited():
+    if torch and importlib.util.find_spec("horovod") and not is_awaited():
         importlib.import_module("horovod.torch")
     gc.freeze()
     gc.enable()
@@ -172,29 +145,10 @@ def let_forks_end() -> None:
     )
 
 
-def request_fork(path: str, place: ForkRequest) -> None:
-    """Ask the fork server at `path` for a process in this one's place, which has this one's standard streams.
-
-    place: "folder", "rank", "argv", "environment" and "directory". Raises TimeoutError if there is no server.
-    """
-    end = time.monotonic() + WAIT
-    with socket.socket(socket.AF_UNIX) as line:
-        while True:
-            try:
-                line.connect(path)
-                break
-            except OSError:
-                if time.monotonic() > end:
-                    raise TimeoutError(f"the fork server did not answer within {WAIT:g} s") from None
-                time.sleep(0.02)
-        send(line, place, [0, 1, 2])
-        line.shutdown(socket.SHUT_WR)
-
-
-def request_fork_on_node(name: str, place: dict) -> socket.socket | None:
+def request_fork_on_node(name: str, place: ForkRequest) -> socket.socket | None:
     """Ask this node's fork server, whose socket is told in the file `name`, for a process in this one's place.
 
-    place: as for `request_fork`. Returns the connection, which the process is not to outlive; None: there is no server.
+    Returns the connection, which the process is not to outlive; None: there is no server.
     """
     end = time.monotonic() + NODE_WAIT
     while not os.path.exists(name):
@@ -267,20 +221,22 @@ def stay(folder: str, rank: int, child: int | None) -> None:
             child = None
 
 
+def begin_alone() -> None:
+    """In a fork that no fork server made: import what there is to import."""
+    die_with_parent()
+    import_libraries()
+
+
 def main() -> None:
     """Have the rank's process made, and stay until the world ends or replaces it."""
     die_with_parent()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    folder, rank = os.environ[FOLDER], world_rank()
-    place = {"folder": folder, "rank": rank, "argv": sys.argv, "directory": os.getcwd()}
-    place["environment"] = dict(os.environ)
-    if server := os.environ.get(FORK_SERVER):
-        request_fork(server, place)
-        stay(folder, rank, None)
-    elif (servers := os.environ.get(NODE_SERVERS)) and (line := request_fork_on_node(node_file(servers), place)):
+    place = own_place()
+    folder, rank = place["folder"], place["rank"]
+    if (servers := os.environ.get(NODE_SERVERS)) and (line := request_fork_on_node(node_file(servers), place)):
         attend(folder, rank, line)
     else:
-        stay(folder, rank, start(folder, rank))
+        stay(folder, rank, start(folder, rank, begin_alone))
 
 
 if __name__ == "__main__":

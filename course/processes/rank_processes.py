@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from course.ports import reserved_ports
-from course.processes import rank, reaper
+from course.processes import handover, rank, reaper
 from course.processes.launchers import mpi
 from course.processes.launchers.local import Local
 from course.processes.launchers.mpi import WorldError
@@ -177,7 +177,8 @@ class RankProcesses:
         closing = ExitStack()
         # A controller chooses ports before it listens: where many worlds start at once, two would choose the same.
         ports = closing.enter_context(reserved_ports(PORTS))
-        self.cluster = mpi.new_cluster(self.size, self.folder, self.host.controller_ip, ports, log)
+        where = self.folder, self.host.controller_ip
+        self.cluster = mpi.new_cluster(self.size, *where, ports, log, self.host.warm)
         self.client: Any = None
         closing.callback(self.host.close)
         closing.callback(watchdog.wait)
@@ -193,7 +194,7 @@ class RankProcesses:
         return {
             **self.host.environment(self.folder, generation),
             reaper.MARK: f"{self.mark}-{kind}",
-            rank.FOLDER: generation,
+            handover.FOLDER: generation,
             "PYTHONPATH": os.pathsep.join(current.search_path()),
         }
 

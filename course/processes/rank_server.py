@@ -115,7 +115,7 @@ def connections(door: socket.socket, needed: Callable[[], bool]) -> Iterator[soc
 
 
 def places(door: socket.socket, owner: int) -> Iterator[fork_server.Request]:
-    """What `rank.request_fork` sends, one on each connection, as long as `owner`, the parent process, is there."""
+    """What `handover.request_fork` sends, one on each connection, as long as `owner`, the parent process, is there."""
     for line in connections(door, lambda: os.getppid() == owner):
         if request := fork_server.receive(line, STREAMS):
             yield request

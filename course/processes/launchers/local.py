@@ -7,6 +7,7 @@ import signal
 from contextlib import suppress
 
 from course.processes import rank, rank_server, reaper
+from course.processes.handover import FORK_SERVER
 from course.processes.launchers import mpi
 from course.processes.launchers.mpi import WorldError
 from course.processes.ranks.status import Status
@@ -72,7 +73,7 @@ class Local:
         return {
             **mpi.mpi_environment(self.size, folder),
             **({} if self._share is None else {rank.MEMORY: str(self._share)}),
-            rank.FORK_SERVER: f"{folder}/fork-server",
+            FORK_SERVER: f"{folder}/fork-server",
             "TMPDIR": generation,
         }
 

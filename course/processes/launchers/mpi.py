@@ -14,8 +14,9 @@ from collections.abc import Iterable
 
 import mpi4py
 from ipyparallel import Cluster
-from ipyparallel.cluster.launcher import MPIEngineSetLauncher
+from ipyparallel.cluster.launcher import LocalControllerLauncher, MPIEngineSetLauncher
 
+from course.processes import handover
 from course.processes.surroundings.machine import cores
 
 STRATEGY = "OMPI_MCA_threads_pthreads_yield_strategy"
@@ -106,12 +107,20 @@ def wait_awake(awake: bool) -> None:
         yields(ctypes.c_bool(not awake))
 
 
-def new_cluster(size: int, folder: str, controller_ip: str, ports: Iterable[int], log: logging.Logger) -> Cluster:
+def new_cluster(
+    size: int, folder: str, controller_ip: str, ports: Iterable[int], log: logging.Logger, warm: bool
+) -> Cluster:
     """ipyparallel's controller and engines, none of them started. folder: for their files; it has a `profile`.
 
-    controller_ip: where it listens; empty: on this machine only. ports: those that it takes.
+    controller_ip: where it listens; empty: on this machine only. ports: those that it takes. warm: whether it is to be
+    a fork of this process.
     """
+    if warm:
+        from course.processes.launchers.forked_controller import ForkedController as controller
+    else:
+        controller = LocalControllerLauncher
     return Cluster(
+        controller=controller,
         engines=RankLauncher,
         n=size,
         profile_dir=f"{folder}/profile",
@@ -150,10 +159,11 @@ def python() -> list[str]:
 
 
 class RankLauncher(MPIEngineSetLauncher):
-    """Starts the ranks: mpiexec, and under it one `course.processes.rank` per rank, which becomes an ipyparallel
-    engine."""
+    """Starts the ranks: mpiexec, and under it one program per rank, whose place an ipyparallel engine takes."""
 
     @property
     def program(self) -> list[str]:
         """The command that mpiexec starts on each rank."""
+        if handover.FORK_SERVER in self.environment:
+            return [*python(), "-S", "-E", "-P", handover.__file__, "--mpi"]
         return [*python(), "-P", "-m", "course.processes.rank", "--mpi"]

@@ -77,6 +77,7 @@ class Slurm:
 
     controller_ip = "*"  # ranks on other nodes connect to it
     ranks_end_with_launcher = True  # ranks end with their srun
+    warm = False  # nothing on the nodes has imported what ranks use
     patience = 5.0  # seconds for a rank to write down where it stands
 
     def __init__(self, size: int, own: jobs.Job | None, nodes: int | None = None) -> None:

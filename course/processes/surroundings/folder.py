@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 from importlib.machinery import PathFinder, all_suffixes
 from pathlib import Path
 
@@ -132,6 +131,8 @@ def from_folder(name: str) -> bool:
 
 def needed() -> set[str]:
     """Names of the modules that the kit needs: Python's, its own, and those of the libraries that it requires."""
+    from importlib import metadata  # not at the top: each process imports this module, and few need that
+
     waiting, known = [*DISTRIBUTIONS], set()
     while waiting:
         name = normal(waiting.pop())
