@@ -82,6 +82,7 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     from autograde.lectures import notebooks
     from autograde.making import build as builder
     from autograde.making.cell_marks import wide_lines
+    from autograde.making.stale import differences, foreign_files
     from autograde.making.tables import stale_pages, write_pages
 
     root = course_root()
@@ -116,9 +117,9 @@ def build(labs: tuple[str, ...], check: bool, force: bool, missing: bool) -> Non
     with errors_in_one_line():
         if not check and not missing:
             write_pages(root)
-        differing = builder.differences(builts, root) + stale_pages(root) if check else []
+        differing = differences(builts, root) + stale_pages(root) if check else []
     differing += notebooks.differences(root) if check and not labs else []
-    foreign = builder.foreign(builts, root) if not labs and not missing else []
+    foreign = foreign_files(builts, root) if not labs and not missing else []
     for line in differing + foreign:
         click.echo(line)
     if check and not differing and not foreign:

@@ -16,7 +16,7 @@ from autograde.contract import show
 from autograde.contract.call_probe import CallProbe
 from autograde.contract.check import Check
 from autograde.contract.result import Result
-from autograde.labs.answers import known_answers
+from autograde.labs.answers import Answer, known_answers
 from autograde.labs.folder import Lab, LabError, load_checks, load_ranks
 from course.world import COMM, World
 from course.world.report import Outcome, RankReport, judge_state
@@ -39,13 +39,13 @@ class ThisProcess:
         return Outcome(judge_state([rank]), [rank], time.monotonic() - began)
 
 
-def answer_to(lab: Lab, todo: str, name: str) -> str:
-    """The text of an answer. name: "solution", the name of a variant, or a file. Raises LabError."""
-    known = {each.variant: each.source for each in known_answers(lab) if each.todo == todo}
+def answer_to(lab: Lab, todo: str, name: str) -> Answer:
+    """An answer. name: "solution", the name of a variant, or a file. Raises LabError."""
+    known = {each.variant: each for each in known_answers(lab) if each.todo == todo}
     if name in known:
         return known[name]
     if Path(name).is_file():
-        return Path(name).read_text(encoding="utf-8")
+        return Answer(todo, name, Path(name).read_text(encoding="utf-8"))
     raise LabError(f"{name} is no file, and no answer to {todo} in {lab.name}: there are {', '.join(sorted(known))}")
 
 
@@ -66,11 +66,11 @@ def beside_the_cell(gathered: Sequence[dict]) -> str:
 def try_answer(lab: Lab, todo: str, name: str = "solution", seed: int = 1) -> str:
     """What the check of `todo` says to an answer, as text. name: see `answer_to`. seed: of the cases. A TODO that needs
     no ranks is called in this process, which takes a second; another on a world of ranks. Raises LabError."""
-    due = next((each.due for each in known_answers(lab) if (each.todo, each.variant) == (todo, name)), "")
     with trial(lab, todo, seed) as tried:
-        result, gathered = tried(answer_to(lab, todo, name))
-    unlike = due and due not in [finding.key for finding in result.findings]
-    return show.text(result) + beside_the_cell(gathered) + (f"\n\nIts title expects [{due}]." if unlike else "")
+        answer = answer_to(lab, todo, name)
+        result, gathered = tried(answer.source)
+    unlike = answer.due and answer.due not in [finding.key for finding in result.findings]
+    return show.text(result) + beside_the_cell(gathered) + (f"\n\nIts title expects [{answer.due}]." if unlike else "")
 
 
 def try_all(lab: Lab, todo: str, seed: int = 1) -> Iterator[tuple[bool, str]]:

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 BESIDE_STUDENTS = ("probes", "shared", "models")  # the packages that run beside a student's code
+JUDGING = ("checks", *BESIDE_STUDENTS)  # those that a check is made of
 
 
 @dataclass(frozen=True)

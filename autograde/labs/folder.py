@@ -14,14 +14,13 @@ from pathlib import Path
 from types import ModuleType
 
 from autograde.contract.check import Check
-from autograde.contract.lab_package import BESIDE_STUDENTS, LabPackage
+from autograde.contract.lab_package import BESIDE_STUDENTS, JUDGING, LabPackage
 from autograde.labs.source import SourceCell, read_cells
 from autograde.labs.variants import Wrong, plain_source, read_variants
 from course.lab_choice import FILE, ChoiceError, all_labs, chosen, named_folders, read_choice
 
 # How many ranks a lab's checks need if its checks/__init__.py sets no RANKS.
 DEFAULT_RANKS = 4
-JUDGING = ("checks", *BESIDE_STUDENTS)  # the packages that a check is made of
 
 
 class LabError(Exception):
@@ -121,14 +120,17 @@ def load_modules(folder: Path) -> dict[str, ModuleType]:
     is no such package, or one of its modules does not run.
     """
     folder = Path(folder).resolve()
-    read_package(folder)
-    package = lab_package(folder.parent, folder.name)
+    return imported(lab_package(folder.parent, folder.name), folder)
+
+
+def imported(package: LabPackage, folder: Path) -> dict[str, ModuleType]:
+    """The modules of one package of a lab, by file name without ``.py``. folder: that of its modules. Raises LabError
+    if one of them does not run."""
     try:
         return package.modules(folder.name)
     except Exception as error:
-        raise LabError(
-            f"{folder.parent}: {folder.name}/ does not load: {type(error).__name__}: {error}{place_of(error)}"
-        ) from error
+        text = f"{type(error).__name__}: {error}{place_of(error)}"
+        raise LabError(f"{folder.parent}: {folder.name}/ does not load: {text}") from error
 
 
 def place_of(error: Exception) -> str:
@@ -142,34 +144,30 @@ def place_of(error: Exception) -> str:
 def lab_package(folder: Path, name: str = "checks") -> LabPackage:
     """The packages of the lab in `folder`: that of this name, and those that run beside a student's code. Raises
     LabError."""
-    present = [each for each in (name, *BESIDE_STUDENTS) if (folder / each).is_dir()]
-    files = {f"{each}/{file}": text for each in present for file, text in read_package(folder / each).items()}
-    return LabPackage.of(files, str(folder))
+    own = {f"{name}/{file}": text for file, text in read_package(folder / name).items()}
+    return LabPackage.of(own | beside_students(folder), str(folder))
 
 
-def beside_students(lab: Lab) -> dict[str, str]:
-    """The files of a lab that a sandbox shows, by path: `probes/`, `shared/` and `models/` as they are."""
-    folders = [lab.folder / name for name in BESIDE_STUDENTS if (lab.folder / name).is_dir()]
-    return {f"{each.name}/{file}": text for each in folders for file, text in read_package(each).items()}
+def beside_students(folder: Path) -> dict[str, str]:
+    """The files of the lab in `folder` that a sandbox shows, by path: `probes/`, `shared/` and `models/` as they
+    are. Raises LabError."""
+    present = [folder / name for name in BESIDE_STUDENTS if (folder / name).is_dir()]
+    return {f"{each.name}/{file}": text for each in present for file, text in read_package(each).items()}
 
 
-def load_checks(folder: Path) -> list[Check]:
-    """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name. Raises
-    LabError."""
-    checks = checks_in(load_modules(folder), folder)
-    source = Path(folder).parent / "lab.py"
-    order = [*solution_cells(source)] if source.is_file() else []
+def load_checks(folder: Path, package: LabPackage | None = None) -> list[Check]:
+    """The checks in the package at `folder`, in the order of the lab's `lab.py` if that is there, else by name.
+    package: what is read of the lab already. Raises LabError."""
+    folder = Path(folder).resolve()
+    checks = checks_in(imported(package or lab_package(folder.parent, folder.name), folder), folder)
+    order = [*solution_cells(source)] if (source := folder.parent / "lab.py").is_file() else []
     return sorted(checks, key=lambda check: order.index(check.todo) if check.todo in order else len(order))
 
 
 def packed_checks(files: Mapping[str, bytes], archive: Path) -> list[Check]:
     """The checks in the files of a lab's archive, in order of name. archive: its path. Raises LabError."""
     texts = {path: content.decode() for path, content in files.items() if path.split("/")[0] in JUDGING}
-    try:
-        modules = LabPackage.of(texts, str(archive)).modules("checks")
-    except Exception as error:
-        raise LabError(f"{archive}: checks/ does not load: {type(error).__name__}: {error}{place_of(error)}") from error
-    return checks_in(modules, archive / "checks")
+    return load_checks(archive / "checks", LabPackage.of(texts, str(archive)))
 
 
 def checks_in(modules: Mapping[str, ModuleType], folder: Path) -> list[Check]:
@@ -192,8 +190,9 @@ def load_lab(lab: Lab) -> LoadedLab:
     """The lab with its checks; itself, if they are loaded. Raises LabError."""
     if isinstance(lab, LoadedLab):
         return lab
-    checks, cells = load_checks(lab.checks), read_cells(lab.source)
-    return LoadedLab(lab.name, lab.folder, tuple(checks), cells, lab_package(lab.folder).texts)
+    package = lab_package(lab.folder)
+    checks = tuple(load_checks(lab.checks, package))
+    return LoadedLab(lab.name, lab.folder, checks, read_cells(lab.source), package.texts)
 
 
 def load_ranks(folder: Path) -> int:

@@ -84,7 +84,7 @@ class Sandboxes:
         self.cancel = cancel or threading.Event()
         self.lab = lab
         self.expected = expected
-        self.checks = beside_students(lab)
+        self.checks = beside_students(lab.folder)
         self._visible = bubblewrap.visible_paths(self.checks) if sandboxed else []
         self._lock = threading.Lock()
         self._server: subprocess.Popen | None = None

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from matplotlib.colors import to_rgba
-from torch.utils.data import DistributedSampler
+from torch_draws import drawn
 
 from course.figures.data.draws import draws_picture, owners_of
 from course.figures.style import COLOURS
-
-
-def drawn(samples: int, size: int, epochs: int, deaf: bool = False) -> list[list[list[int]]]:
-    """By epoch and rank, what torch's own sampler draws. deaf: whether it hears of no epoch."""
-    samplers = [DistributedSampler(range(samples), size, rank) for rank in range(size)]
-    rows = []
-    for epoch in range(epochs):
-        for sampler in samplers:
-            sampler.set_epoch(0 if deaf else epoch)
-        rows.append([list(sampler) for sampler in samplers])
-    return rows
-
 
 # Samples 0 and 1 are drawn by two ranks, 4 to 7 by nobody.
 WRONG = [[[0, 1], [0, 1], [2], [3]]] * 2

@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
+from timed_step import BANDWIDTH, LATENCY, event, run
 
 from course.figures.overlap.bucket_counts import bucket_counts
 from course.figures.overlap.bucket_film import bucket_film, sizes_film, two_lanes
@@ -22,24 +23,6 @@ from course.simulated.all_reduce import slow_all_reduce
 from course.simulated.layer_stack import LayerStack
 from course.world import COMM, World
 from course.world.meeting import meet
-
-LATENCY, BANDWIDTH, BYTES = 0.001, 1e6, 4000  # on two ranks, an all-reduce takes 2 (1 + 2) = 6 ms
-
-
-def event(kind: str, start: float, end: float, library: str = "torch") -> dict:
-    """A call, as far as the figures look at it."""
-    return {"library": library, "kind": kind, "start": start, "end": end, "bytes": BYTES}
-
-
-def run(calls: list[float], total: float, late: float = 0.0) -> dict:
-    """A step of four layers on two ranks, of which one calls its all-reduces `late` seconds later."""
-    layers = [(layer, 0.01 + 0.01 * number, 0.02 + 0.01 * number) for number, layer in enumerate((3, 2, 1, 0))]
-    own = {"last": total, "backward": (0.01, 0.05), "layers": layers}
-    events = [
-        [event("barrier", 1.0, 2.0, "mpi4py"), *(event("allreduce", 2 + call + shift, 3.0) for call in calls)]
-        for shift in (0.0, late)
-    ]
-    return {"ranks": [own, own], "events": events}
 
 
 def many_buckets(count: int, seconds: float = 0.009) -> dict:

@@ -11,7 +11,8 @@ from small_course import CHECKS_PY, LAB, LAB_PY, make_course
 
 from autograde.cli import main
 from autograde.labs.folder import LabError, find_lab
-from autograde.making.build import build, differences, foreign
+from autograde.making.build import build
+from autograde.making.stale import differences, foreign_files
 
 TODO, BEGIN, END = '# %% todo="double"', "    ### BEGIN SOLUTION\n    return x + x", "before\n    ### END SOLUTION"
 DOUBLE_CELL = LAB_PY[LAB_PY.index(TODO) : LAB_PY.index('# %% check="double"')]
@@ -159,7 +160,7 @@ def test_a_notebook_that_somebody_worked_in_is_not_overwritten(course):
     assert f"labs/{LAB}/{LAB}.ipynb has work in cell double" in result.output
     assert path.read_bytes() == mine
     assert lockstep(course, "build", "--force").exit_code == 0
-    assert foreign([build(find_lab(course, LAB))], course) == []
+    assert foreign_files([build(find_lab(course, LAB))], course) == []
     assert path.read_bytes() != mine
 
 

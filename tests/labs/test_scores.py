@@ -10,21 +10,12 @@ from seeds import SEED
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
-from autograde.labs.folder import Lab, load_checks, load_variants
-from autograde.labs.variants import Wrong
+from autograde.labs.answers import known_answers
+from autograde.labs.folder import load_checks
 from course.world import World
 
 SAMPLE, SEEDS = 2, 4  # mistakes of a lab that are tried here, and with how many seeds; see `--every-mistake`
 MANY = 20
-
-
-def mistakes(lab: Lab) -> list[tuple[str, str, Wrong]]:
-    """All known mistakes of a lab: TODO, name and source."""
-    return [
-        (todo, name, wrong)
-        for todo, entries in load_variants(lab.variants)[1].items()
-        for name, wrong in entries.items()
-    ]
 
 
 def scores(world: World, check: contract.Check, source: str, seeds: list[int]) -> dict[int, float]:
@@ -41,14 +32,16 @@ def scores(world: World, check: contract.Check, source: str, seeds: list[int]) -
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_mistake_costs_the_same_whatever_cases_are_drawn(worlds, lab, pytestconfig, capsys):
     rng, every = random.Random(SEED), pytestconfig.getoption("every_mistake")
-    known, checks = mistakes(lab), {check.todo: check for check in load_checks(lab.checks)}
+    known = [each for each in known_answers(lab) if each.due]
+    checks = {check.todo: check for check in load_checks(lab.checks)}
     differ = []
-    for number, (todo, name, wrong) in enumerate(known if every else rng.sample(known, min(SAMPLE, len(known)))):
+    for number, answer in enumerate(known if every else rng.sample(known, min(SAMPLE, len(known)))):
         seeds = [rng.randrange(2**32) for _ in range(MANY if every else SEEDS)]
-        found = scores(worlds.of(lab), checks[todo], wrong.source, seeds)
+        found = scores(worlds.of(lab), checks[answer.todo], answer.source, seeds)
+        name = f"{answer.todo} {answer.variant}"
         if len({*found.values()}) > 1:
-            differ.append(f"{todo} {name}: {found}")
+            differ.append(f"{name}: {found}")
         if every:
             with capsys.disabled():
-                print(f"{number + 1}/{len(known)} {todo} {name}: {sorted({*found.values()})}", flush=True)
+                print(f"{number + 1}/{len(known)} {name}: {sorted({*found.values()})}", flush=True)
     assert not differ, f"seed {SEED}\n" + "\n".join(differ)

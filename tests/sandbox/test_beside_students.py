@@ -24,7 +24,7 @@ def partial_sum(f, intervals, rank, size):
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_of_a_lab_its_probes_and_what_they_share_are_shown_as_they_are_and_no_criterion(lab):
-    files = beside_students(lab)
+    files = beside_students(lab.folder)
     assert {path.partition("/")[0] for path in files} <= {"probes", "shared", "models"}
     assert all((lab.folder / path).read_text() == text for path, text in files.items())
     needed = [path.relative_to(REPOSITORY).as_posix() for path in modules_needed(files.values())]

@@ -43,7 +43,7 @@ def test_modules_are_followed_wherever_they_are_imported():
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_what_a_lab_needs_of_autograde_runs_where_nothing_else_is(lab, tmp_path):
-    files = beside_students(lab)
+    files = beside_students(lab.folder)
     for path in modules_needed(files.values(), "autograde.contract.lab_package"):
         (tmp_path / path.relative_to(REPOSITORY)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / path.relative_to(REPOSITORY))

@@ -15,7 +15,7 @@ from autograde.labs.folder import beside_students, find_labs
 from autograde.sandbox import bubblewrap
 from autograde.sandbox.resources.limits import Limits
 
-CHECKS = beside_students(find_labs(REPOSITORY)[0])
+CHECKS = beside_students(find_labs(REPOSITORY)[0].folder)
 
 
 def inside(script: str, limits: Limits | None = None) -> str:

@@ -97,6 +97,28 @@ def test_the_operators_of_torch_are_seen(world, default):
     assert [world.events[0][0][name] for name in ("values", "results", "members")] == [[1.0] * 2, [2.0] * 2, [0, 1]]
 
 
+def test_a_distributed_tensor_waits_for_what_it_gathers(world, capsys):
+    gathering = cell(
+        """
+        import torch
+        from torch.distributed.tensor import Partial, Shard, DTensor, distribute_tensor, init_device_mesh
+
+        def f():
+            mesh = init_device_mesh("cpu", (2,))
+            for dim, whole in (0, torch.arange(4.0)), (0, torch.arange(5.0)), (1, torch.arange(6.0).reshape(2, 3)):
+                shards = distribute_tensor(whole, mesh, [Shard(dim)], src_data_rank=None)
+                assert torch.equal(shards.full_tensor(), whole)
+            total = DTensor.from_local(torch.ones(5), mesh, [Partial()]).redistribute(placements=[Shard(0)])
+            assert torch.all(total.to_local() == 2)
+        """
+    )
+    world.run(call, gathering, size=2, init="torch")
+    for log in world.events:
+        assert [event["kind"] for event in log] == ["allgather"] * 3 + ["reduce_scatter"]
+        assert {event["state"] for event in log} == {"done"}
+    assert "never wait" not in capsys.readouterr().out
+
+
 UNSEEN = {
     "a store": """
         store = dist.distributed_c10d._get_default_store()

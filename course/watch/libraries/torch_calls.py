@@ -73,7 +73,8 @@ class WatchedTorch:
         from torch.utils.weak import WeakIdKeyDictionary
 
         self.recorder, self.dist, self.tensor = recorder, dist, torch.Tensor
-        self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or tensor
+        self.waited_for = dist.Work, functional.AsyncCollectiveTensor  # results of functions and methods
+        self.under_way = WeakIdKeyDictionary()  # number of the call and what it said, by handle or storage
         self.futures = WeakIdKeyDictionary()  # handles
         self.groups = WeakIdKeyDictionary()  # members of process groups, and the number by which calls name them
         self.world: tuple = (lambda: self, (None, None), None)  # a reference to the default group; its own; our rank
@@ -86,12 +87,14 @@ class WatchedTorch:
         self.functions |= unseen_functions(recorder)
         self.functions[functional.wait_tensor] = self.waiting(functional.wait_tensor, "dist.wait_tensor")
         self.methods = [*self.of_groups(), *self.of_handles(), *self.of_futures()]
-        self.methods += watched_operators(self.watched, self.waiting, recorder.unseen)
+        of_operators = partial(self.watched, waited_for=torch.Tensor)
+        self.methods += watched_operators(of_operators, self.waiting, recorder.unseen)
         self.methods += unseen_methods(recorder)
 
-    def watched(self, operation: str, names: tuple[str, ...], function: Callable) -> Callable:
-        """A function that records its calls."""
-        return self.recorder.wrap("torch", operation, function, self.about(operation, names), self.later)
+    def watched(self, operation: str, names: tuple[str, ...], function: Callable, waited_for: Any = ()) -> Callable:
+        """A function that records its calls. waited_for: classes of results that are there once somebody waits."""
+        later = partial(self.later, waited_for or self.waited_for)
+        return self.recorder.wrap("torch", operation, function, self.about(operation, names), later)
 
     def of_groups(self) -> Iterator[tuple[type, str, Callable]]:
         """The methods of process groups and their backends."""
@@ -167,25 +170,29 @@ class WatchedTorch:
     def waits(self, handle: Any) -> None:
         """Log that the rank waits for what a handle, or a tensor, stands for."""
         if handle is not None:
-            self.recorder.waits(self.under_way.get(handle, UNKNOWN)[0])
+            self.recorder.waits(self.under_way.get(self.known_by(handle), UNKNOWN)[0])
 
     def complete(self, handle: Any) -> None:
         """Log the end of what a handle, or a tensor, stands for."""
         if handle is None:
             return
-        number, what = self.under_way.pop(handle, UNKNOWN)
+        number, what = self.under_way.pop(self.known_by(handle), UNKNOWN)
         if number >= 0:
             self.recorder.end(number, told(what, handle))
 
-    def later(self, result: Any, number: int, what: Said) -> Any:
-        """See `Recorder.wrap`."""
+    def later(self, waited_for: Any, result: Any, number: int, what: Said) -> Any:
+        """See `Recorder.wrap`. waited_for: classes of results."""
         for part in result if isinstance(result, list) else [result]:
-            tensor = getattr(part, "elem", None)  # of a functional collective's, which is waited for on its first use
-            if tensor is not None or isinstance(part, (self.dist.Work, self.tensor)):
-                self.under_way[part if tensor is None else tensor] = number, what
-            else:
+            if not isinstance(part, waited_for):
                 return None
+            self.under_way[self.known_by(part)] = number, what
         return result
+
+    def known_by(self, handle: Any) -> Any:
+        """What a handle, or a tensor, is known by: itself, or its storage. As in torch, who waits for a view of a
+        tensor waits for the tensor; `DTensor.full_tensor` does."""
+        tensor = getattr(handle, "elem", handle)  # of a functional collective, which is waited for on its first use
+        return tensor.untyped_storage() if isinstance(tensor, self.tensor) else handle
 
     def named_group(self, group: Any) -> tuple[list[int] | None, int | None]:
         """The ranks of a group, in its order, and the number by which calls name it; None of a backend's, which does

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from matplotlib.colors import to_rgba
-from torch.utils.data import DistributedSampler
+from torch_draws import drawn
 
 from course.figures.style import COLOURS
 
 from ..figures.batches import batches_picture, new_batches
 from ..figures.counting import counting_picture
-
-
-def drawn(samples: int, size: int, epochs: int, deaf: bool = False) -> list[list[list[int]]]:
-    """By epoch and rank, what torch's own sampler draws. deaf: whether it hears of no epoch."""
-    samplers = [DistributedSampler(range(samples), size, rank) for rank in range(size)]
-    rows = []
-    for epoch in range(epochs):
-        for sampler in samplers:
-            sampler.set_epoch(0 if deaf else epoch)
-        rows.append([list(sampler) for sampler in samplers])
-    return rows
-
 
 FIGURES = {
     "batches": lambda: batches_picture(drawn(14, 4, 3, deaf=True), drawn(14, 4, 3), 2, ["without", "with"]),

@@ -11,6 +11,7 @@ import pytest
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
+from traced_gradients import trace
 
 from course.data import digits
 from course.figures.contrast import contrast
@@ -27,29 +28,6 @@ IMAGES = torch.arange(64 * 64).reshape(64, 1, 8, 8) / 4096
 RANKS = [f"rank {rank}" for rank in range(4)]
 RUN = [{"epoch": epoch, "loss": 2.0 * 0.4**epoch, "accuracy": 1 - 0.7 * 0.5**epoch} for epoch in range(8)]
 SPEEDS = {16: {1: 2300.0, 2: 1800.4, 4: 1500.0}, 128: {1: 4000.0, 2: 5200.0, 4: 98765.0}, 512: {1: 4100.0, 4: 8600.0}}
-
-
-def trace(late: float = 0.02, groups: tuple[int, ...] = (2, 6)) -> list[dict]:
-    """As `read_trace` gives it, of gradients that are reduced in groups of so many."""
-    names = ["9.bias", "9.weight", "7.bias", "7.weight", "3.weight", "3.bias", "0.weight", "encoder.layers.0.bias"]
-    entries, now = [], late
-    for count in groups:
-        for name in names[:count]:
-            times = {"negotiate": (0.0, now), "copy together": (now, now + 1e-5), "all-reduce": (now, now + 0.004)}
-            times["copy apart"] = (now + 0.004, now + 0.00401)
-            ranks = {0: 0.0, 3: 1e-4, 1: 2e-4, 2: late}
-            entries += [
-                {
-                    "tensor": name,
-                    "phase": phase,
-                    "start": start,
-                    "end": end,
-                    "ranks": ranks if phase == "negotiate" else {},
-                }
-                for phase, (start, end) in times.items()
-            ]
-        names, now = names[count:], now + 0.005
-    return sorted(entries, key=lambda entry: entry["start"])
 
 
 FIGURES = {

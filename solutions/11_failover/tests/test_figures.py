@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+from noted_attempts import AGAIN, KILLED, RANKS, saves, steps
 from PIL import Image
 
 from course.figures.failures import young
@@ -16,22 +17,8 @@ from ..figures.resume import resume_picture
 from ..figures.share_by_nodes import share_by_nodes_picture
 
 YEARS = 365.25 * 86400
-RANKS = 4
 
 
-def steps(begin: float, first: int, last: int) -> list[list[tuple[float, int, float]]]:
-    """By rank, a step each tenth of a second."""
-    whens = {number: begin + 0.1 * (number - first + 1) for number in range(first, last + 1)}
-    return [[(when + 0.001 * rank, number, 3 / number) for number, when in whens.items()] for rank in range(RANKS)]
-
-
-def saves(begin: float, first: int, last: int, every: int) -> list[tuple[float, int]]:
-    """A checkpoint a hundredth of a second after each `every`-th step."""
-    return [(begin + 0.1 * (n - first + 1) + 0.01, n) for n in range(first, last + 1) if n % every == 0]
-
-
-KILLED = Attempt(99.0, 99.9, 100, steps(100, 1, 10), saves(100, 1, 10, 4), killed=(101.05, 2), noticed=101.25)
-AGAIN = Attempt(101.3, 103.25, 103.5, steps(103.5, 9, 16), saves(103.5, 9, 16, 4))
 TWICE = Attempt(101.3, 103.25, 103.5, steps(103.5, 9, 14), saves(103.5, 9, 14, 4), killed=(104.15, 0))
 THIRD = Attempt(104.2, 105.0, 105.2, steps(105.2, 13, 16), saves(105.2, 13, 16, 4))
 AT_ONCE = Attempt(99.0, 99.9, 100, [[] for _ in range(RANKS)], [], killed=(100.02, 3))
