@@ -26,9 +26,7 @@ def settled(lab: Lab) -> list[Mutant]:
     return [
         mutant
         for mutant in mutants(lab)
-        if not mutant.on_device
-        and not reason_of(mutant, reasons)
-        and answer in (None, mutant.answer.variant)
+        if not mutant.on_device and not reason_of(mutant, reasons) and answer in (None, mutant.answer.variant)
     ]
 
 

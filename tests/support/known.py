@@ -1,12 +1,12 @@
 """What a lab's `tests/known.toml` says to tests that go through all labs. All of it may be missing.
 
-    mutants_of = "solution"                            # those of the other right answers are not settled yet
+mutants_of = "solution"                            # those of the other right answers are not settled yet
 
-    [each_time]                                        # pairs of mistakes that `./lockstep test` runs each time, by
-    mean = [["no_division", "first_left_out"]]         # TODO: the first one's finding once hid the second
+[each_time]                                        # pairs of mistakes that `./lockstep test` runs each time, by
+mean = [["no_division", "first_left_out"]]         # TODO: the first one's finding once hid the second
 
-    [moot.mean]                                        # pairs that may cost less than the dearer one alone, since one
-    "no_division in_place" = "Nothing is divided."     # undoes the other, or keeps it from being made: why
+[moot.mean]                                        # pairs that may cost less than the dearer one alone, since one
+"no_division in_place" = "Nothing is divided."     # undoes the other, or keeps it from being made: why
 """
 
 from __future__ import annotations
