@@ -51,7 +51,7 @@ def group(nodeid: str, config: pytest.Config) -> str:
     path, _, rest = nodeid.partition("::")
     if path.startswith(("tests/hub/test_hub_", "tests/browser/test_hub_", "tests/browser/test_first_look")):
         return "hub"
-    if path.startswith("tests/slurm/"):
+    if path.startswith("tests/slurm/") or path.endswith("_on_slurm.py"):
         return "slurm"
     parameters = rest.partition("[")[2].strip("]").split("-")
     if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
