@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import failures
+import lab_tests
 import pytest
 from chosen import chosen, part_of
-from lab_tests import LabTests, lab_of
-from labs_under_test import COURSE, Worlds
+from lab_tests import lab_of
+from labs_under_test import COURSE, LABS, Worlds
 from running_hub import Hub, running_hub
 from slurm_cluster import running_cluster
 from xdist.remote import Producer
@@ -35,7 +36,7 @@ PATIENCE = 240_000  # ms: on a crowded machine, all that a page does takes its t
 # How names of groups begin, the longest groups first: short ones fill what is left of the workers' time at the end.
 LONG_FIRST = ("hub", "slurm", "tests/lectures/test_site", "tests/browser", "attacks", "tests/grading", "tests/attacks")
 LONG_FIRST += ("tests/mutants", "tests/world", "tests/install", "tests/hub", "tests/course", "tests/checks")
-LONG_FIRST += ("tests/labs/test_lab_", "tests/", "solutions/")
+LONG_FIRST += ("tests/labs/test_lab_", "tests/", "solutions/", "")  # the last are of labs that are elsewhere
 
 
 class Together(LoadScopeScheduling):
@@ -50,7 +51,7 @@ def group(nodeid: str, config: pytest.Config) -> str:
     path, _, rest = nodeid.partition("::")
     if path.startswith(("tests/hub/test_hub_", "tests/browser/test_hub_", "tests/browser/test_first_look")):
         return "hub"
-    if path.startswith("tests/slurm/"):
+    if path.startswith("tests/slurm/") or path.endswith("_on_slurm.py"):
         return "slurm"
     parameters = rest.partition("[")[2].strip("]").split("-")
     if path == "tests/attacks/test_attacks.py" and not config.getoption("chosen"):
@@ -88,6 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # What a script starts in the background ignores it, and so would all that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     failures.register(config)
+    lab_tests.register(config, [lab for lab in LABS if name in (None, lab.name)])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -113,11 +115,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = kept
-
-
-def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """A lab's own tests are part of its package."""
-    return LabTests.from_parent(parent, path=module_path) if lab_of(module_path) else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

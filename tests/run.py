@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,8 +67,13 @@ def part(text: str) -> str:
 
 def lab(name: str) -> str:
     """The name of a lab that is there, or an error that names those that are."""
-    course = Path(os.environ.get("LOCKSTEP_COURSE") or ROOT)
-    names = sorted(path.parent.name for path in (course / "solutions").glob("*/lab.py"))
+    sys.path.insert(0, str(ROOT))  # what chooses labs needs the standard library only
+    from course.lab_choice import ChoiceError, all_labs, named_folders
+
+    try:
+        names = [*all_labs(Path(os.environ.get("LOCKSTEP_COURSE") or ROOT), named=named_folders())]
+    except ChoiceError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if name not in names:
         raise argparse.ArgumentTypeError(f"no lab {name}; there are {', '.join(names) or 'none'}")
     return name
@@ -121,6 +127,12 @@ def runs(asked: argparse.Namespace, rest: list[str]) -> list[tuple[str, ...]]:
     return [(*options, *TOGETHER), (*options, "-m", "alone")]
 
 
+def alone(failed: Iterable[str]) -> list[str]:
+    """The options by which pytest runs what failed, also where that is in labs that are elsewhere."""
+    settings = ["-c", "pyproject.toml", "conftest.py"] if any(map(os.path.isabs, failed)) else []
+    return [*settings, *failed]
+
+
 def main(given: list[str]) -> int:
     """Lint and test; the exit status."""
     asked, rest = arguments(given)
@@ -145,7 +157,7 @@ def main(given: list[str]) -> int:
             raise Failed("there was no test to run")
         if failed:
             print(f"\nlockstep test: {len(failed)} failed; each is looked at alone now, in a fresh process", flush=True)
-            status, again = pytest(*(["--chosen"] if not (asked.all or rest) else []), *failed)
+            status, again = pytest(*(["--chosen"] if not (asked.all or rest) else []), *alone(failed))
             if status not in (0, 1) or bool(status) != bool(again):
                 raise Failed("what failed could not be run once more")
         elif 1 in statuses:

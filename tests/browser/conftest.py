@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from example_labs import lab_of_the_story
 from notebook_page import NotebookPage
 from playwright.sync_api import Browser, Page
 from server_address import address_of
@@ -78,7 +79,8 @@ def lab_page(browser: Browser, labs: Path, tmp_path_factory: pytest.TempPathFact
     with jupyterlab(labs, tmp_path_factory.mktemp("state")) as address:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
-        path = "labs/03_pi_allreduce/03_pi_allreduce.ipynb"
+        lab = lab_of_the_story("03_pi_allreduce")
+        path = f"labs/{lab.name}/{lab.notebook}"
         page.goto(f"{address}lab/tree/{path}?token={TOKEN}")
         yield NotebookPage(page, cells=len(nbformat.read(labs / path, as_version=4).cells))
         context.close()

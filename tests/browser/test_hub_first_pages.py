@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hub_pages import START, log_in
+from labs_under_test import OURS
 from playwright.sync_api import Browser, expect
 from running_hub import Hub
 from unix_accounts import Account, with_accounts
@@ -21,7 +22,7 @@ def test_the_card_of_a_course_has_a_lab_that_was_made_there_and_links_that_lead_
         done = grader.run("sh", "-c", command, cwd=folder)
         assert done.returncode == 0, done.stderr
     try:
-        (folder / "course.toml").write_text(f'labs = ["{LAB}", "03_pi_allreduce"]\n')
+        (folder / "course.toml").write_text(f'labs = ["{LAB}", "{OURS[0].name}"]\n')
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         log_in(page, hub.url, hub.name("iris"), hub.password("iris"))
         page.goto(f"{hub.url}/hub/home")

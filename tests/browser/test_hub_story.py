@@ -10,6 +10,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 from axe_playwright_python.sync_playwright import Axe
+from example_labs import lab_of_the_story
 from hub_pages import (
     START,
     back_to_labs,
@@ -34,7 +35,7 @@ from running_hub import Hub
 from unix_accounts import with_accounts
 
 pytestmark = with_accounts
-LAB = "03_pi_allreduce"
+LAB = lab_of_the_story("03_pi_allreduce").name
 TITLE = "03 Pi on several ranks"
 RIGHT = """\
 import numpy as np

@@ -7,6 +7,7 @@ import re
 import pytest
 from hub_client import Session
 from hub_pages import START, Terminal, log_in
+from labs_under_test import OURS
 from playwright.sync_api import Browser, expect
 from running_hub import Hub
 from slurm_cluster import eventually
@@ -83,7 +84,7 @@ def test_an_instructor_types_the_pages_commands_and_grades_a_lab_made_there(hub:
     assert "Score: 3.0 / 3.0" in feedback.read_text()
 
     # What is for others, or would run a student's code as the grader.
-    typed("./lockstep bundle 03_pi_allreduce && rm 03_pi_allreduce.tar.gz")
+    typed(f"./lockstep bundle {OURS[0].name} && rm {OURS[0].name}.tar.gz")
     status, said = terminal.run(f"./lockstep grade {LAB} --force --no-sandbox")
     assert status == 1 and "in a sandbox only" in said
     assert terminal.run("./lockstep setup")[0] == 2

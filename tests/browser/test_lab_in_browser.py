@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from example_labs import lab_of_the_story
 from notebook_page import LONG, NotebookPage
 from playwright.sync_api import Page, expect
 
@@ -31,6 +32,7 @@ def parallel_pi(comm, intervals: int) -> float:
     if comm.rank > 0:
         share = comm.allreduce(share)
     return share"""
+LAB = lab_of_the_story("03_pi_allreduce")
 # What we make ourselves: results of checks, and figures.
 OURS = '.jp-Notebook .jp-OutputArea-output[data-mime-type="text/html"]'
 

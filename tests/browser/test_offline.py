@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from classroom import Classroom
+from example_labs import lab_of_the_story
 from notebook_page import START
 from playwright.sync_api import Browser, Locator, Page, expect
 from refused_hosts import refuse_other_hosts
@@ -17,7 +18,7 @@ from small_clone import ROOT
 from conftest import TOKEN, jupyterlab
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
-LAB = "01_sgd_trajectories"
+LAB = lab_of_the_story("01_sgd_trajectories").name
 FORMULAS = 10
 
 

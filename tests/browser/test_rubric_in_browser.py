@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from classroom import Classroom
+from example_labs import lab_of_the_story
 from notebook_page import START, NotebookPage
 from playwright.sync_api import Browser, Page, expect
 from small_clone import ROOT
@@ -18,7 +19,7 @@ from autograde.labs.folder import load_variants
 from conftest import TOKEN, jupyterlab
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.thorough]
-LAB = "03_pi_allreduce"
+LAB = lab_of_the_story("03_pi_allreduce").name
 RUBRIC = '[role="status"][aria-label="Result of the check of parallel_pi"]'
 # One TODO is right, one has a wrong criterion, one a deadlock; the fourth is not begun.
 MISTAKES = {"parallel_pi": "average", "parallel_pi_horovod": "only_rank_0"}

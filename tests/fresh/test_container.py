@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from built_image import Running, Store, copy_of_the_kit, lacking, start
+from example_labs import lab_of_the_story
 from fresh_system import ROOT, packages_that_the_readme_names
 
 from autograde.labs.folder import find_lab
 from autograde.making.build import build
 
-LAB = "03_pi_allreduce"
+LAB = lab_of_the_story("03_pi_allreduce").name
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from classroom import Classroom
 from filled_gradebook import NAMES, deadline, filled, hand_in
 from reported_class import Page
-from small_course import ANSWERS, LAB
+from small_course import ANSWERS, LAB, make_course
 
 from autograde.classroom.nbgrader_course import Course
 
@@ -100,10 +100,7 @@ def test_the_page_runs_nothing_fetches_nothing_and_can_be_read_without_seeing_it
 
 
 def test_a_term_in_which_nothing_was_graded_is_one_clear_error_and_gets_no_gradebook(tmp_path: Path):
-    shutil.copytree(
-        Path(__file__).parents[2] / "solutions" / "03_pi_allreduce", tmp_path / "solutions" / "03_pi_allreduce"
-    )
-    result = Classroom(tmp_path, LAB).lockstep("report")
+    result = Classroom(make_course(tmp_path), LAB).lockstep("report")
     assert (result.exit_code, result.output) == (
         1, "Error: no lab was graded in this class; run `lockstep grade LAB` first\n",
     )  # fmt: skip

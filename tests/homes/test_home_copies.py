@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from example_labs import labs_with
 from odd_homes import BIG, ODD, SOMEBODY, enterable, fill, own, remount, volume, write
 from running_hub import state_folder
 from small_clone import ROOT, wait_for
 from unix_accounts import with_python
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a volume")
-LAB = "labs/03_pi_allreduce/03_pi_allreduce.ipynb"
-SCRIPT = "labs/10_ddp_transformer/run.sh"
+ONE, TWO, THREE = labs_with(3, "that students get")
+LAB, OTHER = (f"labs/{lab.name}/{lab.notebook}" for lab in (ONE, TWO))
+SCRIPT, FOLDER = f"labs/{TWO.name}/run.sh", f"labs/{THREE.name}"
 
 
 @pytest.fixture
@@ -63,10 +65,10 @@ def test_the_command_starts_in_each_home_and_what_is_wrong_is_said(name, home):
 def test_a_full_home_loses_nothing_and_gets_what_is_missing_when_there_is_room(home):
     assert start(home) == ""
     assert files(home) == files(ROOT)
-    shutil.rmtree(home / "labs" / "13_fully_sharded")
+    shutil.rmtree(home / FOLDER)
     fill(home)
     said = start(home)
-    assert "is full" in said and "labs/13_fully_sharded" in said and "No space left on device" in said
+    assert "is full" in said and FOLDER in said and "No space left on device" in said
     (home / BIG).unlink()
     assert start(home) == ""
     assert files(home) == files(ROOT)
@@ -101,7 +103,7 @@ def test_what_broke_off_is_copied_again_and_what_somebody_did_stays(home):
     broken = [home / LAB, *lectures]
     for path, size in zip(broken, (4096, 0, 1, 70_000), strict=True):
         path.write_bytes(path.read_bytes()[:size])
-    own_notebook, own_script = home / LAB.replace("03_pi_allreduce", "02_hello_ranks"), home / SCRIPT
+    own_notebook, own_script = home / OTHER, home / SCRIPT
     own_notebook.write_bytes(own_notebook.read_bytes().replace(b"# ", b"# mine ", 1)[:-2])
     own_script.write_text("\n".join(own_script.read_text().splitlines()[:-1]))
     mine = {path: path.read_bytes() for path in (own_notebook, own_script)}
@@ -119,13 +121,13 @@ def test_what_is_in_the_way_of_files_stays_and_is_named(home):
     (home / LAB).mkdir()
     (home / SCRIPT).unlink()
     (home / SCRIPT).symlink_to("nowhere")
-    shutil.rmtree(home / "labs/01_sgd_trajectories")
-    (home / "labs/01_sgd_trajectories").write_text("mine")
+    shutil.rmtree(home / FOLDER)
+    (home / FOLDER).write_text("mine")
     said = start(home)
     assert f"{LAB} is a folder, where the kit has a file" in said
     assert f"{SCRIPT} is a link that leads nowhere" in said
-    assert "labs/01_sgd_trajectories is a file, where the kit has a folder" in said
-    assert (home / "labs/01_sgd_trajectories").read_text() == "mine"
+    assert f"{FOLDER} is a file, where the kit has a folder" in said
+    assert (home / FOLDER).read_text() == "mine"
 
 
 def test_a_script_can_be_run_and_a_home_that_is_missing_is_made(home):

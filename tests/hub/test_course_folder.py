@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fresh_system import packages_that_the_readme_names
+from labs_under_test import OURS
 from nbgrader.api import Gradebook
 from small_course import LAB, make_course
 
@@ -75,7 +76,7 @@ def test_the_packages_of_a_hubs_machine_have_the_programs_that_its_page_uses():
 @pytest.mark.thorough
 def test_what_instructors_broke_in_their_course_keeps_no_hub_from_starting(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("os.geteuid", lambda: 65534)  # as a hub without root, which needs no accounts
-    place, course = Place(tmp_path / "hub"), Course("hpc", ("iris",), ("ada",), Choice(("01_sgd_trajectories",)))
+    place, course = Place(tmp_path / "hub"), Course("hpc", ("iris",), ("ada",), Choice((OURS[0].name,)))
     place.make()
     prepare_course(place, course)
     assert capsys.readouterr().out == ""

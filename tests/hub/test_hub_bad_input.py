@@ -18,6 +18,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from hub_client import Session
+from labs_under_test import OURS
 from running_hub import Hub, free_ports, kill_all_of
 from small_clone import ended, wait_for
 from unix_accounts import REPOSITORY, users, with_accounts
@@ -25,7 +26,7 @@ from unix_accounts import REPOSITORY, users, with_accounts
 from course.jupyterhub.courses import CoursesError, read_courses
 
 pytestmark = with_accounts
-LAB = "01_sgd_trajectories"  # released to the course `ml` of the hub that other tests use with other labs
+LAB = OURS[0].name  # released to the course `ml` of the hub that other tests use with other labs
 DAMAGED = {
     "": "names no course",
     "[hpc": "cannot be read: ",

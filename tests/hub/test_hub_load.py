@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import requests
 from hub_client import Kernel, Session
+from labs_under_test import OURS
 from running_hub import Hub, processes_of, running_hub
 from small_clone import wait_for
 from unix_accounts import with_accounts
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.alone, *with_accounts]
-LAB = "03_pi_allreduce"
+LAB = OURS[0].name
 STUDENTS = [f"s{number:02}" for number in range(20)]
 WORLDS = 6  # how many of them compute at once
 IDLE = "s19"  # whose kernel ends when it was idle for some seconds, not hours

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import requests
+from example_labs import labs_with, title_of
 from hub_client import Session
 from running_hub import Hub, running_hub
 from unix_accounts import REPOSITORY, with_accounts, with_python
 
 pytestmark = [*with_accounts, pytest.mark.thorough]
-LAB, TITLE = "01_sgd_trajectories", "01 Paths over a loss surface"
+[EXAMPLE] = labs_with(1, "to release")
+LAB, TITLE = EXAMPLE.name, title_of(EXAMPLE)
 PATH = "/jupyter"
 CONFIG = """
 import os

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import nbformat
 import pytest
 from click.testing import CliRunner, Result
+from example_labs import has_world, labs_with, todos_of
 from filled_gradebook import deadline, filled
 from labs_under_test import COURSE, LABS
 from nbclient import NotebookClient
@@ -18,21 +19,15 @@ from seeds import SEED
 from small_course import LAB as SMALL
 
 from autograde.cli import main
-from autograde.labs.folder import find_lab
+from autograde.labs.folder import find_lab, solution_cells
 from autograde.labs.places import REPOSITORY
 from autograde.making import bundle as bundling
 from autograde.making.bundle import bundle_files, packed
 from course.exchange.due import deadline_here
 from course.processes.kernels import over_files
 
-LAB = "03_pi_allreduce"
-RIGHT = """import numpy as np
-
-
-def partial_sum(f, intervals, rank, size):
-    x = (np.arange(rank, intervals, size) + 0.5) / intervals
-    return float(np.sum(f(x)) / intervals)
-"""
+[EXAMPLE] = labs_with(1, "that start ranks", has_world)
+LAB, TODO = EXAMPLE.name, todos_of(EXAMPLE)[0]
 
 
 def lockstep(*args: str | Path) -> Result:
@@ -89,9 +84,9 @@ def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_
     folder = tmp_path / f"{LAB}-bundle"
     assert os.access(folder / "kit" / "lockstep", os.X_OK) and os.access(folder / LAB / "run.sh", os.X_OK)
     notebook = nbformat.read(folder / LAB / f"{LAB}.ipynb", as_version=4)
-    end = next(number for number, cell in enumerate(notebook.cells) if cell.id == "partial_sum-check")
+    end = next(number for number, cell in enumerate(notebook.cells) if cell.id == f"{TODO}-check")
     notebook.cells = notebook.cells[: end + 1]
-    notebook.cells[end - 1].source = RIGHT
+    notebook.cells[end - 1].source = solution_cells(EXAMPLE.source)[TODO]
     for cell in notebook.cells:
         cell.source = cell.source.replace("Checker(", f"Checker(seed={SEED}, world=")
     notebook.cells.append(
@@ -104,7 +99,7 @@ def test_unpacked_elsewhere_its_notebook_runs_and_checks_with_the_kit_that_came_
         settings = {"resources": {"metadata": {"path": str(folder / LAB)}}, "config": over_files(Path(short))}
         NotebookClient(notebook, timeout=240, kernel_name="python3", **settings).execute()
     check, here, on_ranks = notebook.cells[end:]
-    assert "partial_sum: passed" in str(check.outputs)
+    assert f"{TODO}: passed" in str(check.outputs)
     for cell in (here, on_ranks):
         paths = cell.outputs[-1].text.split()
         assert paths and [path for path in paths if not path.startswith(str(folder / "kit"))] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 from classroom import Classroom
+from example_labs import labs_with
 from small_course import ANSWERS, LAB, make_course
 
 from course.jupyterhub.courses import Course, read_courses
@@ -148,10 +149,10 @@ def test_a_hub_makes_a_course_with_the_labs_of_courses_toml(tmp_path, monkeypatc
         place.make_course(course)
         return folders(Classroom(place.course(course), ""))
 
-    one, two = "01_sgd_trajectories", "03_pi_allreduce"
+    one, two = (lab.name for lab in labs_with(2, "to choose from"))
     assert sources(f"labs = ['{two}']") == [[two]] * 2
     assert sources(f"labs = ['{two}', '{one}']") == [[one, two]] * 2
     assert sources(f"labs = ['{one}']") == [[one]] * 2
-    with pytest.raises(ChoiceError, match=r"courses.toml: \[hpc\]: labs: no lab `nothing`; there are: 01_sgd"):
+    with pytest.raises(ChoiceError, match=rf"courses.toml: \[hpc\]: labs: no lab `nothing`; there are: {one}"):
         sources("labs = ['nothing']")
     assert Course("ml", (), ()).choice.text() == ""

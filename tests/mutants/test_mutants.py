@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
+from lab_packages import write_package
 from small_course import LAB, LAB_PY, make_course
 
 from autograde.cli import main
 from autograde.labs.answers import Answer
-from autograde.labs.folder import Lab, find_lab
-from autograde.labs.places import REPOSITORY
+from autograde.labs.folder import find_lab
 from autograde.mutants import run
 from autograde.mutants.answers import Mutant, mutants
 from autograde.mutants.grading import Grader, Outcome
-
-RUBRIC_LAB = "03_pi_allreduce"
 
 # An answer of which one mutant eats the memory, one hangs, and one prints without end.
 AWKWARD = """
@@ -157,13 +154,13 @@ def test_what_was_too_slow_or_not_judged_beside_others_is_graded_once_more_alone
     assert sorted(Graded.asked) == [["x * x"], ["x - x"], ["x - x", "x * x", "x / x", "x % x"], ["x / x"]]
 
 
-@pytest.mark.parametrize("file", ["checks/partial_sum.py", "probes/partial_sum.py", "shared/parts.py"])
+@pytest.mark.parametrize("file", ["checks/double.py", "probes/double.py", "shared/parts.py"])
 def test_a_mutant_is_graded_again_when_its_check_or_what_runs_beside_it_has_changed(tmp_path, file):
-    folder = shutil.copytree(find_lab(REPOSITORY, RUBRIC_LAB).folder, tmp_path / RUBRIC_LAB)
-    lab = Lab(RUBRIC_LAB, folder)
-    mutant = Mutant(Answer("partial_sum", "solution", "return 1.0"), "constant", "return 2.0")
+    lab = find_lab(make_course(tmp_path), LAB)
+    write_package(lab.folder / "shared", "# == __init__.py\n# == parts.py\nPARTS = 2\n")
+    mutant = Mutant(Answer("double", "solution", "return 1.0"), "constant", "return 2.0")
     before = run.Keys(lab).of(mutant)
     assert run.Keys(lab).of(mutant) == before
-    changed = folder / file
+    changed = lab.folder / file
     changed.write_text(changed.read_text(encoding="utf-8") + "\nMORE = 1\n", encoding="utf-8")
     assert run.Keys(lab).of(mutant) != before

@@ -6,10 +6,10 @@ import random
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from known import read_known
 from labs_under_test import COURSE, LABS
 from seeds import SEED
 
-from autograde.labs.answers import SOLUTION
 from autograde.labs.folder import Lab
 from autograde.labs.places import REPOSITORY
 from autograde.mutants.answers import Mutant, mutants
@@ -19,23 +19,14 @@ from autograde.sandbox.examine import Examination
 
 SAMPLE = 40
 
-# Labs of which only the mutants of the solution are settled; those of the variants' right answers are to come.
-SOLUTION_ONLY = (
-    *("02_hello_ranks", "04_collectives", "05_distributed_sgd", "07_horovod_mnist"),
-    *("08_ddp_cnn", "09_inside_ddp", "10_ddp_transformer", "11_failover", "12_beyond_data_parallel"),
-    *("13_fully_sharded", "14_where_time_goes"),
-)
-
 
 def settled(lab: Lab) -> list[Mutant]:
     """The mutants that must lose points, wherever they run."""
-    reasons = read_equivalent(lab)
+    reasons, answer = read_equivalent(lab), read_known(lab).mutants_of
     return [
         mutant
         for mutant in mutants(lab)
-        if not mutant.on_device
-        and not reason_of(mutant, reasons)
-        and (lab.name not in SOLUTION_ONLY or mutant.answer.variant == SOLUTION)
+        if not mutant.on_device and not reason_of(mutant, reasons) and answer in (None, mutant.answer.variant)
     ]
 
 

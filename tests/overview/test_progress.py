@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from classroom import REPOSITORY
+from example_labs import labs_with, todos_of
 
 from course.overview import RESULT
 from course.overview.course_map import PAGE, local_overview
@@ -15,7 +16,8 @@ from course.overview.entries import lab_entries, look_at
 from course.overview.pages import pages
 from course.overview.progress import Progress
 
-LAB = "03_pi_allreduce"
+LABS = labs_with(2, "of at least two TODOs", lambda lab: len(todos_of(lab)) > 1)
+LAB, OTHER = (lab.name for lab in LABS)
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def say(notebook: Path, passed: dict[str, bool]) -> None:
 def test_a_lab_goes_from_not_begun_to_all_passed(notebook):
     assert progress(notebook).words == "not begun"
     written = nbformat.read(notebook, as_version=4)
-    answer = next(cell for cell in written.cells if cell.id == "partial_sum")
+    answer = next(cell for cell in written.cells if cell.id == todos_of(LABS[0])[0])
     answer.source = answer.source.replace("raise NotImplementedError", "return 0.0")
     nbformat.write(written, notebook)
     assert progress(notebook).words == "begun"
@@ -80,7 +82,7 @@ def test_labs_stand_in_the_maps_order_and_one_of_ones_own_after_them(notebook):
     assert [one.name for one in entries] == sorted(one.name for one in entries)
     by_name = {one.name: one for one in entries}
     assert by_name[LAB].path == f"labs/{LAB}/{LAB}.ipynb" and by_name[LAB].minutes and by_name[LAB].idea
-    assert by_name["04_collectives"].progress.words == "the folder labs/04_collectives is missing"
+    assert by_name[OTHER].progress.words == f"the folder labs/{OTHER} is missing"
 
 
 def test_the_page_has_each_lab_and_lecture_of_the_course_below_the_servers_path(tmp_path):
@@ -93,7 +95,7 @@ def test_the_page_has_each_lab_and_lecture_of_the_course_below_the_servers_path(
     assert all(one.title and one.minutes and one.idea and one.path for one in [*overview.labs, *overview.lectures])
     assert all(one.lecture for one in overview.labs)
     page = page_of(tmp_path, "/user/ada/")
-    assert 'href="/user/ada/lab/tree/labs/03_pi_allreduce/03_pi_allreduce.ipynb"' in page
+    assert f'href="/user/ada/lab/tree/labs/{LAB}/{LAB}.ipynb"' in page
 
 
 def test_a_folder_without_labs_says_what_makes_them(tmp_path):

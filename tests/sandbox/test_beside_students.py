@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from lab_packages import write_package
 from labs_under_test import LABS
+from small_course import LAB, make_course
 
 from autograde.labs.folder import beside_students, find_lab, load_lab
 from autograde.labs.places import REPOSITORY
@@ -13,7 +17,7 @@ from autograde.sandbox.pool import Sandboxes
 from autograde.sandbox.resources.limits import Limits
 
 LOOKS_AROUND = """
-def partial_sum(f, intervals, rank, size):
+def double(x):
     import os, sys
     modules = [name for name in sys.modules if name.startswith(("autograde", "lockstep_lab"))]
     package = os.path.dirname(sys.modules["autograde"].__file__)
@@ -32,13 +36,17 @@ def test_of_a_lab_its_probes_and_what_they_share_are_shown_as_they_are_and_no_cr
     assert "Criterion" not in "".join(files.values())
 
 
-def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check():
-    lab = load_lab(find_lab(REPOSITORY, "03_pi_allreduce"))
-    others = ("parallel_pi", "parallel_pi_torch", "parallel_pi_horovod")
-    answers = Answers({"partial_sum": LOOKS_AROUND, **dict.fromkeys(others, "")}, frozenset(others))
+def test_a_student_s_code_finds_the_probes_in_the_sandbox_and_no_check(tmp_path: Path):
+    course = make_course(tmp_path)
+    folder = course / "solutions" / LAB
+    write_package(folder / "shared", "# == __init__.py\n# == parts.py\nPARTS = 2\n")
+    probe = folder / "probes" / "double.py"
+    probe.write_text(f"from ..shared import parts\n{probe.read_text()}")
+    lab = load_lab(find_lab(course, LAB))
+    answers = Answers({"double": LOOKS_AROUND, "total": ""}, frozenset({"total"}))
     with Sandboxes(lab, Limits()) as sandboxes:
         marked = examine(lab, answers, 1, sandboxes).marked
     seen = marked[0].result.findings[0].message
-    assert ".probes.partial_sum" in seen and ".shared.parts" in seen
+    assert ".probes.double" in seen and ".shared.parts" in seen
     assert "| " in seen and "course" in seen
     assert not [word for word in ("rubric", ".checks", "criteria", "solutions", "tests") if word in seen]

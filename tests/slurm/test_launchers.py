@@ -1,27 +1,24 @@
-"""What torchrun and a real srun start, and the variables that they give to ranks, beside what lab 08 makes of them."""
+"""What torchrun and a real srun start, and the variables that they give to ranks."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
-import subprocess
+import signal
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 
 import cloudpickle
 import pytest
-from lab_packages import check_module
+import torch
+from srun_steps import on_cluster, same, tasks
 
-from autograde.cells.subject import Subject
-from autograde.labs.folder import find_lab, solution_cells
 from course.batch.launched import by_srun, by_torchrun
+from course.batch.requeued import own_job
 from course.batch.srun_tasks import tasks_of
+from course.ports import free_port
 
-ROOT = Path(__file__).resolve().parents[2]
-LAB = "08_ddp_cnn"
-TELL = "import json, os; print(json.dumps(dict(os.environ)))"
 OF_SRUN = """
 import json, os
 import torch.distributed as dist
@@ -36,45 +33,14 @@ print(json.dumps([launch.launcher, launch.results, by_srun(place, 1, process_gro
 """
 
 
-def translate(environ: dict[str, str]) -> dict[str, str]:
-    """What lab 08's own answer makes of the variables of a task."""
-    source = solution_cells(find_lab(ROOT, LAB).source)["process_group_from_slurm"]
-    return Subject("process_group_from_slurm", source).load()(environ)
-
-
-def on_cluster(*command: str) -> list[str]:
-    """Lines that a command prints, which asks Slurm for nodes."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines()
-
-
-def tasks(*options: str) -> list[dict[str, str]]:
-    """The environments of a step's tasks, by rank."""
-    with tempfile.TemporaryDirectory() as folder:
-        on_cluster(*options, f"--output={folder}/%t", sys.executable, "-c", TELL)
-        return [json.loads(path.read_text()) for path in sorted(Path(folder).iterdir())]
-
-
-def same(real: list[dict[str, str]], ours: list[dict[str, str]]) -> None:
-    """Asserts that a real step has the variables that ours has."""
-    assert len(real) == len(ours)
-    for there, here in zip(real, ours, strict=True):
-        assert {name: there.get(name) for name in here} == here
-
-
 @pytest.mark.sample(1)
 @pytest.mark.usefixtures("on_slurm")
 @pytest.mark.parametrize("cyclic", [False, True], ids=["in blocks", "in turns"])
-def test_a_real_step_has_the_variables_that_the_lab_reads(cyclic):
+def test_a_real_step_has_the_variables_that_ours_have(cyclic):
     distribution = "--distribution=" + ("cyclic" if cyclic else "block")
     real = tasks("srun", "--nodes=2", "--ntasks=3", "--mpi=none", distribution)
     job = int(real[0]["SLURM_JOB_ID"])
-    ours = tasks_of("node[1-2]", [2, 1], cyclic=cyclic, job=job, names=["node1", "node2"])
-    same(real, ours)
-    assert [translate(environ) for environ in real] == [translate(environ) for environ in ours]
-    assert {translate(environ)["MASTER_ADDR"] for environ in real} == {"node1"}
+    same(real, tasks_of("node[1-2]", [2, 1], cyclic=cyclic, job=job, names=["node1", "node2"]))
 
 
 @pytest.mark.thorough
@@ -84,20 +50,6 @@ def test_a_step_on_part_of_a_job_has_its_own_nodes_and_tasks():
     real = tasks("salloc", "--quiet", "--nodes=2", "--ntasks=3", *step, "--distribution=block")
     whole = {"job_nodelist": "node[1-2]", "job_nodes": 2}
     same(real, tasks_of("node2", [1], job=int(real[0]["SLURM_JOB_ID"]), names=["node2"], **whole))
-    group = translate(real[0])
-    assert (group["RANK"], group["WORLD_SIZE"], group["LOCAL_WORLD_SIZE"]) == ("0", "1", "1")
-    assert group["MASTER_ADDR"] == "node2"
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("on_slurm")
-def test_lists_of_nodes_are_read_as_scontrol_reads_them():
-    draw_list = check_module(LAB, "node_lists").draw_list
-    for form in range(5):
-        for count in range(1, 5):
-            text, names = draw_list(random.Random(10 * form + count), form, count)
-            assert on_cluster("scontrol", "show", "hostnames", text) == names
-            assert translate(tasks_of(text, [1] * count)[0])["MASTER_ADDR"] == names[0]
 
 
 @pytest.mark.thorough
@@ -127,12 +79,19 @@ def told(what: str) -> list:
     return [dist.get_rank(), dist.get_world_size(), os.environ["LOCAL_RANK"]]
 
 
+def on_one_node(port: int, environ: dict[str, str]) -> dict[str, str]:
+    """On a rank: what a process group needs, of a task's variables."""
+    ranks = {"RANK": environ["SLURM_PROCID"], "LOCAL_RANK": environ["SLURM_LOCALID"]}
+    sizes = dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), environ["SLURM_NTASKS"])
+    return ranks | sizes | {"MASTER_ADDR": "localhost", "MASTER_PORT": str(port)}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("launcher", [by_torchrun, by_srun])
 def test_without_slurm_ranks_are_started_and_tell_what_went_wrong(launcher, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    options = {"ranks": 2} | ({"process_group": translate} if launcher is by_srun else {})
+    options = {"ranks": 2} | ({"process_group": partial(on_one_node, free_port())} if launcher is by_srun else {})
     assert launcher(told, "", **options).results == [[0, 2, "0"], [1, 2, "1"]]
     assert launcher(told, "wrong", **options).first == "failed: ValueError: no such thing"
     if launcher is by_torchrun:
@@ -141,3 +100,26 @@ def test_without_slurm_ranks_are_started_and_tell_what_went_wrong(launcher, tmp_
         with pytest.raises(NotImplementedError):
             launcher(told, "not done", **options)
     assert [*tmp_path.iterdir()] == []
+
+
+def restarted(folder: str) -> int:
+    """Runs on a rank of torchrun: the last one kills itself in the first attempt; gives the attempt's number."""
+    attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    Path(folder, f"{attempt}-{os.environ['RANK']}").touch()
+    torch.distributed.all_reduce(torch.zeros(1))
+    if attempt == 0 and os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    torch.distributed.all_reduce(torch.zeros(1))
+    return attempt
+
+
+@pytest.mark.thorough
+def test_torchrun_starts_all_ranks_again_after_one_was_killed(tmp_path):
+    launch = by_torchrun(restarted, str(tmp_path), ranks=2, restarts=1)
+    assert (launch.results, launch.error) == ([1, 1], "")
+    assert {path.name for path in tmp_path.iterdir()} == {"0-0", "0-1", "1-0", "1-1"}
+
+
+def test_in_an_array_a_job_names_its_own_element():
+    assert own_job({"SLURM_JOB_ID": "12"}) == "12"
+    assert own_job({"SLURM_JOB_ID": "13", "SLURM_ARRAY_JOB_ID": "12", "SLURM_ARRAY_TASK_ID": "3"}) == "12_3"

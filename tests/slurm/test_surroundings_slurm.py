@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from labs_under_test import LABS
 from slurm_cluster import completed, eventually, slurm
 from student_cells import call, cell
 
@@ -20,6 +21,7 @@ from course.world import COMM, World
 
 pytestmark = pytest.mark.usefixtures("on_slurm")
 REPOSITORY = Path(__file__).resolve().parents[2]
+SCRIPTS = [path for lab in LABS for path in sorted(lab.folder.glob("*.sh"))]  # labs' own jobs, beside run.sh
 SUM = cell("def f(comm):\n    return comm.allreduce(1)")
 
 # What is left of a JupyterLab's own job and step in what is submitted from its terminal.
@@ -141,9 +143,9 @@ def test_a_job_that_has_ended_leads_to_ranks_here_and_a_sentence(monkeypatch, ca
     assert "has ended (COMPLETED). The ranks are on this machine." in said
 
 
-def test_the_scripts_of_labs_leave_the_options_of_another_job_out(tmp_path):
-    script = (REPOSITORY / "solutions/11_failover/requeue.sh").read_text()
-    (unset,) = re.findall(r"^unset (?:.*\\\n)*.*$", script, re.MULTILINE)
+@pytest.mark.parametrize("path", SCRIPTS, ids=[f"{path.parent.name}-{path.name}" for path in SCRIPTS])
+def test_the_scripts_of_labs_leave_the_options_of_another_job_out(tmp_path, path):
+    (unset,) = re.findall(r"^unset (?:.*\\\n)*.*$", path.read_text(), re.MULTILINE)
     output = tmp_path / "job.out"
     program = tmp_path / "job.sh"
     program.write_text(f"#!/bin/bash\nset -euo pipefail\n{unset}\n{unset}\nsrun --mpi=none --kill-on-bad-exit=1 pwd\n")

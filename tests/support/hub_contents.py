@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 from hub_client import Session
+from labs_under_test import OURS
 from running_hub import Hub, state_folder
 from unix_accounts import REPOSITORY
 
-LAB = "06_distributed_sampler"  # another than in the story of the same hub
+LAB = OURS[-1].name  # another than in the story of the same hub
 READ = 'for path; do if [ -d "$path" ]; then ls "$path"; else cat "$path"; fi > /dev/null 2>&1 && echo "$path"; done; :'
 WRITE = 'for path; do [ -w "$path" ] && echo "$path"; done; :'
 START_WORLD = """

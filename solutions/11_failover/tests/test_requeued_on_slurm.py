@@ -1,4 +1,4 @@
-"""Lab 11 outside of its notebook: torchrun starts killed ranks again, and `sbatch requeue.sh` queues itself again."""
+"""The lab outside of its notebook: `sbatch requeue.sh` queues itself again."""
 
 from __future__ import annotations
 
@@ -11,44 +11,17 @@ import sys
 import time
 from pathlib import Path
 
-import cloudpickle
 import psutil
 import pytest
-import torch
 
-from autograde.labs.folder import find_labs
+from autograde.labs.folder import Lab
+from autograde.labs.places import REPOSITORY
 from autograde.making.build import build
-from course.batch.launched import by_torchrun
-from course.batch.requeued import own_job
 
-ROOT = Path(__file__).resolve().parents[2]
-LAB = next(lab for lab in find_labs(ROOT) if lab.name.startswith("11"))
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # torchrun's ranks cannot import the tests
+FOLDER = Path(__file__).resolve().parents[1]
+LAB = Lab(FOLDER.name, FOLDER)
 EPOCHS = 14  # of 12 steps, with 0.3 s for each: more than comes before the signal, however fast the start is
 PATIENCE = 270  # seconds for two or three attempts of a job, and what Slurm waits between them
-
-
-def restarted(folder: str) -> int:
-    """Runs on a rank of torchrun: the last one kills itself in the first attempt; gives the attempt's number."""
-    attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
-    Path(folder, f"{attempt}-{os.environ['RANK']}").touch()
-    torch.distributed.all_reduce(torch.zeros(1))
-    if attempt == 0 and os.environ["RANK"] == "1":
-        os.kill(os.getpid(), signal.SIGKILL)
-    torch.distributed.all_reduce(torch.zeros(1))
-    return attempt
-
-
-@pytest.mark.thorough
-def test_torchrun_starts_all_ranks_again_after_one_was_killed(tmp_path):
-    launch = by_torchrun(restarted, str(tmp_path), ranks=2, restarts=1)
-    assert (launch.results, launch.error) == ([1, 1], "")
-    assert {path.name for path in tmp_path.iterdir()} == {"0-0", "0-1", "1-0", "1-1"}
-
-
-def test_in_an_array_a_job_names_its_own_element():
-    assert own_job({"SLURM_JOB_ID": "12"}) == "12"
-    assert own_job({"SLURM_JOB_ID": "13", "SLURM_ARRAY_JOB_ID": "12", "SLURM_ARRAY_TASK_ID": "3"}) == "12_3"
 
 
 def sent(folder: Path, epochs: int, *options: str) -> str:
@@ -56,7 +29,12 @@ def sent(folder: Path, epochs: int, *options: str) -> str:
     files = build(LAB).instructor
     for name in (LAB.notebook, "requeue.sh"):
         (folder / name).write_bytes(files[name].content)
-    environment = {**os.environ, "LOCKSTEP_HOME": str(ROOT), "LOCKSTEP_PYTHON": sys.executable, "EPOCHS": str(epochs)}
+    environment = {
+        **os.environ,
+        "LOCKSTEP_HOME": str(REPOSITORY),
+        "LOCKSTEP_PYTHON": sys.executable,
+        "EPOCHS": str(epochs),
+    }
     command = ["sbatch", "--parsable", "--ntasks=2", *options, "requeue.sh"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -65,7 +43,7 @@ def sent(folder: Path, epochs: int, *options: str) -> str:
 
 def log_of(folder: Path, job: str, until: str) -> list[str]:
     """The lines of a job's log, once a text is in it or PATIENCE is at an end; then the job is cancelled."""
-    log, end = folder / f"11_failover.requeue.{job}", time.monotonic() + PATIENCE
+    log, end = folder / f"{LAB.name}.requeue.{job}", time.monotonic() + PATIENCE
     while time.monotonic() < end and not (log.exists() and until in log.read_text()):
         time.sleep(1)
     subprocess.run(["scancel", job], check=False)

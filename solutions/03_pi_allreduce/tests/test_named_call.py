@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from labs_under_test import LABS
 
 from autograde.cells.subject import Subject
 from autograde.contract import check as contract
 from autograde.labs.folder import load_checks
+
+LAB = Path(__file__).parents[1]
 
 PARTIAL_SUM = """import numpy as np
 
@@ -24,10 +26,9 @@ BLOCKS = PARTIAL_SUM.format(numbers="rank * (intervals // size), (rank + 1) * (i
 
 
 @pytest.mark.parametrize(("source", "key"), [(EDGES, "not-midpoints"), (BLOCKS, "remainder-lost")])
-def test_the_call_that_is_named_shows_the_mistake(worlds, source, key):
-    [lab] = [lab for lab in LABS if lab.name == "03_pi_allreduce"]
-    check = next(each for each in load_checks(lab.checks) if each.todo == "partial_sum")
-    finding, *_ = contract.run(check, worlds.of(lab), Subject("partial_sum", source), 1).findings
+def test_the_call_that_is_named_shows_the_mistake(world, source, key):
+    check = next(each for each in load_checks(LAB / "checks") if each.todo == "partial_sum")
+    finding, *_ = contract.run(check, world, Subject("partial_sum", source), 1).findings
     assert finding.key == key
     named = re.search(r"Seen with intervals=(\d+), size=(\d+)\.$", finding.message)
     intervals, size = map(int, named.groups())
