@@ -45,13 +45,27 @@ def run(
 
 
 def grade(root: Path, lab: Lab, made: list[Mutant], seed: int, jobs: int) -> list[tuple[Mutant, Outcome]]:
-    """Those that do not keep all points, with what they lost them by."""
+    """Those that do not keep all points, with what they lost them by. Each is printed as soon as it is graded."""
     from autograde.mutants.run import Keys, grade_mutants, read_outcomes
 
-    grade_mutants(root, lab, made, seed, jobs)
+    def line_of(one: Mutant, outcome: Outcome) -> str | None:
+        return in_a_line(lab, one, one.operator, outcome) if loses(outcome) else None
+
+    grade_mutants(root, lab, made, seed, jobs, line_of=line_of)
     keys, known = Keys(lab), read_outcomes(root, lab)
     outcomes = [(one, known[keys.of(one)]) for one in made]
-    return [(one, outcome) for one, outcome in outcomes if outcome.refused or outcome.unjudged is not None]
+    return [(one, outcome) for one, outcome in outcomes if loses(outcome)]
+
+
+def loses(outcome: Outcome) -> bool:
+    """Whether an answer does not keep all its points."""
+    return outcome.refused or outcome.unjudged is not None
+
+
+def in_a_line(lab: Lab, one: Mutant, rewritings: str, outcome: Outcome) -> str:
+    """Which answer loses points, after which rewritings, and by what."""
+    what = outcome.finding or outcome.unjudged
+    return f"{lab.name}, {one.answer.todo}, {one.answer.variant}: {rewritings}: {what}"
 
 
 def report(root: Path, lab: Lab, one: Mutant, outcome: Outcome, seed: int) -> str:
@@ -60,8 +74,7 @@ def report(root: Path, lab: Lab, one: Mutant, outcome: Outcome, seed: int) -> st
 
     alone = singly(one)
     failing = [single.operator for single, _ in grade(root, lab, alone, seed, 1)] if len(alone) > 1 else []
-    which = ", ".join(failing) or one.operator
-    return f"{lab.name}, {one.answer.todo}, {one.answer.variant}: {which}: {outcome.finding or outcome.unjudged}"
+    return in_a_line(lab, one, ", ".join(failing) or one.operator, outcome)
 
 
 @click.command()
@@ -75,6 +88,7 @@ def rewritings(root: Path, **options: object) -> None:
     """Hold the checks of LAB, or of all labs, against rewritings of right answers, which must keep all points.
 
     Other names, a helper function, a class in place of a function, arguments by name, and more of what changes nothing.
-    Exits with 1 if one of them loses points, and says by which rewriting. What was graded before is not graded again.
+    Each that loses points is printed at once; in the end it is said by which rewriting, and the exit status is 1. What
+    was graded before is not graded again: an interrupted run goes on where it stopped.
     """
     sys.exit(0 if run(root, options.pop("labs"), **options) else 1)
