@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 
 
 def run(
-    root: Path, names: tuple[str, ...], todo: str | None, sample: int | None, jobs: int | None, seed: int | None
+    root: Path,
+    names: tuple[str, ...],
+    todo: str | None,
+    variant: str | None,
+    sample: int | None,
+    jobs: int | None,
+    seed: int | None,
 ) -> bool:
     """What the command does. Returns whether all kept their points. Raises ClickException."""
     from autograde.labs.folder import LabError, find_lab, find_labs
+    from autograde.mutants.command import wanted
     from autograde.mutants.grading import LIMITS, MutantsError
     from autograde.rewritings.rounds import rewritings
     from autograde.sandbox.bubblewrap import SandboxRefused
@@ -29,7 +36,7 @@ def run(
     seed, lost = secrets.randbits(32) if seed is None else seed, 0
     try:
         labs = [find_lab(root, name) for name in names] or find_labs(root)
-        made = [(lab, one) for lab in labs for one in rewritings(lab) if todo in (None, one.answer.todo)]
+        made = [(lab, one) for lab in labs for one in rewritings(lab) if wanted(one, todo, variant)]
         if sample is not None:
             made = random.Random(seed).sample(made, min(sample, len(made)))
         for lab in labs:
@@ -80,6 +87,7 @@ def report(root: Path, lab: Lab, one: Mutant, outcome: Outcome, seed: int) -> st
 @click.command()
 @click.argument("labs", nargs=-1, metavar="[LAB]...")
 @click.option("--todo", help="Only of this TODO.")
+@click.option("--variant", help="Only of this right answer; `solution` is the lab's own.")
 @click.option("--sample", type=click.IntRange(1), help="Only so many, drawn at random.")
 @click.option("--jobs", type=click.IntRange(1), help="Sandboxes at once; else what cores and memory carry.")
 @click.option("--seed", type=int, help="Draw cases and sample from this seed.")
