@@ -22,8 +22,8 @@ from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader
 from autograde.sandbox.needed_modules import PACKAGE, imported, modules_needed
 
-# Of the kit: what checks are made of, beside the lab's own modules.
-ROOMS = {"fixtures", "probes", "rubric"}
+JUDGES = PACKAGE / "rubric"
+ROOMS = ("fixtures", "probes")  # of the kit: what probes are made of, beside the lab's own modules
 FOLDER = Path(".lockstep", "mutants")
 
 
@@ -127,7 +127,7 @@ class Keys:
         self._of_checks: dict[str, str] = {}
 
     def of(self, mutant: Mutant) -> str:
-        """Of one mutant: changes with its text, with its check, with probes, and with what ROOMS give to these."""
+        """Of one mutant: changes with its text, with its check, with JUDGES, with probes, and with what ROOMS give."""
         todo = mutant.answer.todo
         if todo not in self._of_checks:
             self._of_checks[todo] = self._digest(todo)
@@ -141,5 +141,6 @@ class Keys:
                 own[name] = self.texts[f"{name}.py"]
                 waiting += [module.rpartition(".")[2] for module in imported(parse(own[name]), "checks")]
         needed = modules_needed([*own.values(), *(text for texts in self.beside for text in texts.values())])
-        files = [path.read_bytes() for path in needed if ROOMS.intersection(path.relative_to(PACKAGE).parts)]
+        paths = [*sorted(JUDGES.rglob("*.py")), *(path for path in needed if path.parent.name in ROOMS)]
+        files = [path.read_bytes() for path in paths]
         return hashlib.sha256(repr((sorted(own.items()), self.beside, files)).encode()).hexdigest()
