@@ -1,9 +1,10 @@
 """What grading a class costs: `lockstep grade` and plain `nbgrader autograde`, in one run on the same submissions.
 
-    python bench/grading.py [--submissions 30] [--jobs N] [--skip-plain]
+    python bench/grading.py [--submissions 30] [--jobs N] [--skip-plain] [--lab 03_pi_allreduce]
 
-The class hands in lab 03: some TODOs are right, some wrong, and two submissions deadlock. Run it on an idle machine.
-The plain way takes half a minute per submission, and minutes for one that hangs.
+The class hands in a lab: some TODOs are right, some wrong, and two submissions deadlock. Run it on an idle machine.
+The plain way takes half a minute per submission, and minutes for one that hangs. It is there for lab 03 alone, so name
+another lab with `--skip-plain`.
 
 Plain means nbgrader as it comes: one submission after another, each executed as a notebook with its own ipyparallel
 cluster (see `plain_world.py`). It gets the same checks and cases, including hidden ones, the environment of our ranks,
@@ -52,9 +53,8 @@ LAB = "03_pi_allreduce"
 SEED = 2025
 RANKS = 4
 WRONG_SHARE = 0.4  # of the TODOs
-# Mistakes that make ranks wait for each other. Only the submissions of HANGING make them.
-HANG = {"call-missing", "name-differs", "world-not-comm"}
-HANGING = (("parallel_pi", "only_rank_0"), ("parallel_pi_horovod", "only_rank_0"))
+# Mistakes that make ranks wait for each other. Two submissions make the first, and nobody another one.
+HANG = ("call-missing", "name-differs", "world-not-comm")
 # What the plain way changes in the lab: it uses plain ranks, and the cases of our seed.
 PLAIN = {
     "from course.world import COMM, World": "from plain_world import COMM, PlainWorld as World",
@@ -68,7 +68,8 @@ Scores = dict[str, dict[str, float | None]]  # student -> TODO -> points
 
 
 def answers(lab: Lab, count: int) -> Answers:
-    """`count` submissions of `lab`, the same each time; if there are at least three, two of them hang."""
+    """`count` submissions of `lab`, the same each time; if there are at least three, two of them hang where the lab's
+    variants have a call that some ranks miss."""
     right, wrong = load_variants(lab.variants)
     reference = nbformat.reads(build(lab).instructor[lab.notebook].content.decode(), as_version=4)
     solution = {cell.id: cell.source for cell in reference.cells}
@@ -81,19 +82,20 @@ def answers(lab: Lab, count: int) -> Answers:
             bad = [known.source for known in wrong[todo].values() if known.finding not in HANG]
             good = [solution[todo], *right[todo].values()]
             chosen[todo] = rng.choice(bad if rng.random() < WRONG_SHARE else good)
-    for third, (todo, mistake) in enumerate(HANGING if count > 2 else (), 1):
-        made[f"student-{third * count // 3:03}"][todo] = wrong[todo][mistake].source
+    hanging = [(todo, each.source) for todo in todos for each in wrong[todo].values() if each.finding == HANG[0]]
+    for third, (todo, source) in enumerate([*hanging[:1], *hanging[1:][-1:]] if count > 2 else [], 1):
+        made[f"student-{third * count // 3:03}"][todo] = source
     return made
 
 
-def hand_in(folder: Path, released: bytes, handed_in: Answers) -> None:
+def hand_in(folder: Path, lab: Lab, released: bytes, handed_in: Answers) -> None:
     """Write each student's notebook into `folder`, a `submitted` folder."""
     for student, sources in handed_in.items():
         notebook = nbformat.reads(released.decode(), as_version=4)
         for cell in notebook.cells:
             cell.source = sources.get(cell.id, cell.source)
-        (folder / student / LAB).mkdir(parents=True)
-        nbformat.write(notebook, folder / student / LAB / f"{LAB}.ipynb")
+        (folder / student / lab.name).mkdir(parents=True)
+        nbformat.write(notebook, folder / student / lab.name / lab.notebook)
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -111,13 +113,13 @@ def environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def ours(scratch: Path, handed_in: Answers, jobs: int) -> Usage:
-    """Grade with `lockstep grade` in a copy of the course at `scratch`/course."""
+def ours(scratch: Path, name: str, handed_in: Answers, jobs: int) -> Usage:
+    """Grade with `lockstep grade` in a copy of the course at `scratch`/course. name: of the lab."""
     root = scratch / "course"
-    shutil.copytree(REPOSITORY / "solutions" / LAB, root / "solutions" / LAB)
-    released = build(find_lab(root, LAB)).student[f"{LAB}.ipynb"].content
-    hand_in(root / "class" / "submitted", released, handed_in)
-    command = [sys.executable, "-m", "autograde", "grade", LAB, "--no-collect", f"--seed={SEED}", f"--jobs={jobs}"]
+    shutil.copytree(REPOSITORY / "solutions" / name, root / "solutions" / name)
+    lab = find_lab(root, name)
+    hand_in(root / "class" / "submitted", lab, build(lab).student[lab.notebook].content, handed_in)
+    command = [sys.executable, "-m", "autograde", "grade", name, "--no-collect", f"--seed={SEED}", f"--jobs={jobs}"]
     env = environment(scratch) | {"LOCKSTEP_COURSE": str(root)}
     return measured(command, REPOSITORY, env, scratch / "ours.log")
 
@@ -140,25 +142,25 @@ def plain(scratch: Path, handed_in: Answers) -> Usage:
     env["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), str(Path(__file__).parent)])
     nbgrader = [sys.executable, "-m", "nbgrader"]
     subprocess.run([*nbgrader, "generate_assignment", LAB], cwd=root, env=env, check=True, capture_output=True)
-    hand_in(root / "submitted", built.student[lab.notebook].content, handed_in)
+    hand_in(root / "submitted", lab, built.student[lab.notebook].content, handed_in)
     patience = [f"--Execute.timeout={PATIENCE}", f"--Execute.startup_timeout={PATIENCE}"]
     return measured([*nbgrader, "autograde", LAB, *patience], root, env, scratch / "plain.log")
 
 
-def scores(database: Path, students: Answers) -> Scores:
+def scores(database: Path, name: str, students: Answers) -> Scores:
     """Points in the gradebook, without students whose submissions are missing there."""
     found: Scores = {}
     with Gradebook(f"sqlite:///{database}") as gradebook:
         for student in students:
             with suppress(MissingEntry):
-                notebook = gradebook.find_submission_notebook(LAB, LAB, student)
+                notebook = gradebook.find_submission_notebook(name, name, student)
                 found[student] = {grade.name.removesuffix("-check"): grade.auto_score for grade in notebook.grades}
     return found
 
 
 def graded(folder: Path) -> list[nbformat.NotebookNode]:
     """The notebooks in an `autograded` folder."""
-    return [nbformat.read(path, as_version=4) for path in sorted(folder.glob(f"*/{LAB}/{LAB}.ipynb"))]
+    return [nbformat.read(path, as_version=4) for path in sorted(folder.glob("*/*/*.ipynb"))]
 
 
 def parts(notebooks: list[nbformat.NotebookNode]) -> dict[str, float]:
@@ -178,26 +180,29 @@ def main() -> int:
     parser.add_argument("--submissions", type=int, default=30)
     parser.add_argument("--jobs", type=int, help="of `lockstep grade`; else its own default")
     parser.add_argument("--skip-plain", action="store_true", help="only `lockstep grade`")
+    parser.add_argument("--lab", default=LAB, help="whose submissions are graded")
     options = parser.parse_args()
-    handed_in = answers(find_lab(REPOSITORY, LAB), options.submissions)
+    if options.lab != LAB and not options.skip_plain:
+        parser.error(f"the plain way is there for {LAB} alone: add --skip-plain")
+    handed_in = answers(find_lab(REPOSITORY, options.lab), options.submissions)
     jobs = options.jobs or default_jobs(Limits())
-    with tempfile.TemporaryDirectory(prefix="bench-grading-", ignore_cleanup_errors=True) as name:
-        scratch = Path(name)
-        us = ours(scratch, handed_in, jobs)
+    with tempfile.TemporaryDirectory(prefix="bench-grading-", ignore_cleanup_errors=True) as folder:
+        scratch = Path(folder)
+        us = ours(scratch, options.lab, handed_in, jobs)
         complain("lockstep grade", us, scratch / "ours.log")
-        our_scores = scores(scratch / "course" / "class" / "gradebook.db", handed_in)
+        our_scores = scores(scratch / "course" / "class" / "gradebook.db", options.lab, handed_in)
         our_notebooks = graded(scratch / "course" / "class" / "autograded")
         unknown = sum(None in our_scores.get(student, {"": None}).values() for student in handed_in)
         if unknown:
             print(f"lockstep grade could not grade {unknown} submissions: these numbers are not what they should be")
         failed = bool(us.code or unknown)
         them = None if options.skip_plain else plain(scratch, handed_in)
-        print_table(us, them, len(handed_in))
+        print_table(options.lab, us, them, len(handed_in))
         print_overhead(us, our_notebooks, jobs)
         if them is not None:
             complain("nbgrader autograde", them, scratch / "plain.log")
             print_parts(them, graded(scratch / "plain" / "autograded"), len(handed_in))
-            their_scores = scores(scratch / "plain" / "gradebook.db", handed_in)
+            their_scores = scores(scratch / "plain" / "gradebook.db", LAB, handed_in)
             print_differences(our_scores, their_scores, handed_in)
             if our_scores == their_scores:
                 ratio = them.wall / us.wall
@@ -215,9 +220,9 @@ def complain(name: str, usage: Usage, log: Path) -> None:
         print(f"{name} exited with {usage.code}:\n  {output}")
 
 
-def print_table(us: Usage, them: Usage | None, count: int) -> None:
+def print_table(lab: str, us: Usage, them: Usage | None, count: int) -> None:
     """Print what both ways took, and their ratio."""
-    print(f"{count} submissions of {LAB:31} {'lockstep':>10} {'plain':>10} {'ratio':>7}")
+    print(f"{count} submissions of {lab:31} {'lockstep':>10} {'plain':>10} {'ratio':>7}")
     for name, number in {
         "wall time, s": lambda usage: usage.wall,
         "wall time, s a submission": lambda usage: usage.wall / count,

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from tqdm import tqdm
+
 from autograde.contract.check import Check, draw_cases, judge
 from autograde.labs.answers import Answer
 from autograde.labs.folder import Lab, load_checks
@@ -91,7 +93,10 @@ class Grader:
 
         with self.workers() as pool:
             groups = [list(group) for _, group in groupby(answers, key=lambda answer: answer.todo)]
-            wrong = [line for lines in pool.map(failing, groups) for line in lines]
+            looked_at = tqdm(
+                pool.map(failing, groups), f"{self.lab.name}, right answers", len(groups), unit="TODO", leave=False
+            )
+            wrong = [line for lines in looked_at for line in lines]
         if wrong:
             lines = "\n  ".join(wrong)
             raise MutantsError(f"{self.lab.name}: right answers lose points (seed {self.seed}):\n  {lines}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from autograde.labs.folder import Lab, read_package
 from autograde.mutants.answers import Mutant
 from autograde.mutants.equivalent import read_equivalent, reason_of
 from autograde.mutants.grading import Outcome, grader
-from autograde.sandbox.needed_modules import imported, modules_needed
+from autograde.sandbox.needed_modules import PACKAGE, imported, modules_needed
 
-# Of the kit: what checks are made of, beside the lab's own modules.
-ROOMS = ("fixtures", "probes", "rubric", "judges")
+JUDGES = PACKAGE / "rubric"
+ROOMS = ("fixtures", "probes")  # of the kit: what probes are made of, beside the lab's own modules
 FOLDER = Path(".lockstep", "mutants")
 
 
@@ -48,10 +48,19 @@ class Tally:
         return self.refused + self.equivalent + self.open + self.pending + len(self.holes)
 
 
-def grade_mutants(root: Path, lab: Lab, mutants: Sequence[Mutant], seed: int, jobs: int, force: bool = False) -> None:
+def grade_mutants(
+    root: Path,
+    lab: Lab,
+    mutants: Sequence[Mutant],
+    seed: int,
+    jobs: int,
+    force: bool = False,
+    line_of: Callable[[Mutant, Outcome], str | None] = lambda mutant, outcome: None,
+) -> None:
     """Grade those that were not graded before, and note the outcomes. force: all of them.
 
-    Raises MutantsError if a right answer does not pass, LabError, SandboxRefused.
+    line_of: what to print of an outcome as soon as it is there; None for nothing. Raises MutantsError if a right
+    answer does not pass, LabError, SandboxRefused.
     """
     keys = Keys(lab)
     known = {} if force else read_outcomes(root, lab)
@@ -70,6 +79,8 @@ def grade_mutants(root: Path, lab: Lab, mutants: Sequence[Mutant], seed: int, jo
                 file.write(json.dumps({"key": keys.of(mutant), **asdict(outcome)}) + "\n")
                 file.flush()
                 bar.update()
+                if line := line_of(mutant, outcome):
+                    bar.write(line)
 
 
 def read_outcomes(root: Path, lab: Lab) -> dict[str, Outcome]:
@@ -116,7 +127,7 @@ class Keys:
         self._of_checks: dict[str, str] = {}
 
     def of(self, mutant: Mutant) -> str:
-        """Of one mutant: changes with its text, with its check, with probes, and with what ROOMS give to these."""
+        """Of one mutant: changes with its text, with its check, with JUDGES, with probes, and with what ROOMS give."""
         todo = mutant.answer.todo
         if todo not in self._of_checks:
             self._of_checks[todo] = self._digest(todo)
@@ -130,5 +141,6 @@ class Keys:
                 own[name] = self.texts[f"{name}.py"]
                 waiting += [module.rpartition(".")[2] for module in imported(parse(own[name]), "checks")]
         needed = modules_needed([*own.values(), *(text for texts in self.beside for text in texts.values())])
-        files = [path.read_bytes() for path in needed if path.parent.name in ROOMS]
+        paths = [*sorted(JUDGES.rglob("*.py")), *(path for path in needed if path.parent.name in ROOMS)]
+        files = [path.read_bytes() for path in paths]
         return hashlib.sha256(repr((sorted(own.items()), self.beside, files)).encode()).hexdigest()

@@ -900,7 +900,7 @@ def killing(loss_fn, kill_at: int):
 
 
 def short_training(pairs, vocabulary, checkpoint, notes, kill_at=0) -> int:
-    """Three epochs of four steps; the last rank dies at its `kill_at`-th batch."""
+    """Three epochs of four steps; the last rank dies at micro-batch `kill_at`."""
     device = setup()
     rank, size = dist.get_rank(), dist.get_world_size()
     model = parallelize(build_model(vocabulary, seed=0, layers=1), device)
@@ -923,6 +923,7 @@ with needs(*TEN):
         whole, killed = f"{folder.name}/whole-{size}", f"{folder.name}/killed-{size}"
         files = [f"{folder.name}/losses-{size}-{name}" for name in "abc"]
         [steps, *_] = world.run(short_training, *given, whole, files[0], size=size)
+        # The last rank dies at its 13th micro-batch: step 3 of the second epoch begins.
         attempt = world.attempt(short_training, *given, killed, files[1], 13, size=size)
         last = attempt.ranks[-1].sentence(source=False)
         [again, *_] = world.run(short_training, *given, killed, files[2], size=size)

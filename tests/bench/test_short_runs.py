@@ -17,3 +17,9 @@ def test_the_bench_of_collectives_runs_and_draws(bench, tmp_path):
 def test_the_bench_of_the_record_of_calls_runs(bench):
     said = bench("world.py", "--repeats", "1", "--turns", "1")
     assert [said.count(f"\n{called} ") for called in ("mpi4py", "torch", "horovod", "a step")] == [3, 3, 3, 1]
+
+
+def test_the_bench_of_grading_grades_a_class_of_any_lab(bench):
+    lab = "01_sgd_trajectories"
+    said = bench("grading.py", "--lab", lab, "--submissions", "1", "--jobs", "1", "--skip-plain")
+    assert f"1 submissions of {lab}" in said and "overhead, 1 at once:" in said

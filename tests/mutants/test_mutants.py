@@ -164,3 +164,11 @@ def test_a_mutant_is_graded_again_when_its_check_or_what_runs_beside_it_has_chan
     changed = lab.folder / file
     changed.write_text(changed.read_text(encoding="utf-8") + "\nMORE = 1\n", encoding="utf-8")
     assert run.Keys(lab).of(mutant) != before
+
+
+def test_a_mutant_is_graded_again_when_a_judge_of_the_library_has_changed(monkeypatch):
+    lab, read = find_lab(REPOSITORY, RUBRIC_LAB), Path.read_bytes
+    mutant = Mutant(Answer("partial_sum", "solution", "return 1.0"), "constant", "return 2.0")
+    before = run.Keys(lab).of(mutant)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.parent.name == "values"))
+    assert run.Keys(lab).of(mutant) != before

@@ -98,7 +98,7 @@ def test_a_round_applies_together(group):
 def test_the_command_tells_which_rewriting_loses_points(tmp_path):
     course = make_course(tmp_path)
     invoke = CliRunner(env={"LOCKSTEP_COURSE": str(course)}).invoke
-    right = invoke(main, ["rewritings", LAB, "--jobs", "2", "--todo", "double"])
+    right = invoke(main, ["rewritings", LAB, "--jobs", "2", "--todo", "double", "--variant", "solution"])
     assert right.exit_code == 0, right.output
     answer = "    return x + x  # nobody has thought of this before\n"
     picky = "    import sys\n    return 0 if 'print' in sys._getframe().f_code.co_names else x + x\n"
@@ -106,7 +106,8 @@ def test_the_command_tells_which_rewriting_loses_points(tmp_path):
     course = make_course(tmp_path / "picky", LAB_PY.replace(answer, picky))
     wrong = invoke(main, ["rewritings", LAB, "--todo", "double"], env={"LOCKSTEP_COURSE": str(course)})
     assert wrong.exit_code == 1
-    assert "double, solution: printed:" in wrong.output
+    at_once, in_the_end = map(wrong.output.find, ("solution: finally_passed+printed", "double, solution: printed:"))
+    assert 0 < at_once < in_the_end
 
 
 def lost_points(lab: Lab, sample: list[Mutant]) -> list[str]:
