@@ -108,6 +108,12 @@ def test_a_lecture_has_one_guess_some_questions_and_a_line_of_what_to_change(lec
 
 
 @lecture_by_name
+def test_a_question_has_no_backticks_which_html_shows_as_they_are(lecture: Lecture) -> None:
+    questions = re.findall(r"<summary>(.*?)</summary>", lecture.source.read_text(encoding="utf-8"), re.DOTALL)
+    assert [each for each in questions if "`" in each] == [], "write <code>name</code>"
+
+
+@lecture_by_name
 def test_a_lecture_says_how_long_it_takes(lecture: Lecture) -> None:
     text = lecture.source.read_text(encoding="utf-8")
     reading, changing = minutes(text)
